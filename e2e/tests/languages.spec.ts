@@ -11,7 +11,7 @@ test.describe("a browser that asks for Japanese", () => {
     const response = await page.goto("/");
     const html = await response!.text();
     expect(html).toContain('<html lang="ja"');
-    expect(html).toContain("何から始めましょうか?");
+    expect(html).toContain("何を計算しましょうか？");
     await alive(page);
     await expect(page.getByTestId("example")).toHaveText([/足して/, /掛けて/, /割る/]);
 
@@ -63,7 +63,7 @@ test("the language is switched by hand and stays", async ({ page, context }) => 
   await expect(page.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
   await expect(page.getByTestId("language")).toBeEnabled();
   await page.getByTestId("language").selectOption({ label: "日本語" });
-  await expect(page.getByRole("heading", { name: "何から始めましょうか?" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "何を計算しましょうか？" })).toBeVisible();
   await expect(page.locator("html")).toHaveAttribute("lang", "ja");
   await expect(page.getByTestId("language")).toBeEnabled();
 

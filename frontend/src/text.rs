@@ -67,7 +67,7 @@ texts! {
     you: "You", "あなた";
     in_other_version: "another version", "別のバージョン";
     show_more: "Show more", "もっと見る";
-    signed_in_as: "Signed in as", "サインイン中：";
+    signed_in_as: "Signed in as", "サインイン中:";
     sign_out: "Sign out", "サインアウト";
     today: "Today", "今日";
     yesterday: "Yesterday", "昨日";
@@ -88,7 +88,7 @@ texts! {
     unarchive: "Take out of the archive", "アーカイブから戻す";
     archive_title: "Archive", "アーカイブ";
     leave_archive: "Back to the list", "一覧に戻る";
-    nothing_archived: "Conversations that you archive are kept here.", "アーカイブした会話はここに残ります。";
+    nothing_archived: "Conversations that you archive are kept here.", "アーカイブした会話はここに表示されます。";
     archived_notice:
         "This conversation is in the archive. A message takes it out again.",
         "この会話はアーカイブにあります。メッセージを送ると一覧に戻ります。";
@@ -105,22 +105,22 @@ texts! {
     send: "Send", "送信";
     send_nothing: "Write a message first", "先にメッセージを入力してください";
     send_later: "Send when the answer ends", "回答が終わったら送信";
-    queue_label: "Messages that wait", "送信を待っているメッセージ";
+    queue_label: "Messages that wait", "送信待ちのメッセージ";
     queue_goes_on: "Sent one after the other, each when the answer before it ends.", "回答が終わるたびに、順番に送信されます。";
-    queue_waits: "The last answer did not end as it should, so these wait.", "直前の回答が最後まで終わらなかったため、送信を待っています。";
-    queue_was_stopped: "The answer was stopped, so these wait until you send them.", "回答が停止されたため、送信の指示を待っています。";
+    queue_waits: "The last answer did not end as it should, so these wait.", "直前の回答が正常に終わらなかったため、送信を保留しています。";
+    queue_was_stopped: "The answer was stopped, so these wait until you send them.", "回答が停止されたため、送信を保留しています。「今すぐ送信」を押すと送信されます。";
     queue_rests: "These were not sent yet.", "まだ送信されていません。";
     queue_sending: "Sending…", "送信しています…";
     queue_edit: "Change this message", "このメッセージを変更";
     queue_remove: "Take this message out", "このメッセージを取り消す";
-    queue_field: "Message that waits", "送信を待っているメッセージ";
+    queue_field: "Message that waits", "送信待ちのメッセージ";
     send_now: "Send now", "今すぐ送信";
     save: "Save", "保存";
     stop: "Stop", "停止";
     stopping: "Stopping…", "停止しています…";
     send_while_leaving:
         "This conversation is being deleted. To write in it, undo that.",
-        "この会話は削除されるところです。書き込むには、元に戻してください。";
+        "この会話はまもなく削除されます。メッセージを送るには、削除を元に戻してください。";
     send_after_deletion:
         "This conversation was deleted. Send this in a new chat.",
         "この会話は削除されました。新しいチャットで送信してください。";
@@ -130,7 +130,7 @@ texts! {
     retry_now: "Retry now", "今すぐ再試行";
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
-        "このまま会話を読むことができます。書き込むには、このページのJavaScriptを有効にしてください。";
+        "このまま会話を読むことができます。メッセージを送るには、このページのJavaScriptを有効にしてください。";
     tools_at_hand: "Tools at hand:", "使えるツール:";
     /// Before the settings in the notice that the demo model answers.
     demo_notice_start:
@@ -145,7 +145,7 @@ texts! {
     answer: "Answer", "回答";
     answered: "The answer is complete.", "回答が終わりました。";
     wrap: "Wrap", "折り返す";
-    download: "Download", "保存";
+    download: "Download", "ダウンロード";
     copy_csv: "Copy as CSV", "CSVでコピー";
     footnote: "Footnote", "脚注";
     footnote_back: "Back to", "本文へ戻る:";
@@ -166,11 +166,11 @@ texts! {
         "回答が長さの上限に達しました。";
     step_limit:
         "The answer used up the steps that one turn may have.",
-        "1回の回答で使えるステップを使い切りました。";
+        "1回の回答で使えるステップ数の上限に達しました。";
     handed_over:
         "The program that asked was given calls to run with its own tools. What it made of them is in its next answer.",
         "質問したプログラムに、そのプログラム自身のツールの呼び出しを渡しました。結果は次の回答にあります。";
-    ask_for_rest: "Ask for the rest", "続きを尋ねる";
+    ask_for_rest: "Ask for the rest", "続きを依頼";
     /// What the button above sends.
     rest_please: "Please go on.", "続けてください。";
     interrupted:
@@ -210,14 +210,14 @@ texts! {
     copy_link: "Copy a link to this message", "このメッセージへのリンクをコピー";
     copy: "Copy", "コピー";
     copy_answer: "Copy this answer", "回答をコピー";
-    explain: "What was done and why", "何をなぜしたか";
+    explain: "What was done and why", "作業の内容と理由";
     explaining: "Summing up what was done…", "作業を要約しています…";
     nothing_done: "No tool was called for this answer.", "この回答ではツールは呼び出されていません。";
     regenerate: "Regenerate", "回答を作り直す";
     edit: "Edit", "編集";
     edit_label: "Change your message", "メッセージを編集";
-    edit_hint: "Enter sends · Esc cancels", "Enterで送信・Escで取り消し";
-    cancel: "Cancel", "取り消し";
+    edit_hint: "Enter sends · Esc cancels", "Enterで送信・Escでキャンセル";
+    cancel: "Cancel", "キャンセル";
     versions: "Versions", "バージョン";
     older_version: "Previous version", "前のバージョン";
     newer_version: "Next version", "次のバージョン";
@@ -229,7 +229,7 @@ texts! {
     choose_model: "Model of this conversation", "この会話のモデル";
     next_message_only: "Only for the next message", "次のメッセージのみ";
     tools_native: "tools", "ツール対応";
-    tools_in_prompt: "tools by prompt", "プロンプトでツール";
+    tools_in_prompt: "tools by prompt", "ツール対応（プロンプト経由）";
     regenerate_by: "Regenerate with another model", "別のモデルで作り直す";
     copied: "Copied", "コピーしました";
     copy_again: "Press again to copy", "もう一度押してコピー";
@@ -303,7 +303,7 @@ texts! {
         "サーバーの応答を読み取れませんでした。ページを再読み込みして、もう一度お試しください。";
     turn_running:
         "This conversation is already being answered, perhaps in another tab. Wait for the end or stop it, then send again.",
-        "この会話には、別のタブなどですでに回答中です。終わるのを待つか停止してから、もう一度送信してください。";
+        "この会話では、別のタブなどですでに回答を生成しています。終わるのを待つか停止してから、もう一度送信してください。";
     connection_lost:
         "The connection could not be restored. Reload the page to see how the answer went on.",
         "接続を回復できませんでした。ページを再読み込みすると、回答の続きを確認できます。";
@@ -311,22 +311,22 @@ texts! {
     // The keys.
     help_title: "Shortcuts and settings", "ショートカットと設定";
     help_close: "Close", "閉じる";
-    help_open: "Shortcuts and settings (Ctrl+/)", "ショートカットと設定 (Ctrl+/)";
+    help_open: "Shortcuts and settings (Ctrl+/)", "ショートカットと設定（Ctrl+/）";
     settings: "Settings", "設定";
-    single_keys: "Shortcuts of one character: [ ] E 1 2 3", "1文字のショートカット([ ] E 1 2 3)を使う";
-    notifications: "Notify me when an answer ends in a hidden tab", "隠れたタブで回答が終わったら通知する";
+    single_keys: "Shortcuts of one character: [ ] E 1 2 3", "1文字のショートカット（[ ] E 1 2 3）を使う";
+    notifications: "Notify me when an answer ends in a hidden tab", "タブが表示されていないときに回答が終わったら通知する";
     notifications_refused:
         "Your browser refuses. Allow notifications for this page in the browser's settings, then try again.",
         "ブラウザーで通知が許可されていません。ブラウザーの設定でこのページの通知を許可してから、もう一度お試しください。";
     notifications_missing:
         "This browser shows no notifications here. They need https, or this machine's own address.",
-        "ここではブラウザーの通知を使えません。httpsか、このコンピューター自身のアドレスで開いてください。";
+        "ここではブラウザーの通知を使えません。httpsまたはlocalhostのアドレスで開いてください。";
     answer_ended: "The answer has ended", "回答が終わりました";
     no_files: "Files cannot be attached yet. Paste their text instead.", "ファイルはまだ添付できません。内容をテキストで貼り付けてください。";
     help_everywhere: "Everywhere", "いつでも";
     help_reading: "While you are not writing", "入力していないとき";
     help_writing: "In the message field", "メッセージ欄で";
-    help_command_key: "On a Mac, press ⌘ for Ctrl.", "Macでは Ctrl の代わりに ⌘ を押します。";
+    help_command_key: "On a Mac, press ⌘ for Ctrl.", "MacではCtrlの代わりに⌘を押します。";
     key_palette: "Commands and conversations", "コマンドと会話";
     key_search_messages: "Search titles, messages and tool calls", "タイトル・メッセージ・ツール呼び出しを検索";
     key_find: "Find in this conversation", "この会話の中を検索";
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(said(2, 1, 3), all);
         assert_eq!(said(0, 2, 0), "Stopped. 2 tool calls were cancelled. What was written so far is kept.");
         let said = Language::Japanese.stopped(Tally { finished: 2, cancelled: 1, unclear: 0 });
-        assert_eq!(said, "停止しました。ツールの呼び出しは2件完了、1件中止です。ここまでの内容は保存されています。");
+        assert_eq!(said, "停止しました（ツール呼び出し: 2件完了、1件中止）。ここまでの内容は保存されています。");
     }
 
     #[test]

@@ -280,7 +280,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         "考えています…",
         "承認待ち",
         " を実行してもよいですか？",
-        "このステップのほかの呼び出しが終わると、決定できます。",
+        "このステップのほかの呼び出しが終わると、許可または拒否できます。",
         "実行中",
         "{\"a\":\"&lt;i&gt;beginning",
         "すべて表示（5 MB）",
@@ -291,7 +291,7 @@ async fn a_reader_of_japanese_gets_a_japanese_page() {
         assert!(!html.contains(words), "{words} in {html}");
     }
     let (html, _) = render("/", data()).await;
-    assert!(html.contains("何から始めましょうか?") && html.contains("12.5と7.25を足して4倍して"), "{html}");
+    assert!(html.contains("何を計算しましょうか？") && html.contains("12.5と7.25を足して4倍して"), "{html}");
     let (html, _) = render("/nowhere", data()).await;
     assert!(html.contains("このアドレスにページはありません。") && !html.contains("Nothing here"), "{html}");
 }

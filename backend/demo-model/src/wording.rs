@@ -36,7 +36,7 @@ pub(super) fn introduction(language: Language) -> String {
         "I am Tallybook's demo model: a small program that does arithmetic with tools, and nothing else. I did not \
          find a calculation in your message that I understand. Try: “What is (12.5 + 7.25) × 4?”\n\nTo talk with a real \
          model, set `ANTHROPIC_API_KEY`, or `LLM_PROVIDER` and `LLM_API_KEY`, and restart the server.",
-        "Tallybook のデモ用モデルです。ツールを使った計算だけができる小さなプログラムで、計算以外のことはできません。\
+        "Tallybookのデモモデルです。ツールを使った計算だけができる小さなプログラムで、計算以外のことはできません。\
          いただいた文からは、わかる計算を見つけられませんでした。例:「12.5と7.25を足して4倍して」\n\n\
          本物のモデルと話すには、`ANTHROPIC_API_KEY`、または `LLM_PROVIDER` と `LLM_API_KEY` を設定して、サーバーを再起動してください。",
     )
@@ -63,7 +63,7 @@ pub(super) fn greeting(language: Language, question: &str) -> Option<String> {
             "Hello! I am Tallybook's demo model, and arithmetic with tools is all that I can do. Try: “What is (12.5 + \
              7.25) × 4?”\n\nTo talk with a real model, set `ANTHROPIC_API_KEY`, or `LLM_PROVIDER` and `LLM_API_KEY`, and \
              restart the server.",
-            "こんにちは。Tallybook のデモ用モデルです。できるのは、ツールを使った計算だけです。例:「12.5と7.25を足して4倍して」\n\n\
+            "こんにちは。Tallybookのデモモデルです。できるのは、ツールを使った計算だけです。例:「12.5と7.25を足して4倍して」\n\n\
              本物のモデルと話すには、`ANTHROPIC_API_KEY`、または `LLM_PROVIDER` と `LLM_API_KEY` を設定して、サーバーを再起動してください。",
         )
     })
@@ -82,7 +82,7 @@ pub(super) fn nothing_earlier(language: Language) -> String {
 pub(super) fn too_long(language: Language) -> String {
     language.pick(
         "That is too long or too deeply nested for this small demo model. Please ask in smaller parts.",
-        "このデモ用モデルには長すぎるか、かっこが深すぎます。小さく分けて聞いてください。",
+        "このデモモデルには長すぎるか、かっこが深すぎます。小さく分けて聞いてください。",
     )
 }
 
@@ -118,7 +118,7 @@ fn sentence(language: Language, expr: &Expr, value: &Value, alone: bool) -> Stri
             format!("I could not finish {expr}: it takes more steps than I was given.")
         }
         (Value::Pending, Language::Japanese) => {
-            format!("{expr} は最後まで計算できませんでした。使える手順の数を超えています。")
+            format!("{expr} は最後まで計算できませんでした。使えるステップ数を超えています。")
         }
         (Value::Failed { shown, reason }, _) => failure(language, expr, shown, reason),
     }
@@ -138,14 +138,14 @@ fn failure(language: Language, expr: &Expr, shown: &str, reason: &str) -> String
 /// A tool's reason, in the language of the question where it is one of the usual ones.
 fn reason_in_words(language: Language, reason: &str) -> String {
     let known = [
-        ("division by zero", "nothing can be divided by zero", "0 で割ることはできません"),
+        ("division by zero", "nothing can be divided by zero", "0で割ることはできません"),
         ("too large for floating point", "the number would be too large", "数が大きすぎます"),
-        ("too small for floating point", "the number would be too close to zero", "数が 0 に近すぎます"),
+        ("too small for floating point", "the number would be too close to zero", "数が0に近すぎます"),
         ("no real result", "it is not a real number", "実数の範囲に答えがありません"),
         (
             "the exponent must lie between",
             "the number is too large or too close to zero",
-            "数が大きすぎるか、0 に近すぎます",
+            "数が大きすぎるか、0に近すぎます",
         ),
         ("significant digits", "the number has too many digits", "桁数が多すぎます"),
         ("characters", "it is too long", "長すぎます"),

@@ -20,9 +20,9 @@ impl Language {
             (Self::English, Greeting::Calculator) => "What shall we work out?",
             (Self::English, Greeting::Tools) => "What shall we do?",
             (Self::English, Greeting::Talk) => "What would you like to know?",
-            (Self::Japanese, Greeting::Calculator) => "何から始めましょうか?",
-            (Self::Japanese, Greeting::Tools) => "何をお手伝いしましょうか?",
-            (Self::Japanese, Greeting::Talk) => "何について話しましょうか?",
+            (Self::Japanese, Greeting::Calculator) => "何を計算しましょうか？",
+            (Self::Japanese, Greeting::Tools) => "何をお手伝いしましょうか？",
+            (Self::Japanese, Greeting::Talk) => "何について話しましょうか？",
         };
         let words = match (self, greeting) {
             (Self::English, Greeting::Talk) => {
@@ -35,7 +35,7 @@ impl Language {
                 "ふだんの言葉でどうぞ。ここにはツールがないため、モデルだけで答えます。"
             }
             (Self::Japanese, _) => {
-                "ふだんの言葉でどうぞ。ツールの呼び出しは、入力・出力・所要時間とともにすべて記録されます。"
+                "ふだんの言葉でどうぞ。ツール呼び出しは、入力・出力・所要時間とともにすべて記録されます。"
             }
         };
         (title, words)

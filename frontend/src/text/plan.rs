@@ -9,7 +9,7 @@ texts! {
     plan_first: "Plan first", "計画を立てる";
     plan_first_about:
         "A plan is made first and then worked on step by step. For what takes several steps; it costs more than an answer straight away.",
-        "先に計画を立て、手順ごとに進めます。いくつもの手順が要る作業向けで、すぐに回答するより費用がかかります。";
+        "先に計画を立て、ステップごとに進めます。複数のステップが必要な作業向けで、すぐに回答するより費用がかかります。";
     plan_done_when: "Done when", "完了の条件";
     plan_expected: "Should give", "期待する結果";
     plan_judged: "Judged", "評価";
@@ -29,7 +29,7 @@ impl Language {
         match self {
             Self::English if all == 1 => format!("{done} of 1 step done"),
             Self::English => format!("{done} of {all} steps done"),
-            Self::Japanese => format!("{all}件中{done}件完了"),
+            Self::Japanese => format!("{all}ステップ中{done}ステップ完了"),
         }
     }
 
@@ -58,7 +58,7 @@ impl Language {
     pub(crate) fn tried_again(self, reason: &str) -> String {
         match self {
             Self::English => format!("Tried again: {reason}"),
-            Self::Japanese => format!("再試行の理由：{reason}"),
+            Self::Japanese => format!("再試行の理由: {reason}"),
         }
     }
 
@@ -66,7 +66,7 @@ impl Language {
     pub(crate) fn step_begins(self, number: usize, instruction: &str) -> String {
         match self {
             Self::English => format!("Step {number}: {instruction}"),
-            Self::Japanese => format!("手順{number}：{instruction}"),
+            Self::Japanese => format!("ステップ{number}: {instruction}"),
         }
     }
 }

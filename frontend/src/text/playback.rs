@@ -5,7 +5,7 @@ use crate::language::Language;
 texts! {
     playback_texts;
 
-    playback: "Play again", "再生";
+    playback: "Play again", "回答の過程を再生";
     playback_title: "How this answer came about", "この回答ができるまで";
     playback_close: "Close", "閉じる";
     playback_loading: "Loading what happened…", "記録を読み込んでいます…";
@@ -14,8 +14,8 @@ texts! {
         "この回答の記録は保存期間を過ぎたため、再生できません。";
     playback_play: "Play", "再生する";
     playback_pause: "Pause", "一時停止";
-    playback_back: "Step back", "一つ戻る";
-    playback_on: "Step on", "一つ進む";
-    playback_speed: "Speed", "速さ";
+    playback_back: "Step back", "1つ戻る";
+    playback_on: "Step on", "1つ進む";
+    playback_speed: "Speed", "再生速度";
     playback_place: "Place in the answer", "再生位置";
 }

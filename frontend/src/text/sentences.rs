@@ -22,7 +22,7 @@ impl Language {
             (Self::Japanese, true) => &[
                 (STEPS, "12.5と7.25を足して4倍して"),
                 (LONG, "123456789012345678901234567890に987654321を掛けて"),
-                (FAILS, "1を0で割ると?"),
+                (FAILS, "1を0で割ると？"),
             ],
             (Self::English, false) => &[
                 (&["multiply", "divide"], "Split a bill of 184.60 among 7 people, with a tip of 12.5 %"),
@@ -37,7 +37,7 @@ impl Language {
                 (&["current_time"], "東京、ベルリン、ニューヨークは今何時？"),
                 (&["convert_units"], "マラソンの26.2マイルは何キロ？ 72°Fは摂氏何度？"),
                 (LONG, "123456789 × 987654321 × 192837465 を全桁で計算して"),
-                (&["add", "subtract"], "0.1 + 0.2 は正確に 0.3? ツールで確かめて"),
+                (&["add", "subtract"], "0.1 + 0.2 は正確に 0.3？ ツールで確かめて"),
                 (&["evaluate"], "一辺12 mの正方形の対角線の長さは？"),
             ],
         }
@@ -48,7 +48,8 @@ impl Language {
         let more = if has_more { "+" } else { "" };
         match self {
             Self::English => format!("{at} of {count}{more}"),
-            Self::Japanese => format!("{count}{more}件中{at}件目"),
+            Self::Japanese if has_more => format!("{count}件以上のうち{at}件目"),
+            Self::Japanese => format!("{count}件中{at}件目"),
         }
     }
 
@@ -58,7 +59,8 @@ impl Language {
         match self {
             Self::English if count == 1 && !has_more => "1 place".to_owned(),
             Self::English => format!("{count}{more} places"),
-            Self::Japanese => format!("{count}{more}件"),
+            Self::Japanese if has_more => format!("{count}件以上"),
+            Self::Japanese => format!("{count}件"),
         }
     }
 
@@ -90,7 +92,9 @@ impl Language {
     pub(crate) fn queue_is_full(self, most: usize) -> String {
         match self {
             Self::English => format!("{most} messages wait already. Send this one when there is room again."),
-            Self::Japanese => format!("すでに{most}件のメッセージが待っています。空きができてから送信してください。"),
+            Self::Japanese => {
+                format!("送信待ちのメッセージがすでに{most}件あります。空きができてから送信してください。")
+            }
         }
     }
 
@@ -116,7 +120,7 @@ impl Language {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
             (_, Waiting::Provider { code, .. }) => self.asked_again(code).to_owned(),
             (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {name}…"),
-            (Self::Japanese, Waiting::Call { name, .. }) => format!("{name}の呼び出しを書いています…"),
+            (Self::Japanese, Waiting::Call { name, .. }) => format!("{name} の呼び出しを書いています…"),
         }
     }
 
@@ -134,7 +138,7 @@ impl Language {
     pub(crate) fn trying_again(self, seconds: u64, attempt: u32, attempts: u32) -> String {
         match self {
             Self::English => format!("Trying again in {seconds} s ({attempt} of {attempts})"),
-            Self::Japanese => format!("{seconds}秒後に再試行します（{attempt}/{attempts}回目）"),
+            Self::Japanese => format!("{seconds}秒後に再試行します（{attempts}回中{attempt}回目）"),
         }
     }
 
@@ -251,8 +255,8 @@ impl Language {
             let ways = [(finished, "件完了"), (cancelled, "件中止"), (unclear, "件は実行中の可能性あり")];
             let said = ways.into_iter().filter(|(count, _)| *count > 0).map(|(count, way)| format!("{count}{way}"));
             let said = said.collect::<Vec<_>>().join("、");
-            let of_calls = if said.is_empty() { said } else { format!("ツールの呼び出しは{said}です。") };
-            return format!("停止しました。{of_calls}ここまでの内容は保存されています。");
+            let of_calls = if said.is_empty() { said } else { format!("（ツール呼び出し: {said}）") };
+            return format!("停止しました{of_calls}。ここまでの内容は保存されています。");
         }
         let ways = [
             (finished, "had finished", "had finished"),
@@ -369,6 +373,24 @@ impl Language {
             return None;
         }
         Some(match code {
+            "too-large-to-share" => "この会話は長すぎるため、共有できません。代わりに書き出してください。",
+            "sharing-off" => "このサーバーでは、会話を共有できません。",
+            "no-such-share" => "リンクが見つかりません。すでに取り消された可能性があります。",
+            "no-such-message" => "メッセージが見つかりません。ページを再読み込みしてください。",
+            "no-such-tool-call" => "ツール呼び出しが見つかりません。会話が削除された可能性があります。",
+            "no-such-tool" => "接続済みのサーバーに、このツールはありません。",
+            "nothing-to-continue" => "続けられる回答がありません。メッセージを送信してください。",
+            "no-such-approval" => "この許可は見つかりません。すでに取り消された可能性があります。",
+            "no-password" => "このアカウントにはまだパスワードがありません。管理者に設定を依頼してください。",
+            "only-way-in" => {
+                "ほかにサインインの方法がないため、連携を解除できません。先に管理者にパスワードの設定を依頼してください。"
+            }
+            "issuer-unreachable" => "現在、外部サービスに接続できません。しばらくしてからもう一度お試しください。",
+            "busy" => "サーバーが混み合っています。しばらくしてからもう一度お試しください。",
+            "admins-only" => "管理者だけが行えます。",
+            "no-such-user" | "no-such-session" | "no-such-key" | "no-such-identity" => {
+                "見つかりません。すでに削除または取り消された可能性があります。"
+            }
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
             "not-signed-in" => "サインインしていません。ページを再読み込みしてサインインしてください。",
             "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
@@ -381,7 +403,7 @@ impl Language {
             "last-admin" => "管理者があなただけのため、できません。先に別の管理者を決めてください。",
             "account-deleted" => "このアカウントは本人が削除したため、元に戻せません。",
             "sign-up-closed" => "招待は無効になっています。アカウントは管理者が作成します。",
-            "too-many" => "上限の数に達しています。先に不要なものを取り消してください。",
+            "too-many" => "上限の数に達しています。不要なものを取り消すか、しばらくしてからもう一度お試しください。",
             "too-many-turns" => {
                 "同時に生成できる回答の数に達しています。いずれかの回答が終わるのを待つか停止してから、もう一度送信してください。"
             }
@@ -391,14 +413,14 @@ impl Language {
             }
             "invalid-input" => "入力内容を受け付けられませんでした。長さや内容を確認してください。",
             "body-too-large" => "メッセージが長すぎます。短くして送信してください。",
-            "shutting-down" => "サーバーが停止するところです。しばらくしてからもう一度お試しください。",
+            "shutting-down" => "サーバーがまもなく再起動します。しばらくしてからもう一度お試しください。",
             "storage-unavailable" => "データベースに接続できません。しばらくしてからもう一度お試しください。",
             "storage-full" => {
                 "データベースの容量不足か、書き込みが許可されていないため、保存できません。管理者に連絡してください。"
             }
-            "already_decided" => "この呼び出しはすでに決定されています。今の状態を表示しています。",
+            "already_decided" => "この呼び出しは、もう許可・拒否できません。今の状態を表示しています。",
             "tool_changed" => {
-                "待っている間にツールの内容が変わりました。今の内容を確認してから、あらためて決定してください。"
+                "待っている間にツールの内容が変わりました。今の内容を確認してから、あらためて許可または拒否してください。"
             }
             "internal" => "サーバーで問題が発生しました。もう一度お試しください。",
             _ => return None,
@@ -420,7 +442,7 @@ impl Language {
             "model_context_too_long" => {
                 "以前のメッセージを減らしても、モデルが一度に読める長さを超えています。メッセージを短くするか、別のモデルを選んでください。"
             }
-            "model_busy" => "モデルの提供元が応答できない状態です。しばらくしてからもう一度お試しください。",
+            "model_busy" => "モデルの提供元が混み合っています。しばらくしてからもう一度お試しください。",
             "model_failing" => "モデルの提供元で障害が起きています。しばらくしてからもう一度お試しください。",
             "model_unreachable" => "モデルの提供元に接続できません。接続を確認して、もう一度お試しください。",
             "model_timeout" => "モデルからの応答が途絶えました。もう一度お試しください。",

@@ -50,7 +50,7 @@ texts! {
     instructions_label: "What should models know about you, and how should they answer?", "あなたについて知っておいてほしいことや、回答のしかた";
     instructions_placeholder:
         "For example: I work in metric units. Keep answers short, and say how sure you are.",
-        "例：メートル法で答えてください。回答は短く、どのくらい確かかも教えてください。";
+        "例: メートル法で答えてください。回答は短く、どのくらい確かかも教えてください。";
 
     // What one may use up.
     usage_limits: "Limits", "利用の上限";
@@ -67,25 +67,25 @@ texts! {
     usage_of_answer: "What models were asked for to give this answer.", "この回答のためにモデルが使用した量です。";
     usage_of_conversation:
         "What models were asked for in this conversation: its answers in all their versions, and what was asked beside them.",
-        "この会話でモデルが使用した量です。回答のすべての版と、タイトルや要約などを含みます。";
+        "この会話でモデルが使用した量です。回答のすべてのバージョンと、タイトルや要約などを含みます。";
     usage_none: "No model was asked yet.", "まだモデルは使用されていません。";
-    usage_month_about: "What models used up for you since the month began (UTC).", "月初め(UTC)からモデルが使用した量です。";
+    usage_month_about: "What models used up for you since the month began (UTC).", "月初め（UTC）からモデルが使用した量です。";
 
     // Sessions.
     sessions: "Signed-in browsers", "サインイン中のブラウザー";
     sessions_about:
         "End what you do not know, and change your password then.",
-        "心当たりのないものは終了し、パスワードを変更してください。";
+        "心当たりのないブラウザーはサインアウトし、パスワードを変更してください。";
     session_current: "This browser", "このブラウザー";
     session_end: "Sign out", "サインアウト";
-    session_end_all: "Sign out everywhere", "すべてサインアウト";
+    session_end_all: "Sign out everywhere", "すべてのブラウザーからサインアウト";
     unknown_browser: "Unknown browser", "不明なブラウザー";
 
     // Identities.
     identities: "Signing in elsewhere", "外部サービスでのサインイン";
     identities_about:
         "Who you are at another service. Whoever signs in there as you is let in here.",
-        "外部サービスでのあなたのIDです。そこであなたとしてサインインした人は、ここにもサインインできます。";
+        "連携した外部サービスのIDです。このIDでサインインできる人は、ここにもサインインできます。";
     identities_none: "Nothing is linked.", "連携しているものはありません。";
     identity_password:
         "Leave it empty if you have none, and have signed in within the last ten minutes.",
@@ -102,7 +102,7 @@ texts! {
     key_once:
         "This is the only time that the key is shown. Copy it now.",
         "キーが表示されるのは今回だけです。今すぐコピーしてください。";
-    key_kept: "I have copied it", "コピーしました";
+    key_kept: "I have copied it", "コピーしたので閉じる";
     keys_none: "There are no keys.", "キーはありません。";
     never_used: "never used", "未使用";
 
@@ -115,12 +115,12 @@ texts! {
     looks: "Who looked", "閲覧の記録";
     looks_about:
         "Admins who opened your conversations or tool calls, and the reasons that they gave.",
-        "あなたの会話やツールの呼び出しを開いた管理者と、その理由です。";
+        "あなたの会話やツール呼び出しを開いた管理者と、その理由です。";
     looks_none: "Nobody has looked.", "閲覧した人はいません。";
-    look_call: "opened a tool call", "ツールの呼び出しを開きました";
+    look_call: "opened a tool call", "ツール呼び出しを開きました";
     look_conversation: "opened a conversation", "会話を開きました";
-    look_search: "searched in tool calls", "ツールの呼び出しを検索しました";
-    look_export: "exported tool calls", "ツールの呼び出しを書き出しました";
+    look_search: "searched in tool calls", "ツール呼び出しを検索しました";
+    look_export: "exported tool calls", "ツール呼び出しを書き出しました";
     look_other: "looked", "閲覧しました";
     book: "Tool history", "ツールの履歴";
     book_about:
@@ -132,19 +132,19 @@ texts! {
     your_data: "Your data", "データ";
     your_data_about:
         "All of your conversations, with every version and tool call, and these settings, as one file of JSON lines.",
-        "すべての会話（全バージョンとツールの呼び出しを含む）と設定を、JSON Linesの1つのファイルに書き出します。";
+        "すべての会話（すべてのバージョンとツール呼び出しを含む）と設定を、JSON Linesの1つのファイルに書き出します。";
     export_all: "Export everything", "すべて書き出す";
     delete_account: "Delete the account", "アカウントを削除";
     delete_account_about:
         "You are signed out everywhere, your keys end and nobody sees your conversations in the chat any more. This cannot be \
          taken back. An admin can still read the record of tool calls.",
-        "すべてのブラウザーからサインアウトされ、キーは無効になり、チャットで会話を見ることは誰にもできなくなります。元に戻すことは\
-         できません。ツールの呼び出しの記録は、管理者が引き続き閲覧できます。";
+        "すべてのブラウザーからサインアウトされ、キーは無効になり、会話はチャットで誰にも表示されなくなります。元に戻すことは\
+         できません。ツール呼び出しの記録は、管理者が引き続き閲覧できます。";
     delete_account_open: "Delete my account…", "アカウントを削除…";
     delete_account_confirm: "Delete it for good", "完全に削除する";
 
     // People, for admins.
-    people: "People", "メンバー";
+    people: "People", "ユーザー";
     people_about:
         "Whom you let in. Only admins see this.",
         "このサーバーを使える人です。管理者だけに表示されます。";
@@ -181,7 +181,7 @@ impl Language {
         let (count, most) = (format::count(count), format::count(most));
         match self {
             Self::English => format!("{count} of {most} characters"),
-            Self::Japanese => format!("{count}／{most}文字"),
+            Self::Japanese => format!("{count}/{most}文字"),
         }
     }
 
@@ -190,7 +190,7 @@ impl Language {
         let number = |number: u64| format::count(usize::try_from(number).unwrap_or(usize::MAX));
         match self {
             Self::English => format!("{} of {} left", number(left), number(limit)),
-            Self::Japanese => format!("残り{}／{}", number(left), number(limit)),
+            Self::Japanese => format!("残り{}（上限{}）", number(left), number(limit)),
         }
     }
 
@@ -202,7 +202,7 @@ impl Language {
             "plan" => ("Plans", "計画"),
             "evaluate" => ("Judging the steps of plans", "計画のステップの評価"),
             "summary" => ("Summaries of conversations", "会話の要約"),
-            "review" => ("Reviews of calls", "ツール呼び出しの審査"),
+            "review" => ("Reviews of calls", "ツール呼び出しのレビュー"),
             "plain" => ("Single questions of programs", "プログラムからの単発の質問"),
             "reasoning_summary" => ("Summaries of what was done", "作業の要約"),
             "title" => ("Titles", "タイトル"),

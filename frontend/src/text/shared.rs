@@ -10,7 +10,7 @@ texts! {
     shared_beginning: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     not_shared:
         "This link shows nothing. It may have been taken back, or the conversation deleted.",
-        "このリンクには何もありません。取り消されたか、会話が削除された可能性があります。";
+        "このリンクには何もありません。リンクが取り消されたか、会話が削除された可能性があります。";
 }
 
 impl Language {
@@ -18,7 +18,7 @@ impl Language {
     pub(crate) fn shared_on(self, date: &str) -> String {
         match self {
             Self::English => format!("A conversation with an assistant, as it was when it was shared on {date}."),
-            Self::Japanese => format!("{date}に共有された、アシスタントとの会話です。"),
+            Self::Japanese => format!("アシスタントとの会話です（{date}の共有時点の内容）。"),
         }
     }
 }

@@ -18,8 +18,8 @@ texts! {
     tools_find: "Find a tool", "ツールを検索";
     tools_loading: "Loading the tools…", "ツールを読み込んでいます…";
     tools_none:
-        "There are no tools here yet. The README says how to add one, or how to connect a tool server.",
-        "ツールはまだありません。追加の方法とツールサーバーへの接続方法は、READMEをご覧ください。";
+        "There are no tools here yet. CONTRIBUTING.md says how to add one, and the README how to connect a tool server.",
+        "ツールはまだありません。追加の方法はCONTRIBUTING.mdを、ツールサーバーへの接続方法はREADMEをご覧ください。";
     tools_built_in: "Built in", "内蔵";
     server_connected: "connected", "接続済み";
     server_connecting: "connecting…", "接続しています…";
@@ -47,13 +47,13 @@ texts! {
     awaiting_badge: "Waits for your decision", "承認待ち";
     decide_first:
         "A tool call waits for your decision. Decide on it first, or stop the answer.",
-        "ツールの呼び出しが承認を待っています。先に承認または拒否するか、回答を停止してください。";
+        "ツール呼び出しが承認を待っています。先に許可または拒否するか、回答を停止してください。";
     send_after_decision:
         "Decide above first. What you send now waits for the end of the answer.",
-        "先に承認または拒否してください。今送信したものは、回答が終わるまで待ちます。";
+        "先に呼び出しを許可または拒否してください。今送信したメッセージは、回答が終わってから送信されます。";
     decide_soon:
         "You can decide as soon as the other calls of this step have ended.",
-        "このステップのほかの呼び出しが終わると、決定できます。";
+        "このステップのほかの呼び出しが終わると、許可または拒否できます。";
     risk_of_tool:
         "It may change something outside of this conversation, and that cannot be undone here.",
         "この会話の外にあるものを変更する可能性があり、ここから元に戻すことはできません。";
@@ -61,7 +61,7 @@ texts! {
     allow_from_now_on: "Allow from now on", "今後も許可";
     how_far: "How far this reaches", "許可の範囲";
     deny: "Deny", "拒否";
-    deny_reason: "Why not? The model is told (optional)", "理由（任意）。モデルに伝えられます";
+    deny_reason: "Why not? The model is told (optional)", "拒否の理由（任意・モデルに伝えられます）";
     change_input: "Edit input", "入力を編集";
     leave_input: "Leave it as it was", "元のままにする";
     input_as_json: "Input as JSON", "入力（JSON）";
@@ -77,14 +77,14 @@ texts! {
     changed_input: "Input, changed by you", "入力（変更済み）";
     denied_because: "Reason", "理由";
     call_allowed: "allowed, runs next", "許可済み・実行待ち";
-    key_choose: "Decide on a call that waits", "待っている呼び出しを承認・拒否";
+    key_choose: "Decide on a call that waits", "承認待ちの呼び出しを許可・拒否";
 
     // Standing approvals.
     approvals: "Standing approvals", "継続的な許可";
     approvals_none: "Every call of high risk asks first.", "高リスクの呼び出しは、すべて先に確認されます。";
-    approval_always: "always", "常に";
-    approval_here: "in this conversation", "この会話で";
-    approval_in_one: "in one conversation", "1つの会話で";
+    approval_always: "always", "すべての会話";
+    approval_here: "in this conversation", "この会話のみ";
+    approval_in_one: "in one conversation", "1つの会話のみ";
     revoke: "Revoke", "取り消す";
 }
 
@@ -150,7 +150,7 @@ impl Language {
         match self {
             Self::English if count == 1 => "A tool call waits for your decision.".to_owned(),
             Self::English => format!("{count} tool calls wait for your decision."),
-            Self::Japanese => format!("ツールの呼び出し{count}件が承認を待っています。"),
+            Self::Japanese => format!("ツール呼び出し{count}件が承認を待っています。"),
         }
     }
 
@@ -212,7 +212,7 @@ impl Language {
         let Progress { done, total, message, .. } = progress;
         let count = match (self, total) {
             (Self::English, Some(total)) => format!("{done} of {total}"),
-            (Self::Japanese, Some(total)) => format!("{total}中{done}"),
+            (Self::Japanese, Some(total)) => format!("{done}/{total}"),
             (_, None) => done.clone(),
         };
         match message {

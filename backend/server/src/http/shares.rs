@@ -6,6 +6,7 @@ use actix_web::{
     http::{StatusCode, header},
     web,
 };
+use tallybook_frontend::Language;
 use tallybook_protocol::{NewShare, Page, Share, ShareId};
 use uuid::Uuid;
 
@@ -17,6 +18,7 @@ use super::{
     guard::WITHOUT_SCRIPTS,
     preferences,
     state::{AppState, State},
+    words::FAILED_IN_JAPANESE,
 };
 use crate::{accounts::UserId, conversation::ConversationService};
 
@@ -81,7 +83,10 @@ pub(super) async fn show(state: State, request: HttpRequest, token: web::Path<St
     };
     let found = found.map_err(|error| {
         tracing::error!(%error, "a shared conversation cannot be shown");
-        error.to_string()
+        match chosen.language {
+            Language::English => error.to_string(),
+            Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
+        }
     });
     HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")

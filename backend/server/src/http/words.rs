@@ -17,3 +17,6 @@ macro_rules! words {
 }
 
 pub(super) use words;
+
+/// What is said in Japanese of a failure of the server's own, which is in its log. In English the error says it.
+pub(super) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";

@@ -1,8 +1,9 @@
 //! What the forms say, in each of the page's languages, side by side.
 
+use actix_web::ResponseError as _;
 use tallybook_frontend::Language;
 
-use super::super::error::ApiError;
+use super::super::{error::ApiError, words::FAILED_IN_JAPANESE};
 use crate::accounts::{AccountsError, OpenIdError};
 
 /// The words of one form.
@@ -74,7 +75,7 @@ pub(super) const fn setup(language: Language) -> Words {
         lead: of(
             language,
             "Choose a name and a password. You will be the admin, who lets others in.",
-            "名前とパスワードを決めてください。あなたが管理者となり、他の人を招待できます。",
+            "名前とパスワードを決めてください。あなたが管理者となり、ほかの人を招待できます。",
         ),
         submit: of(language, "Make the admin's account", "管理者アカウントを作成"),
     }
@@ -94,7 +95,7 @@ pub(super) const fn invitation(language: Language) -> Words {
 
 pub(super) const fn setup_required(language: Language) -> Words {
     Words {
-        title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定がまだです"),
+        title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定が完了していません"),
         lead: of(
             language,
             "It has no admin. Open the link that the server printed when it started; the link works for an hour, and a new \
@@ -112,7 +113,7 @@ pub(super) const fn admins_only(language: Language) -> Words {
         lead: of(
             language,
             "Everybody's tool history is for admins to read. If you should, ask one of them to make you one.",
-            "全員のツール履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
+            "全員のツールの履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
         ),
         submit: "",
     }
@@ -124,17 +125,19 @@ pub(super) const fn back_to_chat(language: Language) -> &'static str {
 
 /// What went wrong, for whoever filled in a form.
 pub(super) fn problem(language: Language, error: &ApiError) -> String {
-    let ApiError::Accounts(error) = error else {
-        return match (language, error) {
-            (Language::Japanese, ApiError::NoTls) => {
-                "このアドレスの通信は暗号化されていないため、ブラウザはサインインを保てません。https:// のアドレスで開いてください。".to_owned()
-            }
-            _ => error.to_string(),
-        };
-    };
     if language == Language::English {
         return error.to_string();
     }
+    let is_ours = error.status_code().is_server_error();
+    let ApiError::Accounts(error) = error else {
+        return match error {
+            ApiError::NoTls => {
+                "このアドレスの通信は暗号化されていないため、ブラウザーはサインイン状態を保持できません。https:// のアドレスで開いてください。".to_owned()
+            }
+            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
+            _ => error.to_string(),
+        };
+    };
     match error {
         AccountsError::WrongNameOrPassword => "名前またはパスワードが違います。".to_owned(),
         AccountsError::TooManyAttempts { retry_after_secs } => {
@@ -142,16 +145,17 @@ pub(super) fn problem(language: Language, error: &ApiError) -> String {
         }
         AccountsError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
         AccountsError::NameTaken => "この名前はすでに使われています。別の名前にしてください。".to_owned(),
-        AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクをもらってください。".to_owned(),
+        AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクを依頼してください。".to_owned(),
         AccountsError::OpenId(error) => openid_problem(error),
         AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),
         AccountsError::Invalid(_) => {
             let labels = labels(language);
             format!(
-                "名前またはパスワードが条件に合いません。名前：{}。パスワード：{}。",
+                "名前またはパスワードが条件に合いません。名前: {}。パスワード: {}。",
                 labels.name_rule, labels.password_rule
             )
         }
+        _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
         other => other.to_string(),
     }
 }
@@ -173,7 +177,7 @@ fn openid_problem(error: &OpenIdError) -> String {
             format!("{name}の応答では本人確認ができません。やり直しても解決しない場合は、管理者に連絡してください。")
         }
         OpenIdError::Unknown { name } => format!(
-            "{name}のあなたに対応するアカウントがありません。パスワードでサインインして設定で連携するか、管理者に依頼してください。"
+            "{name}のIDに対応するアカウントがありません。パスワードでサインインして設定で連携するか、管理者に依頼してください。"
         ),
         OpenIdError::WrongDomain => {
             "確認済みのメールアドレスが、許可されたドメインのものではありません。管理者に依頼してください。".to_owned()
@@ -182,7 +186,7 @@ fn openid_problem(error: &OpenIdError) -> String {
         OpenIdError::Taken => {
             "このIDはすでに別のアカウントと連携しています。先にそのアカウントで連携を解除してください。".to_owned()
         }
-        OpenIdError::TooMany => "連携できるIDの数を超えています。先に1つ解除してください。".to_owned(),
+        OpenIdError::TooMany => "連携できるIDの数の上限に達しています。先に1つ解除してください。".to_owned(),
         OpenIdError::Off | OpenIdError::NoSuchIdentity | OpenIdError::OnlyWayIn => error.to_string(),
     }
 }

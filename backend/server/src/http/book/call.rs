@@ -125,7 +125,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        Some(Text { title, body: text, size: format::bytes(bytes), is_cut })
+        Some(Text { title, body: text, size: words.how_much(bytes), is_cut })
     };
     let texts = [
         text(words.proposed_input(), row.proposed_input, row.proposed_input_bytes),
@@ -141,7 +141,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
         time(words.began(), Some(row.started_at)),
         time(words.ended(), row.completed_at),
         time(words.decided(), row.decided_at),
-        fact(words.duration(), row.duration_ms.map(format::duration)),
+        fact(words.duration(), row.duration_ms.map(|ms| words.how_long(ms))),
         fact(words.error_kind(), row.error_type),
         fact(words.turn(), Some(words.turn_status(row.turn_status).to_owned())),
         fact(words.title(), Some(row.title).filter(|_| row.user_id == reader)),
@@ -160,7 +160,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
                 word: words.verdict(row.verdict),
                 model: row.model,
                 reason: row.reason,
-                duration: format::duration(row.duration_ms),
+                duration: words.how_long(row.duration_ms),
             })
             .collect(),
         decisions: decisions

@@ -142,7 +142,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     }
     let mut thoughts_of: HashMap<MessageId, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
-        thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought));
+        thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought, words));
     }
     let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
@@ -153,13 +153,13 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         status_word: words.status(call.status),
         tool: call.tool_name,
         status: call.status.as_str(),
-        duration: call.duration_ms.map(format::duration),
+        duration: call.duration_ms.map(|ms| words.how_long(ms)),
     };
     let messages = messages.into_iter().map(|message| Message {
         id: message.id,
         who: if message.role == Role::User { words.person() } else { words.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
-        size: format::bytes(message.content_bytes),
+        size: words.how_much(message.content_bytes),
         status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: message.content,
         error: message.error,
@@ -191,9 +191,13 @@ fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
     PlanStep { instruction, status: status.as_str(), status_word: words.step_status(status), attempts, reason }
 }
 
-fn thought_of(ThoughtRow { words, words_bytes, duration_ms, .. }: ThoughtRow) -> Thought {
-    let is_cut = i64::try_from(words.len()).is_ok_and(|held| held < words_bytes);
-    Thought { words, duration: duration_ms.map(format::duration), size: is_cut.then(|| format::bytes(words_bytes)) }
+fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Words) -> Thought {
+    let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < words_bytes);
+    Thought {
+        words: thought,
+        duration: duration_ms.map(|ms| words.how_long(ms)),
+        size: is_cut.then(|| words.how_much(words_bytes)),
+    }
 }
 
 fn model_call_of(row: &ModelCallOfTurnRow, words: Words) -> ModelCall {
@@ -201,6 +205,6 @@ fn model_call_of(row: &ModelCallOfTurnRow, words: Words) -> ModelCall {
         purpose: words.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),
         words: words.model_call(row),
-        duration: format::duration(row.duration_ms),
+        duration: words.how_long(row.duration_ms),
     }
 }

@@ -140,7 +140,7 @@ impl Words {
     const fn speed(self) -> &'static str {
         match self.0 {
             Language::English => "Speed",
-            Language::Japanese => "速さ",
+            Language::Japanese => "再生速度",
         }
     }
 
@@ -156,7 +156,7 @@ impl Words {
         let (at, whole) = (seconds(at_ms), seconds(duration_ms));
         match self.0 {
             Language::English => format!("{at} s of {whole} s, long pauses shortened"),
-            Language::Japanese => format!("{at}秒／{whole}秒(長い待ち時間は短縮)"),
+            Language::Japanese => format!("{at}秒/{whole}秒（長い待ち時間は短縮）"),
         }
     }
 }

@@ -93,7 +93,12 @@ pub(super) fn shown(call: ToolCallId, reruns: Reruns, words: Words) -> (Vec<Entr
     let Reruns { rows, shown } = reruns;
     let sentence = |(state, row): &(RerunState, RerunRow)| {
         let time = format::time(&row.created_at);
-        words.rerun(*state, row.user_name.as_deref().unwrap_or("?"), &time, row.duration_ms.map(format::duration))
+        words.rerun(
+            *state,
+            row.user_name.as_deref().unwrap_or("?"),
+            &time,
+            row.duration_ms.map(|ms| words.how_long(ms)),
+        )
     };
     let id = shown.as_ref().map(|shown| shown.id);
     let of_shown = rows.iter().find(|(_, row)| Some(row.id) == id);

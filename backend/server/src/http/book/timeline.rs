@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::ToolCallId;
 
-use super::{format, words::Words};
+use super::words::Words;
 use crate::book::{CallOfTurnRow, ModelCallOfTurnRow, WholeCall};
 
 /// How wide the whole is, in units of the picture.
@@ -55,7 +55,7 @@ pub(super) fn bars(call: &WholeCall, words: Words) -> Vec<Bar> {
         let width = (place(span.ended) - x).max(MIN_WIDTH);
         let after = (span.began - began).num_milliseconds();
         let took = (span.ended - span.began).num_milliseconds();
-        Bar { x, width, words: words.began_and_took(&format::duration(after), &format::duration(took)), ..span.bar }
+        Bar { x, width, words: words.began_and_took(&words.how_long(after), &words.how_long(took)), ..span.bar }
     };
     spans.into_iter().map(bar).collect()
 }

@@ -1,10 +1,17 @@
 //! What the pages of the book say, in each of the page's languages, side by side.
 
-use tallybook_frontend::Language;
+use actix_web::ResponseError as _;
+use tallybook_frontend::{
+    Language,
+    format::{duration, size},
+};
 use tallybook_protocol::{ApprovalScope, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict};
 
 use super::{
-    super::{error::ApiError, words::words},
+    super::{
+        error::ApiError,
+        words::{FAILED_IN_JAPANESE, words},
+    },
     format,
 };
 use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState};
@@ -56,14 +63,14 @@ words! {
     pause: "Pause", "一時停止";
     no_record: "How the turn went is not kept any more.", "このターンの経過は、もう保存されていません。";
     record_cut: "Only the beginning of this long turn can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
-    provider_id: "Provider's id", "プロバイダーのID";
+    provider_id: "Provider's id", "提供元のID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     summed_up: "Earlier messages were summed up for its model", "以前のメッセージは要約してモデルに伝えられました";
     left_out: "Its model was told only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
     votes: "What reviewing models said", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
-    by: "by", "決定者：";
+    by: "by", "決定者:";
     timeline: "The turn's timeline", "ターンのタイムライン";
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
@@ -87,10 +94,10 @@ words! {
     of_models: "Models", "モデル";
     of_people: "People", "ユーザー";
     of_purposes: "What models were asked for", "モデルの用途";
-    of_days: "Days", "日";
+    of_days: "Days", "日別";
     failed_share: "Failed", "失敗";
-    half_within: "Half within", "半数の所要時間";
-    most_within: "95 % within", "95%の所要時間";
+    half_within: "Half within", "所要時間（中央値）";
+    most_within: "95 % within", "所要時間（95パーセンタイル）";
     plan: "Plan", "計画";
     thought: "What the model thought", "モデルの思考";
     model_calls: "Model calls", "モデル呼び出し";
@@ -176,10 +183,10 @@ impl Words {
     pub(super) fn decision(self, decision: Decision, scope: Option<ApprovalScope>) -> &'static str {
         let (english, japanese) = match (decision, scope) {
             (Decision::Approve, Some(ApprovalScope::Conversation)) => {
-                ("Approved for the conversation", "この会話で承認")
+                ("Approved for the conversation", "この会話で許可")
             }
-            (Decision::Approve, Some(ApprovalScope::Always)) => ("Approved for good", "今後も承認"),
-            (Decision::Approve, None) => ("Approved", "承認"),
+            (Decision::Approve, Some(ApprovalScope::Always)) => ("Approved for good", "今後も許可"),
+            (Decision::Approve, None) => ("Approved", "許可"),
             (Decision::Deny, _) => ("Denied", "拒否"),
         };
         self.of(english, japanese)
@@ -193,6 +200,16 @@ impl Words {
             Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),
         };
         self.of(english, japanese)
+    }
+
+    /// How long something took, as the chat writes it.
+    pub(super) fn how_long(self, ms: i64) -> String {
+        duration(self.0, ms)
+    }
+
+    /// How much a text is, as the chat writes it.
+    pub(super) fn how_much(self, bytes: i64) -> String {
+        size(self.0, bytes)
     }
 
     /// When something began within its turn, and how long it took.
@@ -253,7 +270,7 @@ impl Words {
         let took = took.map(|took| format!(", {took}")).unwrap_or_default();
         match self.0 {
             Language::English => format!("By {by}, {time} UTC: {english}{took}"),
-            Language::Japanese => format!("{by}、{time} UTC：{japanese}{took}"),
+            Language::Japanese => format!("{by}、{time} UTC: {japanese}{took}"),
         }
     }
 
@@ -292,7 +309,14 @@ impl Words {
 
     /// Why something cannot be shown.
     pub(super) fn problem(self, error: &ApiError) -> String {
-        let ApiError::Book(book) = error else { return error.to_string() };
+        let is_ours = error.status_code().is_server_error();
+        let ApiError::Book(book) = error else {
+            return if is_ours && self.0 == Language::Japanese {
+                FAILED_IN_JAPANESE.to_owned()
+            } else {
+                error.to_string()
+            };
+        };
         if self.0 == Language::English {
             return match book {
                 BookError::NeedsReason { owner: Some(owner) } => {
@@ -318,6 +342,7 @@ impl Words {
             BookError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
             BookError::NoSuchConversation => "この会話はありません。すでに消去された可能性があります。".to_owned(),
             BookError::NoSuchCall => "このツール呼び出しはありません。すでに消去された可能性があります。".to_owned(),
+            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
             other => other.to_string(),
         }
     }
@@ -346,7 +371,7 @@ impl Words {
                 )
             }
             FilterError::Slow(slow) => {
-                format!("「{slow}」は所要時間として読めません。>5s、<200ms、>1.5m のように書いてください。")
+                format!("「{slow}」は所要時間として読めません。>5s、<200ms、>1.5m、>1h のように書いてください。")
             }
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn of_tools(figures: &Figures, shown: Shown, words: Words) -> Option<
     // Both times are drawn to one scale.
     let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
     let within = |ms: Option<i64>| Cell {
-        words: ms.map_or_else(|| "–".to_owned(), format::duration),
+        words: ms.map_or_else(|| "–".to_owned(), |ms| words.how_long(ms)),
         length: length(ms.unwrap_or_default(), longest),
     };
     let row = |(name, tool): (&String, &ToolFigures)| {

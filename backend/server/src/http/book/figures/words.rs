@@ -26,7 +26,9 @@ impl Words {
                 format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
             }
             Language::Japanese => {
-                format!("呼び出しは{calls}件、うち失敗{failed}。最も多い1時間は{at}（UTC）からの{most}件です。")
+                format!(
+                    "呼び出しは{calls}件、うち{failed}が失敗しました。最も多かったのは{at}（UTC）からの1時間で、{most}件です。"
+                )
             }
         }
     }
@@ -35,7 +37,7 @@ impl Words {
     pub(super) fn calls_of_hour(self, at: &str, calls: &str) -> String {
         match self.0 {
             Language::English => format!("{at} UTC: {calls} calls"),
-            Language::Japanese => format!("{at} UTC：{calls}件"),
+            Language::Japanese => format!("{at} UTC: {calls}件"),
         }
     }
 
@@ -43,7 +45,7 @@ impl Words {
     pub(super) fn failed_of_hour(self, at: &str, failed: &str, calls: &str) -> String {
         match self.0 {
             Language::English => format!("{at} UTC: {failed} of {calls} calls"),
-            Language::Japanese => format!("{at} UTC：{calls}件中{failed}"),
+            Language::Japanese => format!("{at} UTC: {calls}件中{failed}が失敗"),
         }
     }
 
@@ -54,7 +56,9 @@ impl Words {
                 format!("{failed} of all calls failed. The most in one hour: {worst} of {calls} calls, from {at} UTC.")
             }
             Language::Japanese => {
-                format!("全体の失敗率は{failed}。最も高い1時間は{at}（UTC）からの{calls}件中{worst}です。")
+                format!(
+                    "失敗率は全体で{failed}です。最も高かったのは{at}（UTC）からの1時間で、{calls}件中{worst}です。"
+                )
             }
         }
     }
