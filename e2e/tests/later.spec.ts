@@ -43,7 +43,7 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
     await open(page);
     const refused = page.waitForResponse((response) => file.test(response.url()) && response.status() === 503);
     await page.mouse.move(200, 200);
-    await test.step("asked for before it is wanted", async () => (await refused).finished());
+    await test.step("it is asked for before it is wanted", () => refused);
     await expect(notice(page), "which nobody misses yet").toBeHidden();
     await page.getByTestId("open-help").click();
     await expect(notice(page)).toContainText("could not be loaded");

@@ -48,6 +48,8 @@ test("what is found in a message is gone to, marked there, with the arrow keys a
   await expect(found.first().locator("mark").first()).toHaveText("77001");
   await expect(page.getByTestId("search-status")).toHaveText(/^\d+ places$/);
   await expect(page.getByTestId("conversation-link")).toHaveText(["Zebra crossing"]);
+  await expect(found.locator(".hit-title"), "the title is seen once, and heard with each").toHaveText(["Zebra crossing"]);
+  for (const hit of await found.all()) await expect(hit).toHaveAccessibleName(/^Zebra crossing/);
   const asked = found.filter({ hasText: "You" });
   await expect(asked).toHaveCount(1);
   const place = await found.evaluateAll((rows) => rows.findIndex((row) => row.textContent.includes("You")));

@@ -86,6 +86,23 @@ for (const [where, button, seen] of [
   });
 }
 
+test("what is held down while the page becomes alive is pressed when it is let go", async ({ page, request }) => {
+  const address = await converse(request, 1);
+  const release = await holdProgram(page);
+  await page.goto(address, { waitUntil: "commit" });
+  await page.getByTestId("conversation-menu").hover();
+  await page.mouse.down();
+  release();
+  // Long enough to be there otherwise, and no assertion depends on it.
+  await page.evaluate(async () => {
+    for (let frame = 0; frame < 120; frame++) await new Promise((done) => requestAnimationFrame(done));
+  });
+  await page.mouse.up();
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await expect(page.getByTestId("menu-find")).toBeVisible();
+});
+
 test("a menu that was closed again before the page's program is there stays closed", async ({ page, request }) => {
   const address = await converse(request, 1);
   const release = await holdProgram(page);

@@ -269,12 +269,14 @@ pub(crate) async fn take_over() {
     let around = in_turn::take_around();
     let kept: Vec<_> = around.iter().map(|part| part.id).collect();
     browser::composed().await;
+    browser::released().await;
     // In a task of its own: a frame whose callback this is would be drawn in it, too.
     taking_over.finish(&kept, COMPOSER_ID);
     mark_alive();
     in_turn::end();
     for in_turn::Around { id, is_due } in around {
         browser::next_task().await;
+        browser::released().await;
         let drawn = browser::DrawnPart::find(id);
         is_due.try_set(true);
         tick().await;

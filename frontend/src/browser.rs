@@ -20,7 +20,7 @@ pub(crate) use self::{
     focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     taking_out::{copy, download, save_text},
-    taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, remove_drawn, replace_drawn, take_drawn},
+    taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
     typed::{COMPOSING, SENDS},
 };
 #[cfg(feature = "browser")]
@@ -83,6 +83,21 @@ pub(crate) async fn next_frame() {
         }
     });
     let _ = JsFuture::from(promise).await;
+}
+
+/// Waits until the document has nothing that this selector finds, for half a minute at the most.
+async fn until_none(selector: &str) {
+    const MAX_FRAMES: u32 = 1800;
+    let is_there = || {
+        let found = window().ok()?.document()?.query_selector(selector).ok()?;
+        Some(found.is_some())
+    };
+    for _ in 0..MAX_FRAMES {
+        if is_there() != Some(true) {
+            return;
+        }
+        next_frame().await;
+    }
 }
 
 /// The outcome of `future`, or `None` when it takes longer than `limit`.

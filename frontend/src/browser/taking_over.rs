@@ -9,7 +9,7 @@ use super::{
     IS_HERE,
     focus::{focus, focus_in_place},
     typed::carry_over,
-    window,
+    until_none, window,
 };
 
 /// Marks what the server drew, as long as it stands where the page will be.
@@ -90,6 +90,11 @@ impl TakingOver {
             let _ = carry_over(&old, &new, field);
         }
     }
+}
+
+/// Waits until nothing that the server drew is being pressed: what is let go above something else is no click.
+pub(crate) async fn released() {
+    until_none(&format!("[{DRAWN}]:active")).await;
 }
 
 /// Another place is open than the server drew. Once the page is in its place nothing of that is left to be forgotten.

@@ -4,7 +4,7 @@
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlFormElement, HtmlTextAreaElement};
 
-use super::{next_frame, window};
+use super::until_none;
 
 /// Marks the field while an input method composes in it.
 pub(crate) const COMPOSING: &str = "data-composing";
@@ -15,18 +15,7 @@ pub(crate) const SENDS: &str = "data-sends";
 /// Waits until no input method composes in the field, which it could not go on with in another one.
 #[cfg_attr(not(feature = "browser"), expect(dead_code, reason = "a server takes nothing over"))]
 pub(crate) async fn composed() {
-    /// Half a minute.
-    const MAX_FRAMES: u32 = 1800;
-    let composes = || {
-        let document = window().ok()?.document()?;
-        document.query_selector(&format!("[{COMPOSING}]")).ok()?
-    };
-    for _ in 0..MAX_FRAMES {
-        if composes().is_none() {
-            return;
-        }
-        next_frame().await;
-    }
+    until_none(&format!("[{COMPOSING}]")).await;
 }
 
 /// Puts what stands in the field of this id, and the caret, into the one that takes its place; and sends it if that was asked for.

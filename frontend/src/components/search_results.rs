@@ -25,6 +25,7 @@ use crate::{
 
 /// What can be gone through with the arrow keys while one searches.
 const RESULTS: &str = ".conversation-link, .hit";
+
 /// The places found.
 #[component]
 pub(crate) fn SearchResults(
@@ -47,7 +48,12 @@ pub(crate) fn SearchResults(
     let is_on = memo(move |_| finder.search.with(|search| *search.stage() != Stage::Off));
     let rows = move || {
         finder.search.with(|search| {
-            let row = |hit: &SearchHit| row(hit, search.answered(), go, text);
+            let mut before = None;
+            let row = |hit: &SearchHit| {
+                let goal = Goal::of_hit(hit, search.answered())?;
+                let is_next = before.replace(hit.conversation_uuid) == Some(hit.conversation_uuid);
+                Some(row(hit, goal, is_next, go, text))
+            };
             search.hits().iter().filter_map(row).collect::<Vec<_>>()
         })
     };
@@ -98,9 +104,9 @@ fn way_on_of(search: &Search, text: Language) -> Option<&'static str> {
     }
 }
 
-/// A place in a message; titles are shown above.
-fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Option<AnyView> {
-    let goal = Goal::of_hit(hit, query)?;
+/// A place in a message; places in titles are shown above. The next one of the same conversation does not show its title again.
+fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Language) -> AnyView {
+    let title_class = if is_next { "visually-hidden" } else { "hit-title" };
     let href = permalink(goal.conversation, goal.message);
     let snippet = hit.snippet.iter().map(|part| {
         let words = part.text.clone();
@@ -120,10 +126,10 @@ fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Opti
             go.run(goal.clone());
         }
     };
-    let row = view! {
+    view! {
         <li>
             <a class="hit" href=href data-testid="search-hit" on:click=follow>
-                <span class="hit-title">{hit.title.clone()}</span>
+                <span class=title_class>{hit.title.clone()}</span>
                 <span class="hit-words" dir="auto">{snippet}</span>
                 <span class="hit-about">
                     <span class="hit-who">{who}</span>
@@ -131,8 +137,8 @@ fn row(hit: &SearchHit, query: &str, go: Callback<Goal>, text: Language) -> Opti
                 </span>
             </a>
         </li>
-    };
-    Some(row.into_any())
+    }
+    .into_any()
 }
 
 /// Goes from the field to what was found, from one to the next, and back to the field.

@@ -74,6 +74,7 @@ impl Drawing {
             known.with_one_before(first?)
         };
         loop {
+            browser::released().await;
             let next = next();
             let is_last = next.is_none();
             next.map(|transcript| self.transcript.try_set(transcript));
