@@ -19,7 +19,7 @@ mod whole;
 pub(crate) use error::BookError;
 pub(crate) use export::{CallsExport, ExportFormat};
 pub(crate) use figures::{Figures, Spent, ToolFigures};
-pub(crate) use filter::{BUILT_IN, Filter, FilterError};
+pub(crate) use filter::{BUILT_IN, Filter, FilterError, statuses};
 pub(crate) use limits::{MAX_RERUN_INPUT_BYTES, TIME_FOR_PAGE};
 pub(crate) use list::CallsPage;
 pub(crate) use looks::Subject;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     accounts::{AccountsError, OpenIdError},
-    book::BookError,
+    book::{BookError, FilterError},
     conversation::{Reached, ServiceError},
     db::{FailureKind, classify},
 };
@@ -104,6 +104,13 @@ pub(super) enum ApiError {
     /// A use case panicked or was aborted.
     #[error("The server failed unexpectedly.")]
     Task(#[source] tokio::task::JoinError),
+}
+
+impl From<FilterError> for ApiError {
+    fn from(error: FilterError) -> Self {
+        // A sentence of its own.
+        Self::Query(format!("The parameter q cannot be read. {error}"))
+    }
 }
 
 impl ApiError {

@@ -14,7 +14,7 @@ use tallybook_protocol::ToolCallStatus;
 use uuid::Uuid;
 
 pub(crate) use moment::Moment;
-pub(crate) use parse::FilterError;
+pub(crate) use parse::{FilterError, statuses};
 pub(crate) use slow::Slow;
 
 /// What `server:` says of the tools that are no server's.

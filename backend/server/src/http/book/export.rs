@@ -31,8 +31,7 @@ pub(super) async fn download(
     admin: Admin,
     Query(query): Query<ExportQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let filter: Filter =
-        query.q.parse().map_err(|error| ApiError::Query(format!("The parameter q cannot be read: {error}.")))?;
+    let filter: Filter = query.q.parse()?;
     let (format, kind, name) = match query.format {
         Format::Csv => (ExportFormat::Csv, "text/csv; charset=utf-8", "tool-calls.csv"),
         Format::Jsonl => (ExportFormat::Jsonl, "application/jsonl; charset=utf-8", "tool-calls.jsonl"),
@@ -67,7 +66,6 @@ pub(super) async fn give_reason(
     Query(query): Query<ExportQuery>,
     form: web::Form<ReasonForm>,
 ) -> Result<HttpResponse, ApiError> {
-    let filter =
-        query.q.parse().map_err(|error| ApiError::Query(format!("The parameter q cannot be read: {error}.")))?;
+    let filter = query.q.parse()?;
     Ok(take_reason(&state, &request, admin.0, Subject::Calls(filter), form.into_inner()).await)
 }

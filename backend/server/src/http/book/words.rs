@@ -14,7 +14,9 @@ use super::{
     },
     format,
 };
-use crate::book::{BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState};
+use crate::book::{
+    BookError, Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState, statuses,
+};
 
 /// The words in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -363,7 +365,9 @@ impl Words {
             }
             FilterError::Empty(name) => format!("「{name}:」の値がありません。"),
             FilterError::Twice(name) => format!("「{name}:」が2回指定されています。1回だけ指定できます。"),
-            FilterError::Status(status) => format!("「{status}」という状態はありません。"),
+            FilterError::Status(status) => {
+                format!("「{status}」という状態はありません。指定できるのは {} です。", statuses())
+            }
             FilterError::Conversation(id) => format!("「{id}」は会話のIDではありません。会話のアドレスにあります。"),
             FilterError::Time(time) => {
                 format!(

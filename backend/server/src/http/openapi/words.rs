@@ -16,7 +16,7 @@ words! {
     before: "Before you begin", "はじめに";
     set_variables: "The examples read where the server is and your key from the environment:",
         "サンプルは、サーバーのアドレスとキーを環境変数から読み取ります:";
-    make_key: "Make a key in the settings, under “Keys”, or by", "APIキーは設定画面の「APIキー」で作成するか、次のAPIで作成します:";
+    make_key: "Make a key in the settings, under “API keys”, or by", "APIキーは設定画面の「APIキー」で作成するか、次のAPIで作成します:";
     no_key: "Nobody signs in here, so any key will do.", "このサーバーではサインインが不要なため、キーは任意の文字列で構いません。";
     parameters: "Parameters", "パラメーター";
     body: "Body", "ボディ";

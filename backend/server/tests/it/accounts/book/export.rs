@@ -8,7 +8,10 @@ use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{run, write_equal_calls, write_turn};
-use crate::support::{Engine, TestApp, on_every_engine};
+use crate::{
+    bad_input::assert_problem,
+    support::{Engine, TestApp, on_every_engine},
+};
 
 /// More than two portions have.
 const CALLS: i64 = 450;
@@ -45,6 +48,10 @@ on_every_engine! {
             assert!(record[output] == *expected(id), "{id}: {} bytes", record[output].len());
         }
         assert_eq!((ids.next(), reader.records().count()), (None, 0));
+
+        let refused = assert_problem(app.get("/admin/export?format=csv&q=status:odd").await, 400, "bad-query").await;
+        let said = refused["detail"].as_str().unwrap();
+        assert!(said.starts_with("The parameter q cannot be read. ") && !said.ends_with(".."), "{said}");
 
         let jsonl = streamed(app.get("/admin/export?format=jsonl&q=tool:add").await).await;
         assert_eq!(jsonl.lines().count(), usize::try_from(CALLS).unwrap());
