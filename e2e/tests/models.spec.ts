@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
+import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
 const file = join(tmpdir(), `tallybook-models-${process.pid}.toml`);
@@ -71,6 +72,26 @@ for (const [language, width] of [
     expect(await findings(page)).toEqual(NOTHING);
   });
 }
+
+test("a choice that fails is told, whatever is heard of the conversation meanwhile", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("2 + 3");
+  const held = gate();
+  await page.route("**/api/conversations/*", async (route) => {
+    if (route.request().method() !== "PATCH") return route.fallback();
+    await held.opened;
+    return route.fulfill({ status: 503, body: "{}" });
+  });
+  const picker = page.locator("select[data-testid=model]");
+  await picker.selectOption("Sums");
+  // What is told of a conversation that is pinned has its model, too.
+  await request.patch(chat.api(), { data: { pinned: true } });
+  await expect(picker).toHaveValue("Arithmetic");
+  held.open();
+  await expect(page.getByTestId("model-notice")).toBeVisible();
+});
 
 test("a model that is gone says so and leaves the choice of another", async ({ page, server, tolerated }) => {
   tolerated.push(/net::ERR_|Failed to load resource/);

@@ -17,6 +17,8 @@ pub(crate) struct Models {
     catalog: StoredValue<Vec<CatalogModel>>,
     /// A conversation, or the new chat, and the model that was chosen there; without one it has the default.
     chosen: RwSignal<(Option<Uuid>, Option<String>)>,
+    /// How often one chose.
+    choices: StoredValue<u64>,
     /// Why the last choice could not be stored, for the reader.
     pub(crate) notice: RwSignal<Option<String>>,
     text: Language,
@@ -28,6 +30,7 @@ impl Models {
         let models = Self {
             catalog: StoredValue::new(list.items),
             chosen: RwSignal::new(opened),
+            choices: StoredValue::new(0),
             notice: RwSignal::new(None),
             text: use_language(),
         };
@@ -90,15 +93,18 @@ impl Models {
         let model = Some(name).filter(|name| *name != self.default_name());
         self.notice.set(None);
         self.learn(conversation, model.clone());
+        let number = self.choices.get_value() + 1;
+        self.choices.set_value(number);
         let Some(uuid) = conversation else { return };
         spawn_local(async move {
-            if let Err(error) = api::choose_model(uuid, model.clone()).await {
-                let is_still = self.chosen.try_with_untracked(|chosen| *chosen == (conversation, model));
-                if is_still == Some(true) {
-                    self.learn(conversation, before);
-                    self.notice.set(Some(error.message(self.text)));
-                }
+            let Err(error) = api::choose_model(uuid, model.clone()).await else { return };
+            let seen = self.chosen.try_with_untracked(|(shown, now)| (*shown == conversation, *now == model));
+            let Some((true, is_still)) = seen.filter(|_| self.choices.try_get_value() == Some(number)) else { return };
+            // News of the conversation may have taken it back before.
+            if is_still {
+                self.learn(conversation, before);
             }
+            self.notice.set(Some(error.message(self.text)));
         });
     }
 }
