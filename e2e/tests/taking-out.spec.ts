@@ -37,6 +37,18 @@ test("code wraps and is saved under its language's name, a table is copied as CS
   expect(csv.replaceAll("\r\n", "\n")).toBe('Item,Sum\n"A, ""big""",-5\n\'=1+2,3\n');
 });
 
+test("a table is copied as its source has it, not as it is drawn", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const table = "| Formula | Note |\n|-|-|\n| $x^2$ | 1[^1] |\n| $$y$$ | two<br>lines |\n\n[^1]: The note.";
+  await open(page, conversation("Table", [["Write", { content: table }]]));
+  await expect(page.locator("td math").first(), "the formulas are typeset").toBeVisible();
+  const copy = page.getByTestId("copy-table");
+  await copy.click();
+  await expect(copy).toHaveAttribute("data-copied", "");
+  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  expect(csv.replaceAll("\r\n", "\n")).toBe('Formula,Note\n$x^2$,1\n$$y$$,"two\nlines"\n');
+});
+
 test("a footnote and its reference lead to each other, and ids are unique", async ({ page }) => {
   await open(page, conversation("Notes", [["One", { content: ANSWER }], ["Two", { content: ANSWER }]]));
   await expect(page.locator("article")).toHaveCount(4);

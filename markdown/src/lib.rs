@@ -14,6 +14,7 @@ mod blocks;
 mod dom;
 mod drawing;
 mod elements;
+mod emphasis;
 mod footnotes;
 mod labels;
 mod links;

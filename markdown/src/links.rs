@@ -1,4 +1,7 @@
-//! Which addresses in Markdown may be followed. A list of what is allowed: what browsers do with the rest is their secret.
+//! Decides which addresses in Markdown become links, and finds those that are written out in the text.
+//! The allowed ones are listed, since nobody knows what browsers do with all others.
+
+use crate::{elements::link, node::Node};
 
 /// What a link may begin with, in any case. White space and control characters, which browsers skip in addresses, find
 /// no place before the colon of these.
@@ -11,9 +14,131 @@ pub(crate) fn may_be_followed(address: &str) -> bool {
     })
 }
 
+/// Starts of an address in a text, in lower case.
+const STARTS: [&str; 2] = ["https://", "http://"];
+
+/// Turns the web addresses in these nodes' own text into links. Returns how many nodes that adds.
+pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
+    let has_address = |node: &Node| matches!(node, Node::Text(text) if find_address(text).is_some());
+    if !nodes.iter().any(has_address) {
+        return 0;
+    }
+    let before = nodes.len();
+    for node in std::mem::take(nodes) {
+        let Node::Text(text) = node else {
+            nodes.push(node);
+            continue;
+        };
+        let mut rest = &*text;
+        while let Some((start, end)) = find_address(rest) {
+            if start > 0 {
+                nodes.push(Node::Text(rest[..start].to_owned()));
+            }
+            nodes.push(link(rest[start..end].to_owned(), String::new()).saying(&rest[start..end]).into());
+            rest = &rest[end..];
+        }
+        if !rest.is_empty() {
+            nodes.push(Node::Text(rest.to_owned()));
+        }
+    }
+    nodes.len() - before
+}
+
+/// Finds the first web address in a text: where it starts and ends, in bytes.
+fn find_address(text: &str) -> Option<(usize, usize)> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find("://") {
+        let colon = from + found;
+        from = colon + 3;
+        let start = STARTS.iter().find_map(|start| {
+            let at = from.checked_sub(start.len())?;
+            text.get(at..from).filter(|written| written.eq_ignore_ascii_case(start)).map(|_| at)
+        });
+        let Some(start) = start else { continue };
+        // The last letters of another word, such as `xhttp://`.
+        if text[..start].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric()) {
+            continue;
+        }
+        let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();
+        let after = &text[from + host..];
+        // Behind the host comes a port, a path, a query or a fragment, or the address ends.
+        let path =
+            if after.starts_with(['/', '?', '#', ':']) { after.find(ends_address).unwrap_or(after.len()) } else { 0 };
+        let end = from + host + path;
+        let end = start + without_trailing(&text[start..end]).len();
+        if host > 0 && end > from && text.as_bytes()[from].is_ascii_alphanumeric() {
+            return Some((start, end));
+        }
+    }
+    None
+}
+
+fn is_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')
+}
+
+/// Returns whether an address in running text ends before this character. Japanese puts no space behind an address, so
+/// its punctuation and Hiragana, of which its particles are, end one; ideographs are common within paths.
+fn ends_address(c: char) -> bool {
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(c, '<' | '>' | '"' | '`' | '“' | '”' | '„' | '«' | '»' | '‹' | '›')
+        || matches!(c, '\u{3000}'..='\u{3020}' | '\u{3030}' | '\u{3040}'..='\u{309f}' | '\u{ff01}'..='\u{ff65}')
+}
+
+/// Returns the address without the punctuation of the sentence around it: full stops and the like, and closing brackets
+/// that it does not open.
+fn without_trailing(address: &str) -> &str {
+    // How many closing brackets of each kind have no opening one.
+    let surplus =
+        |open: char, close: char| address.matches(close).count().saturating_sub(address.matches(open).count());
+    let mut brackets = [(')', surplus('(', ')')), (']', surplus('[', ']')), ('}', surplus('{', '}'))];
+    let mut kept = address;
+    while let Some(last) = kept.chars().next_back() {
+        if let Some((_, surplus)) = brackets.iter_mut().find(|(close, _)| *close == last) {
+            let Some(fewer) = surplus.checked_sub(1) else { break };
+            *surplus = fewer;
+        } else if !matches!(last, '.' | ',' | ':' | ';' | '!' | '?' | '\'' | '*' | '_' | '~' | '…' | '‘' | '’' | '|')
+        {
+            break;
+        }
+        kept = &kept[..kept.len() - last.len_utf8()];
+    }
+    kept
+}
+
 #[cfg(test)]
 mod tests {
-    use super::may_be_followed;
+    use super::{find_address, may_be_followed};
+
+    #[test]
+    fn an_address_in_a_text_ends_where_a_reader_sees_it_end() {
+        for (text, expected) in [
+            ("See https://example.com/a.", "https://example.com/a"),
+            ("See https://example.com.", "https://example.com"),
+            ("(https://example.com/a)", "https://example.com/a"),
+            ("(see https://en.wikipedia.org/wiki/Tally_(x))", "https://en.wikipedia.org/wiki/Tally_(x)"),
+            ("[HTTP://EXAMPLE.COM/?a=1&b=2#c]", "HTTP://EXAMPLE.COM/?a=1&b=2#c"),
+            ("詳細はhttps://example.com/a。次", "https://example.com/a"),
+            ("詳細はhttps://example.comを見る", "https://example.com"),
+            ("https://example.com/a（英語）", "https://example.com/a"),
+            ("https://example.com/をご覧ください", "https://example.com/"),
+            ("https://ja.wikipedia.org/wiki/計算機", "https://ja.wikipedia.org/wiki/計算機"),
+            ("「https://example.com/a」", "https://example.com/a"),
+            ("\u{201c}https://example.com/a\u{201d}", "https://example.com/a"),
+            ("http://localhost:3000/c/1, then", "http://localhost:3000/c/1"),
+            ("xhttps://a.b https://c.d", "https://c.d"),
+            ("https:// and http://x.y!", "http://x.y"),
+            ("https://a.b/c?d=e%20f...", "https://a.b/c?d=e%20f"),
+        ] {
+            assert_eq!(find_address(text).map(|(start, end)| &text[start..end]), Some(expected), "{text}");
+        }
+        for text in
+            ["", "https://", "ftp://example.com", "https://。", "https://.", "https://日本", "a://b", "https://-"]
+        {
+            assert_eq!(find_address(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn only_the_web_and_mail() {

@@ -124,8 +124,8 @@ fn marks(source: &str) -> Vec<(usize, Mark)> {
             Event::SoftBreak
             | Event::HardBreak
             | Event::InlineHtml(_)
-            | Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough)
-            | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough) => {}
+            | Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Subscript)
+            | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Subscript) => {}
             _ => {
                 match event {
                     Event::Start(
@@ -206,21 +206,38 @@ fn formula(source: &str, range: Range<usize>, mark: Mark) -> Option<Formula> {
     Some(Formula { range, text: format!("{open}{tex}{close}"), tex, display })
 }
 
-/// Whether these two dollars are more likely to be prices, or variables of a shell.
+/// Endings that are written right behind a formula, as in "the $n$th term".
+const ENDINGS: [&str; 5] = ["th", "st", "nd", "rd", "s"];
+
+/// Returns whether these two dollars are more likely to be prices, or variables of a shell or a template.
 fn is_money(source: &str, range: &Range<usize>, inside: &str) -> bool {
     let sticks = |beside: Option<char>| beside.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    let after = &source[range.end..];
+    let word = after.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
+    // A variable's name has more letters, and a path or a list has no ending like this.
+    let has_ending = ENDINGS.contains(&word) && (inside.chars().count() == 1 || inside.contains(['\\', '^', '+', '-']));
     if inside.starts_with(char::is_whitespace)
         || inside.ends_with(char::is_whitespace)
         || sticks(source[..range.start].chars().next_back())
-        || sticks(source[range.end..].chars().next())
+        || (!word.is_empty() && !has_ending)
     {
+        return true;
+    }
+    // `${A}:${B}`, `$(pwd)/$(date)`, `$A/$(B)`, `$.50-$.75`: the second dollar begins what the first did, or follows what
+    // joins two values.
+    let joins = |c: char| matches!(c, '/' | ':' | ',' | ';' | '-' | '.' | '"' | '\'');
+    let begins_again = |c: char| after.starts_with(c) && (inside.starts_with(c) || inside.ends_with(joins));
+    if ['{', '('].into_iter().any(begins_again) || (is_amount(inside) && is_amount(after)) {
         return true;
     }
     // An amount with words behind it.
     let mut words = inside.split(|letter: char| !letter.is_alphabetic());
-    inside.starts_with(|first: char| first.is_ascii_digit())
-        && !inside.contains(['\\', '^', '_', '=', '{'])
-        && words.any(|word| word.chars().nth(1).is_some())
+    is_amount(inside) && !inside.contains(['\\', '^', '_', '=', '{']) && words.any(|word| word.chars().nth(1).is_some())
+}
+
+/// Returns whether a text begins as an amount of money does: with a digit, or with a point and a digit.
+fn is_amount(text: &str) -> bool {
+    text.strip_prefix('.').unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -252,6 +269,9 @@ mod tests {
             ("*a $b*c$ d", vec!["b*c"]),
             (r"$\{a\}$", vec![r"\{a\}"]),
             (r"$5\%$ of $2 x + 3 y$", vec![r"5\%", "2 x + 3 y"]),
+            ("the $n$th and $(n+1)$st term, two $x$s", vec!["n", "(n+1)", "x"]),
+            ("$f$(x) is $f(x)$", vec!["f", "f(x)"]),
+            (r"${a \over b}$, $(a)$", vec![r"{a \over b}", "(a)"]),
         ] {
             assert_eq!(read(source), expected, "{source}");
         }
@@ -266,6 +286,15 @@ mod tests {
             "$5, $10 and $15",
             "between $5k and 10$ a day",
             "$HOME/$USER and $PATH:$HOME:",
+            "${A}:${B}",
+            "echo ${HOME}/bin:${PATH}",
+            "$(pwd)/$(date)",
+            "$A/$(date)-${B}",
+            "$.50-$.75",
+            "$.50 to $.75, or $1.50-$.75",
+            "(~$1.50) and (~$10)",
+            "\"$1\"-\"$2\"",
+            "$name's and $other's",
             "`$x$` and ``\\(x\\)``",
             "```\n$x$\n```",
             "    $x$",

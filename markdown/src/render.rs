@@ -2,12 +2,15 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag};
+use pulldown_cmark::{
+    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag, TagEnd,
+};
 
 use crate::{
     Block, Labels, OPTIONS,
     blocks::{Definitions, Fence},
     elements::{aligned, check_box, code, formula_in_words, link, sided, table},
+    emphasis::{self, Exchanged},
     footnotes::{self, Footnotes},
     links,
     math::{self, Formula},
@@ -44,10 +47,12 @@ fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &
     let head = footnotes::head(source, &block.definitions.notes);
     let (source, head) =
         if head.is_empty() { (Cow::Borrowed(source), 0) } else { (Cow::Owned(format!("{head}{source}")), head.len()) };
-    let resolve = |link: BrokenLink<'_>| defined(&block.definitions, &link, &mut allowance);
-    let parser = Parser::new_with_broken_link_callback(&source, OPTIONS, Some(resolve));
+    let exchanged = emphasis::exchanged(&source);
+    let resolve =
+        |link: BrokenLink<'_>| defined(&block.definitions, &exchanged.restore(&link.reference), &mut allowance);
+    let parser = Parser::new_with_broken_link_callback(&exchanged.source, OPTIONS, Some(resolve));
     let footnotes = Footnotes { notes: &block.definitions.notes, name, start: block.start() };
-    let mut builder = Builder::new(labels, formulas, footnotes);
+    let mut builder = Builder::new(labels, formulas, footnotes, &exchanged);
     for (event, range) in parser.into_offset_iter() {
         // What was put in front is not the block's.
         let Some(begin) = range.start.checked_sub(head) else { continue };
@@ -80,14 +85,16 @@ fn as_text(source: &str, labels: &Labels) -> Vec<Node> {
     vec![frame.into_node(Footnotes::default(), labels)]
 }
 
-fn defined<'a>(
-    definitions: &Definitions,
-    link: &BrokenLink<'_>,
-    allowance: &mut usize,
-) -> Option<(CowStr<'a>, CowStr<'a>)> {
-    let definition = definitions.find(&link.reference)?;
+fn defined<'a>(definitions: &Definitions, label: &str, allowance: &mut usize) -> Option<(CowStr<'a>, CowStr<'a>)> {
+    let definition = definitions.find(label)?;
     *allowance = allowance.checked_sub(definition.address.len() + definition.title.len())?;
     Some((definition.address.clone().into(), definition.title.clone().into()))
+}
+
+/// Returns whether a tag is `<br>`, in whatever way it is written.
+fn is_line_break(tag: &str) -> bool {
+    let inside = tag.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inside.is_some_and(|name| name.trim_end_matches('/').trim_end().eq_ignore_ascii_case("br"))
 }
 
 /// What an open element is.
@@ -195,6 +202,8 @@ struct Builder<'a> {
     /// The formulas that are still to come.
     formulas: &'a [Formula],
     footnotes: Footnotes<'a>,
+    /// What the parser reads in place of some characters.
+    exchanged: &'a Exchanged<'a>,
     /// How many elements are open that are nested too deeply to get a shape of their own.
     flattened: usize,
     /// How many of the open elements are links: one link must not stand inside another.
@@ -207,19 +216,42 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(labels: &'a Labels, formulas: &'a [Formula], footnotes: Footnotes<'a>) -> Self {
-        let stack = vec![Frame::new(Kind::Root)];
-        Self { stack, formulas, footnotes, flattened: 0, links: 0, columns: Vec::new(), column: 0, nodes: 0, labels }
+    fn new(
+        labels: &'a Labels,
+        formulas: &'a [Formula],
+        footnotes: Footnotes<'a>,
+        exchanged: &'a Exchanged<'a>,
+    ) -> Self {
+        Self {
+            stack: vec![Frame::new(Kind::Root)],
+            formulas,
+            footnotes,
+            exchanged,
+            flattened: 0,
+            links: 0,
+            columns: Vec::new(),
+            column: 0,
+            nodes: 0,
+            labels,
+        }
     }
 
     fn take(&mut self, event: Event<'_>, range: Range<usize>) -> Option<()> {
         match event {
+            Event::Start(Tag::Subscript) | Event::End(TagEnd::Subscript) => self.push_text("~"),
             Event::Start(tag) => self.start(tag, range.start),
-            Event::FootnoteReference(label) => self.push(self.footnotes.reference(&label, range.start, self.labels)),
+            Event::FootnoteReference(label) => {
+                let label = self.exchanged.restore(&label);
+                self.push(self.footnotes.reference(&label, range.start, self.labels));
+            }
             Event::End(_) => self.end(),
+            // The one tag that models write for want of a Markdown of its own: a table cell has one line.
+            Event::InlineHtml(tag) if is_line_break(&tag) => self.push(element("br")),
             // What looks like HTML is text like all other.
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.take_text(&text, range)?,
-            Event::Code(code) => self.push(element("code").saying(&*code)),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.take_text(&self.exchanged.restore(&text), range)?;
+            }
+            Event::Code(code) => self.push(element("code").saying(self.exchanged.restore(&code))),
             Event::SoftBreak => self.push_text("\n"),
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),
@@ -263,7 +295,7 @@ impl<'a> Builder<'a> {
         match tag {
             Tag::Heading { level, .. } => Kind::Heading(level),
             Tag::BlockQuote(_) => Kind::Quote,
-            Tag::CodeBlock(CodeBlockKind::Fenced(label)) => Kind::Code(label.trim().to_owned()),
+            Tag::CodeBlock(CodeBlockKind::Fenced(label)) => Kind::Code(self.exchanged.restore(label.trim()).into()),
             Tag::CodeBlock(CodeBlockKind::Indented) => Kind::Code(String::new()),
             Tag::List(start) => Kind::List(start),
             Tag::Item => Kind::Item,
@@ -285,16 +317,19 @@ impl<'a> Builder<'a> {
                 self.column += 1;
                 Kind::Cell { header, alignment }
             }
-            Tag::FootnoteDefinition(label) => Kind::Footnote { label: label.into(), begin },
+            Tag::FootnoteDefinition(label) => Kind::Footnote { label: self.exchanged.restore(&label).into(), begin },
             Tag::Emphasis => Kind::Emphasis,
             Tag::Strong => Kind::Strong,
             Tag::Strikethrough => Kind::Struck,
             Tag::Link { link_type, dest_url, title, .. } => {
-                let address = if link_type == LinkType::Email { format!("mailto:{dest_url}") } else { dest_url.into() };
-                self.link(link_type, address, title.into())
+                let address = self.exchanged.restore(&dest_url);
+                let address = if link_type == LinkType::Email { format!("mailto:{address}") } else { address.into() };
+                self.link(link_type, address, self.exchanged.restore(&title).into())
             }
-            // An image is not loaded: whoever hosts it would learn who reads this, and when.
-            Tag::Image { link_type, dest_url, title, .. } => self.link(link_type, dest_url.into(), title.into()),
+            // An image is not loaded: its server would learn who reads this, and when.
+            Tag::Image { link_type, dest_url, title, .. } => {
+                self.link(link_type, self.exchanged.restore(&dest_url).into(), self.exchanged.restore(&title).into())
+            }
             // The others are not switched on.
             _ => Kind::Paragraph,
         }
@@ -322,6 +357,9 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(mut frame) = self.stack.pop() {
+            if self.links == 0 && !matches!(frame.kind, Kind::Code(_)) {
+                self.nodes += links::link_addresses(&mut frame.children);
+            }
             match &frame.kind {
                 Kind::Link { address, .. } => {
                     self.links -= 1;
@@ -357,6 +395,8 @@ impl<'a> Builder<'a> {
         while self.stack.len() > 1 {
             self.end();
         }
-        self.stack.pop().filter(|_| self.formulas.is_empty()).map(|root| root.children)
+        let mut children = self.stack.pop().filter(|_| self.formulas.is_empty())?.children;
+        links::link_addresses(&mut children);
+        Some(children)
     }
 }

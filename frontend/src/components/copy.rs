@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
-use web_sys::Element;
+use web_sys::{Element, Node};
 
 use crate::{browser, export, language::use_language, reactive::effect, session::Loading};
 
@@ -103,10 +103,28 @@ fn csv_of(button: &Element) -> Option<String> {
     let rows = button.closest(".table-block").ok()??.query_selector_all("tr").ok()?;
     let rows = (0..rows.length()).filter_map(|at| {
         let cells = rows.item(at)?.child_nodes();
-        let cells = (0..cells.length()).filter_map(|at| cells.item(at)?.text_content());
+        let cells = (0..cells.length()).filter_map(|at| cell_source(&cells.item(at)?));
         Some(cells.collect())
     });
     Some(export::csv(&rows.collect::<Vec<Vec<String>>>()))
+}
+
+/// Returns what a cell says in its source: formulas as TeX rather than as what is drawn of them, lines as lines, and no
+/// marks of footnotes.
+fn cell_source(cell: &Node) -> Option<String> {
+    let copy: Element = cell.clone_node_with_deep(true).ok()?.dyn_into().ok()?;
+    let parts = copy.query_selector_all(".math, .footnote-ref, br").ok()?;
+    for part in (0..parts.length()).filter_map(|at| parts.item(at)?.dyn_into::<Element>().ok()) {
+        let source = match part.get_attribute("data-tex") {
+            Some(tex) if part.has_attribute("data-display") => format!("$${tex}$$"),
+            Some(tex) => format!("${tex}$"),
+            None if part.tag_name() == "BR" => "\n".to_owned(),
+            None => String::new(),
+        };
+        // A text in place of the element: `br` itself can hold none.
+        let _ = part.replace_with_with_str_1(&source);
+    }
+    copy.text_content()
 }
 
 fn code_of(button: &Element) -> Option<String> {

@@ -125,6 +125,68 @@ fn links_lead_out_safely() {
 }
 
 #[test]
+fn emphasis_works_beside_cjk_punctuation() {
+    let bold = |text: &str| format!("<strong>{text}</strong>");
+    for (markdown, expected) in [
+        ("これは**「重要」**です。", format!("これは{}です。", bold("「重要」"))),
+        ("**「重要」**です", format!("{}です", bold("「重要」"))),
+        ("これは**重要。**次", format!("これは{}次", bold("重要。"))),
+        ("**A（B）**は**「C」**と**「D」**", format!("{}は{}と{}", bold("A（B）"), bold("「C」"), bold("「D」"))),
+        ("**`add`**は**(1)**と**\"x\"**です", {
+            format!("{}は{}と{}です", bold("<code>add</code>"), bold("(1)"), bold("\"x\""))
+        }),
+        ("これは*「強調」*です", "これは<em>「強調」</em>です".to_owned()),
+        ("これは~~「古い」~~です", "これは<del>「古い」</del>です".to_owned()),
+        ("이 별표는 **강조(괄호)**이다", format!("이 별표는 {}이다", bold("강조(괄호)"))),
+        ("请看**“重点”**。", format!("请看{}。", bold("“重点”"))),
+        ("**注意！**これは[「x」**y**](https://example.com/「)", {
+            format!("{}これは{}", bold("注意！"), link("https://example.com/「", &format!("「x」{}", bold("y"))))
+        }),
+        ("`**「x」**`は**、**", format!("<code>**「x」**</code>は{}", bold("、"))),
+        ("𠮷**「野」**家、**𠮷(野)**家", format!("𠮷{}家、{}家", bold("「野」"), bold("𠮷(野)"))),
+        ("2**3、a ** b", "2**3、a ** b".to_owned()),
+    ] {
+        assert_eq!(html(markdown), format!("<p>{expected}</p>"), "{markdown}");
+    }
+}
+
+#[test]
+fn a_single_tilde_strikes_nothing_out() {
+    for (markdown, expected) in [
+        ("(~$1.50) and (~$10)", "(~$1.50) and (~$10)"),
+        ("~5 to ~6, ~a~ and ~~b~~", "~5 to ~6, ~a~ and <del>b</del>"),
+        ("~*a*~", "~<em>a</em>~"),
+    ] {
+        assert_eq!(html(markdown), format!("<p>{expected}</p>"), "{markdown}");
+    }
+}
+
+#[test]
+fn a_cell_can_have_lines() {
+    let table = html("| a |\n|---|\n| 1<br>2<BR/>3<br />4<b>5 |");
+    assert!(table.contains("<td>1<br>2<br>3<br>4&lt;b&gt;5</td>"), "{table}");
+}
+
+#[test]
+fn addresses_in_the_text_are_links() {
+    let to = |address: &str| link(address, address);
+    for (markdown, expected) in [
+        ("https://example.com/a_b_c?d=1&e=2.", format!("{}.", to("https://example.com/a_b_c?d=1&amp;e=2"))),
+        ("**https://example.com/** (http://a.b)", {
+            format!("<strong>{}</strong> ({})", to("https://example.com/"), to("http://a.b"))
+        }),
+        ("詳細はhttps://example.com/a。（https://example.com/b）", {
+            format!("詳細は{}。（{}）", to("https://example.com/a"), to("https://example.com/b"))
+        }),
+        ("`https://example.com`", "<code>https://example.com</code>".to_owned()),
+        ("[see https://a.b](https://c.d)", link("https://c.d", "see https://a.b")),
+        ("javascript://a.b, ftp://a.b", "javascript://a.b, ftp://a.b".to_owned()),
+    ] {
+        assert_eq!(html(markdown), format!("<p>{expected}</p>"), "{markdown}");
+    }
+}
+
+#[test]
 fn footnotes_and_their_references_lead_to_each_other() {
     let text = "One[^1] and[^b], again[^1].\n\nNo[^2] `[^1]`.\n\n[^1]: First *note*.\n[^b]: Second.\n\n    More.\n[^1]: Again.\n";
     let reference = |label: &str, at: usize, id: &str| {
