@@ -9,7 +9,7 @@ use super::{
     ServiceError,
     limits::{
         MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_PARTS, MAX_REASON_BYTES, MAX_SEARCH_CHARS,
-        MAX_TITLE_CHARS, MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS,
+        MAX_TITLE_CHARS,
     },
 };
 
@@ -99,80 +99,6 @@ pub(super) fn check_title(title: &str) -> Result<&str, ServiceError> {
     Ok(title)
 }
 
-/// A title made of the first line of a message.
-pub(super) fn title_from_message(content: &str) -> String {
-    let line = content.trim().lines().next().unwrap_or_default();
-    let words: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let mut title: String = words.chars().take(MAX_TITLE_FROM_MESSAGE_CHARS).collect();
-    if words.chars().nth(MAX_TITLE_FROM_MESSAGE_CHARS).is_some() {
-        title.truncate(title.trim_end().len());
-        title.push('…');
-    }
-    title
-}
-
-/// The title in what a model wrote when it was asked for one: one short line without what models like to put around it.
-/// `None` when there is no word in it.
-pub(super) fn title_from_model(written: &str) -> Option<String> {
-    // Models that think aloud end that with this tag, however their server is set up.
-    let answer = written.rsplit_once("</think>").map_or(written, |(_, answer)| answer);
-    let line = answer.lines().find(|line| line.contains(char::is_alphanumeric))?;
-    // Format characters could turn the direction of writing around, or make two titles look alike.
-    let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_format(*c)).collect();
-    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wrapping = |c: char| c.is_whitespace() || "\"'`*_#“”‘’«»„「」『』".contains(c);
-    let bare = words.trim_matches(wrapping);
-    let bare = bare.get(..6).filter(|start| start.eq_ignore_ascii_case("title:")).map_or(bare, |_| &bare[6..]);
-    let title = bare.trim_end_matches(['.', '。']).trim_matches(wrapping);
-    if title.chars().count() > MAX_TITLE_FROM_MODEL_CHARS {
-        let shortened: String = title.chars().take(MAX_TITLE_FROM_MODEL_CHARS - 1).collect();
-        return Some(format!("{}…", shortened.trim_end()));
-    }
-    title.contains(char::is_alphanumeric).then(|| title.to_owned())
-}
-
-/// Marks that are not seen but change how what is around them is shown.
-fn is_format(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
-
 fn invalid(message: &str) -> ServiceError {
     ServiceError::Invalid(message.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{
-        MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS, check_title, title_from_message, title_from_model,
-    };
-
-    #[test]
-    fn a_title_from_a_model_is_one_plain_line_or_none() {
-        for (written, title) in [
-            ("Adding two numbers", Some("Adding two numbers")),
-            ("\n  **\"Adding two numbers.\"**\nI hope that helps!", Some("Adding two numbers")),
-            ("Title: Sums", Some("Sums")),
-            ("「足し算の質問」", Some("足し算の質問")),
-            ("<think>The user wants\na title.</think>\nSums", Some("Sums")),
-            ("a\tb\u{7}c\u{202e}d", Some("a b cd")),
-            ("<b>Sums</b>", Some("<b>Sums</b>")),
-            ("", None),
-            ("\"...\"\n", None),
-            ("Title:", None),
-        ] {
-            assert_eq!(title_from_model(written).as_deref(), title, "{written}");
-        }
-        let long = title_from_model(&"数".repeat(500)).unwrap();
-        assert_eq!(long.chars().count(), MAX_TITLE_FROM_MODEL_CHARS);
-        assert_eq!(check_title(&long).unwrap(), long);
-    }
-
-    #[test]
-    fn a_title_is_one_short_line() {
-        assert_eq!(title_from_message("\n What is 2 + 2?\nAnd 3 + 3?"), "What is 2 + 2?");
-        let long = title_from_message(&"数".repeat(500));
-        assert_eq!(long.chars().count(), MAX_TITLE_FROM_MESSAGE_CHARS + 1);
-        assert!(long.ends_with('…'));
-        assert_eq!(title_from_message("a\tb"), "a b");
-    }
 }

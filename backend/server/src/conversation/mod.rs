@@ -28,6 +28,7 @@ mod search;
 mod service;
 mod share;
 mod store;
+mod titles;
 mod tool_call;
 mod tool_definitions;
 mod tool_switches;

@@ -12,7 +12,7 @@ use super::{
     super::{
         ServiceError, allowance,
         context::Context,
-        input::{check_message, title_from_message},
+        input::check_message,
         service::ConversationService,
         store::{
             ConversationId, messages,
@@ -20,6 +20,7 @@ use super::{
             rows::{ConversationRow, TreeNode},
             turns::{self, Below, Claim, NewTurn, Question, TurnRows},
         },
+        titles::title_from_message,
     },
     begin::{first_title_of, message_start},
     given::GivenInput,

@@ -10,7 +10,7 @@ use super::{
         ServiceError, allowance,
         branch::tree::Versions,
         context::Context,
-        input::{check_message, title_from_message},
+        input::check_message,
         service::ConversationService,
         store::{
             ConversationId,
@@ -19,6 +19,7 @@ use super::{
             rows::{ConversationRow, TreeNode},
             turns::{self, Below, Claim, NewTurn, Question, TurnRows},
         },
+        titles::title_from_message,
     },
     start::{NewRun, StartPermit, start},
     subscribe::{EventsAnswer, subscribe_duplicate},

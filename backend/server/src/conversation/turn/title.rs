@@ -8,8 +8,8 @@ use tallybook_agent::{AgentError, Aside, TitleWriter};
 use super::{
     super::{
         context::Context,
-        input::{title_from_message, title_from_model},
         store::{ConversationId, conversations, messages, turns::TurnRows},
+        titles::{title_from_message, title_from_model},
     },
     aside_call,
 };
