@@ -103,6 +103,24 @@ on_every_engine! {
         assert!(hits[0].tool_call_id.is_some());
     }
 
+    async fn case_is_ignored_in_every_script(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        said(&app, &model, &conversation, "Ägypten, ΑΘΗΝΑ, Éclair", "Скажи Привіт, ПРИВІТ чи приВІТ. STRASSE").await;
+        for (query, expected) in [
+            ("привіт", vec!["Скажи [Привіт], [ПРИВІТ] чи [приВІТ]. STRASSE"]),
+            ("ПРИВІТ скажи", vec!["[Скажи] [Привіт], [ПРИВІТ] чи [приВІТ]. STRASSE"]),
+            ("ägypten", vec!["[Ägypten], ΑΘΗΝΑ, Éclair", "[Ägypten], ΑΘΗΝΑ, Éclair"]),
+            ("éclair αθηνα", vec!["Ägypten, [ΑΘΗΝΑ], [Éclair]", "Ägypten, [ΑΘΗΝΑ], [Éclair]"]),
+            ("agypten", vec![]),
+        ] {
+            assert_eq!(snippets(&found(&app, "/api/search", query).await), expected, "{query}");
+        }
+        let listed: Value = app.get("/api/conversations?q=%C3%A4gypten").await.json().await.unwrap();
+        assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+    }
+
     async fn within_a_conversation_the_order_is_its_own(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
