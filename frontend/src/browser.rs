@@ -209,6 +209,9 @@ pub(crate) fn address_of(fragment: &str) -> String {
 
 /// An address on this server, whole.
 pub(crate) fn absolute(path: &str) -> String {
+    if !path.starts_with('/') {
+        return path.to_owned();
+    }
     let origin = window().ok().and_then(|window| window.location().origin().ok());
     format!("{}{path}", origin.unwrap_or_default())
 }

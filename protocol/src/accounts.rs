@@ -167,7 +167,7 @@ pub struct MadeKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Invitation {
-    /// The link's path and query, on this server.
+    /// The link: its path and query on this server, or the whole address if the server has a `PUBLIC_URL`.
     pub url: String,
     /// Until when it can be used.
     pub expires_at: DateTime<Utc>,

@@ -66,7 +66,8 @@ pub(crate) fn seed(release: bool) -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["build", "--workspace", "--example", "seed"]);
     if release {
-        cargo.arg("--release");
+        // It uses the server's library, and no page.
+        cargo.arg("--release").env("TALLYBOOK_WITHOUT_PAGE", "1");
     }
     shell::run(&mut cargo)?;
     workspace::built(profile(release), "examples/seed")

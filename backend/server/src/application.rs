@@ -19,7 +19,7 @@ use crate::{
     config::Settings,
     conversation::{ConversationService, ConversationSettings, Lifetimes, ServiceError},
     db::{Database, DatabaseLock, DbError},
-    http::{self, AppState, Hosts, Services, Site},
+    http::{self, AppState, Hosts, PublicUrl, Services, Site},
     models::{Catalog, CatalogError},
     page_files::PageFiles,
     tool_pins::ToolPins,
@@ -35,6 +35,7 @@ pub struct Application {
     service: ConversationService,
     accounts: Accounts,
     grace: Duration,
+    public_url: Option<PublicUrl>,
     /// Given back last, when nothing uses the database any more.
     _lock: Option<DatabaseLock>,
 }
@@ -124,7 +125,8 @@ impl Application {
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
         let services = Services { service: service.clone(), accounts: accounts.clone(), book: book.clone() };
-        let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive);
+        let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive)
+            .with_public_url(settings.public_url.clone());
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
         service.spawn_until_draining(book.keep_up());
@@ -132,7 +134,15 @@ impl Application {
             service.spawn_until_draining(accounts.clone().keep_up());
             service.spawn_until_draining(accounts.clone().watch_streams());
         }
-        Ok(Self { server, address, service, accounts, grace: settings.shutdown_grace, _lock: lock })
+        Ok(Self {
+            server,
+            address,
+            service,
+            accounts,
+            grace: settings.shutdown_grace,
+            public_url: settings.public_url,
+            _lock: lock,
+        })
     }
 
     /// Where it listens; with port 0, which port it got.
@@ -145,7 +155,9 @@ impl Application {
     pub async fn create_setup_link(&self) -> Result<Option<String>, AccountsError> {
         let path = self.accounts.create_setup_link().await?;
         let link = |path| {
-            if self.address.ip().is_unspecified() {
+            if let Some(public_url) = &self.public_url {
+                format!("{public_url}{path}")
+            } else if self.address.ip().is_unspecified() {
                 format!("http://localhost:{}{path}", self.address.port())
             } else {
                 format!("http://{}{path}", self.address)

@@ -10,6 +10,7 @@ use std::{io::Write as _, process::ExitCode};
 use tallybook::{
     application::Application,
     config::{ConfigError, Settings, Task},
+    http::Site,
     models::Catalog,
 };
 use tokio_util::sync::CancellationToken;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     };
     match task {
         Some(Task::CheckConfig) => return check_config(&settings),
+        Some(Task::Licenses) => return licenses(),
         Some(Task::Admin(task)) => {
             return admin::run(&settings, task).map_or_else(|error| fail(&error.to_string()), told);
         }
@@ -66,6 +68,14 @@ fn check_config(settings: &Settings) -> ExitCode {
         return fail(&error.to_string());
     }
     told(settings.summary())
+}
+
+/// Prints the licenses that the build collected.
+fn licenses() -> ExitCode {
+    match Site::built_in().licenses() {
+        Some(licenses) => told(String::from_utf8_lossy(licenses).into_owned()),
+        None => fail("this build has no list of licenses; `cargo xtask build` writes one"),
+    }
 }
 
 /// Says what was asked for.

@@ -23,15 +23,30 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     build,
     progress::{Step, say},
-    shell, workspace,
+    shell,
+    ui::files_below,
+    workspace,
 };
 
-/// Files that go into it as they stand in the workspace.
-const FILES: [&str; 6] =
-    ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "tallybook.example.toml"];
+/// Files of the workspace that go into the archive.
+const FILES: [&str; 7] = [
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "README.md",
+    "docker-compose.yml",
+    "tallybook.example.toml",
+];
 
-/// The folders whose files go into it, so that the documents' links lead somewhere there, too.
-const FOLDERS: [&str; 3] = ["docs", "docs/images", "infra"];
+/// Folders that go into the archive with all that is below them, so that links between documents work there too.
+const FOLDERS: [&str; 2] = ["docs", "infra"];
+
+/// Builds the image; the archive has one that takes the program as it is.
+const DOCKERFILE: &str = "infra/Dockerfile";
+
+/// Files in those folders that are left out: they belong to a build from the source code, which the archive does not have.
+const LEFT_OUT: [&str; 2] = [DOCKERFILE, "infra/Dockerfile.dockerignore"];
 
 /// How long the packed program may take to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -44,6 +59,36 @@ pub(crate) struct Options {
     quick: bool,
 }
 
+/// Returns the licenses of the crates that are compiled into the program and the page.
+pub(crate) fn third_party_licenses() -> Result<String> {
+    licenses::list(&parts::all()?)
+}
+
+/// Writes what goes with a program that is passed on: the licenses, and the bill of materials.
+pub(crate) fn write_notices(options: &Notices) -> Result<()> {
+    let parts = parts::all()?;
+    licenses::check(&parts)?;
+    fs::create_dir_all(&options.folder).with_context(|| format!("cannot make {}", options.folder.display()))?;
+    for (name, content) in notices(&parts)? {
+        fs::write(options.folder.join(name), content)?;
+    }
+    Ok(())
+}
+
+/// Where to write the notices.
+#[derive(Args)]
+pub(crate) struct Notices {
+    /// The folder to write them to
+    folder: PathBuf,
+}
+
+fn notices(parts: &[parts::Part]) -> Result<[(&'static str, String); 2]> {
+    Ok([
+        ("THIRD-PARTY-LICENSES.txt", licenses::list(parts)?),
+        ("tallybook.cdx.json", sbom::write(env!("CARGO_PKG_VERSION"), parts)?),
+    ])
+}
+
 /// Builds the program, and packs it with what belongs to it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     // What may not be passed on shows before the long build.
@@ -54,11 +99,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let version = env!("CARGO_PKG_VERSION");
     let quick = if options.quick { "-quick" } else { "" };
     let name = format!("tallybook-{version}-{}{quick}", target()?);
-    let mut contents = vec![
-        ("tallybook".to_owned(), fs::read(&program)?, 0o755),
-        ("THIRD-PARTY-LICENSES.txt".to_owned(), licenses::list(&parts)?.into_bytes(), 0o644),
-        ("tallybook.cdx.json".to_owned(), sbom::write(version, &parts)?.into_bytes(), 0o644),
-    ];
+    let mut contents = vec![("tallybook".to_owned(), fs::read(&program)?, 0o755)];
+    contents.extend(notices(&parts)?.map(|(name, content)| (name.to_owned(), content.into_bytes(), 0o644)));
+    let source_dockerfile = fs::read_to_string(workspace::root().join(DOCKERFILE))?;
+    contents.push((DOCKERFILE.to_owned(), release_dockerfile(&source_dockerfile)?.into_bytes(), 0o644));
     for file in files()? {
         let content = fs::read(workspace::root().join(&file))?;
         contents.push((file, content, 0o644));
@@ -77,18 +121,30 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 /// What goes into it as it stands in the workspace, by its path there.
 fn files() -> Result<Vec<String>> {
     let mut files = FILES.map(str::to_owned).to_vec();
+    let root = workspace::root();
     for folder in FOLDERS {
-        for entry in fs::read_dir(workspace::root().join(folder))? {
-            let entry = entry?;
-            let name =
-                entry.file_name().into_string().ok().with_context(|| format!("a name in {folder} is no text"))?;
-            if entry.file_type()?.is_file() {
-                files.push(format!("{folder}/{name}"));
-            }
+        for file in files_below(&root.join(folder))? {
+            let name = file.strip_prefix(&root)?.to_str().context("a file's name is not valid UTF-8")?;
+            files.push(name.replace(std::path::MAIN_SEPARATOR, "/"));
         }
     }
+    files.retain(|file| !LEFT_OUT.contains(&file.as_str()));
     files.sort_unstable();
     Ok(files)
+}
+
+/// Makes the archive's Dockerfile of the workspace's: its last stage, with files of the archive in place of those of the
+/// first stage.
+fn release_dockerfile(source: &str) -> Result<String> {
+    let at = source.rfind("\nFROM ").context("infra/Dockerfile has no stage")?;
+    let stage = source[at + 1..]
+        .replace("COPY --from=build /usr/local/bin/tallybook", "COPY tallybook")
+        .replace("COPY --from=build /notices/", "COPY THIRD-PARTY-LICENSES.txt tallybook.cdx.json");
+    ensure!(!stage.contains("--from="), "the last stage of infra/Dockerfile takes files that an archive does not have");
+    Ok(format!(
+        "# Tallybook in a container: the program of this archive.\n\
+         #   docker build -f infra/Dockerfile -t tallybook .\n\n{stage}"
+    ))
 }
 
 /// The kind of machine that the program is for, as Rust names it.
@@ -146,8 +202,8 @@ fn starts(archive: &Path, name: &str) -> Result<Duration> {
 mod tests {
     use std::{fs, process::Command};
 
-    use super::{pack, starts};
-    use crate::shell;
+    use super::{DOCKERFILE, files, pack, release_dockerfile, starts};
+    use crate::{shell, workspace};
 
     #[test]
     fn an_archive_unpacks_to_what_went_in_and_its_checksum_fits() {
@@ -175,6 +231,28 @@ mod tests {
             "made again, it is the same"
         );
     }
+
+    /// The documents of an archive name these, and compose builds the image with the archive's own Dockerfile.
+    #[test]
+    fn an_archive_has_all_that_its_documents_describe() {
+        let files = files().unwrap();
+        for file in [
+            "docker-compose.yml",
+            "infra/README.md",
+            "infra/cluster/galera.cnf",
+            "infra/cluster/haproxy.cfg",
+            "infra/kubernetes/tallybook.yaml",
+            "infra/mysql/my.cnf",
+            "docs/api/examples/answer.py",
+        ] {
+            assert!(files.iter().any(|name| name == file), "{file}");
+        }
+        let source = fs::read_to_string(workspace::root().join(DOCKERFILE)).unwrap();
+        let dockerfile = release_dockerfile(&source).unwrap();
+        assert!(dockerfile.contains("\nCOPY tallybook /usr/local/bin/tallybook\n"), "{dockerfile}");
+        assert!(dockerfile.contains("THIRD-PARTY-LICENSES.txt") && !dockerfile.contains("cargo"), "{dockerfile}");
+    }
+
     #[test]
     fn what_was_packed_is_started_and_must_say_that_it_is_ready() {
         let folder = tempfile::tempdir().unwrap();

@@ -17,6 +17,9 @@ use crate::{
 /// A crate by its name and version.
 pub(super) type Id = (String, String);
 
+/// Crates, each with those that it depends on.
+type Graph = BTreeMap<Id, BTreeSet<Id>>;
+
 /// A crate of somebody else's that is a part of the release.
 pub(super) struct Part {
     pub(super) name: String,
@@ -26,27 +29,42 @@ pub(super) struct Part {
     pub(super) repository: String,
     /// Where its files are.
     pub(super) folder: PathBuf,
+    /// The parts that it is compiled with.
+    pub(super) needs: BTreeSet<Id>,
+    /// Whether a crate of this workspace needs it.
+    pub(super) is_direct: bool,
 }
 
 /// All of them, sorted, without the crates of this workspace.
 pub(super) fn all() -> Result<Vec<Part>> {
-    let mut ids = BTreeSet::new();
+    let mut graph = Graph::new();
     // Chosen from the whole workspace, since the program is built with the features that this gives its dependencies.
-    ids.extend(reached("tallybook", &tree(&["--workspace"])?));
+    add_reached("tallybook", &tree(&["--workspace"])?, &mut graph);
     for program in &PROGRAMS {
         let features = program.features.join(",");
-        ids.extend(reached(
-            program.package,
-            &tree(&["--package", program.package, "--features", &features, "--target", TARGET])?,
-        ));
+        let tree = tree(&["--package", program.package, "--features", &features, "--target", TARGET])?;
+        add_reached(program.package, &tree, &mut graph);
     }
     let metadata = ask(&["metadata", "--locked", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
     let parts = packages.iter().filter(|package| !package["source"].is_null()).map(part);
-    let mut parts: Vec<_> = parts.filter(|part| ids.contains(&(part.name.clone(), part.version.clone()))).collect();
-    parts.sort_by(|one, other| (&one.name, &one.version).cmp(&(&other.name, &other.version)));
+    let mut parts: Vec<Part> = parts.filter(|part| graph.contains_key(&part.id())).collect();
+    parts.sort_by_key(Part::id);
+    let ids: BTreeSet<Id> = parts.iter().map(Part::id).collect();
+    for part in &mut parts {
+        let id = part.id();
+        part.needs = graph.get(&id).into_iter().flatten().filter(|needed| ids.contains(*needed)).cloned().collect();
+        part.is_direct = graph.iter().any(|(user, needs)| !ids.contains(user) && needs.contains(&id));
+    }
     Ok(parts)
+}
+
+impl Part {
+    /// Its name and version.
+    pub(super) fn id(&self) -> Id {
+        (self.name.clone(), self.version.clone())
+    }
 }
 
 fn part(package: &Value) -> Part {
@@ -59,6 +77,8 @@ fn part(package: &Value) -> Part {
         license: text("license"),
         repository: text("repository"),
         folder,
+        needs: BTreeSet::new(),
+        is_direct: false,
     }
 }
 
@@ -71,10 +91,10 @@ fn ask(arguments: &[&str]) -> Result<String> {
     shell::ask(shell::cargo().args(arguments)).with_context(|| format!("`cargo {}` fails", arguments.join(" ")))
 }
 
-/// The crates that `root` depends on, and itself. Cargo writes what a crate depends on below its first mention alone, wherever
-/// that is.
-fn reached(root: &str, tree: &str) -> BTreeSet<Id> {
-    let mut below: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
+/// Adds the crates that `root` depends on, and itself. Cargo writes what a crate depends on below its first mention alone,
+/// wherever that is.
+fn add_reached(root: &str, tree: &str, graph: &mut Graph) {
+    let mut below = Graph::new();
     let mut path: Vec<Id> = Vec::new();
     for line in tree.lines() {
         let mut words = line.split_whitespace();
@@ -94,22 +114,24 @@ fn reached(root: &str, tree: &str) -> BTreeSet<Id> {
     let mut open: Vec<Id> = below.keys().filter(|(name, _)| name == root).cloned().collect();
     while let Some(id) = open.pop() {
         if found.insert(id.clone()) {
-            open.extend(below.get(&id).into_iter().flatten().cloned());
+            let needs = below.get(&id).cloned().unwrap_or_default();
+            open.extend(needs.iter().cloned());
+            graph.entry(id).or_default().extend(needs);
         }
     }
-    found
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{all, reached};
+    use super::{Graph, add_reached, all};
 
     #[test]
     fn what_stands_below_a_first_mention_elsewhere_is_found_too() {
         let tree = "0 helper v0.1.0 (/src)\n1 json v2.0.0\n2 digits v1.0.0\n1 only-helps v1.0.0\n\n\
                     0 program v0.1.0 (/src)\n1 json v2.0.0 (*)\n";
-        let found = reached("program", tree);
-        let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let mut found = Graph::new();
+        add_reached("program", tree, &mut found);
+        let names: Vec<_> = found.keys().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["digits", "json", "program"]);
     }
 

@@ -108,7 +108,7 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Writes a file in one step, and not at all when it says this already, so that its time of change stays true.
-fn replace(place: &Path, content: &[u8]) -> Result<()> {
+pub(super) fn replace(place: &Path, content: &[u8]) -> Result<()> {
     if fs::read(place).is_ok_and(|old| old == content) {
         return Ok(());
     }

@@ -9,10 +9,11 @@ use anyhow::Result;
 
 use crate::{shell, workspace};
 
-/// The wasm-opt on `PATH`, else the one that the browser tests bring along.
+/// Finds the wasm-opt of the version that `e2e/package-lock.json` names, so that the page has the same size everywhere; else
+/// the one on `PATH`.
 pub(crate) fn find() -> Option<PathBuf> {
-    let ours = workspace::e2e().join("node_modules/.bin/wasm-opt");
-    shell::find_program("wasm-opt").or_else(|| ours.is_file().then_some(ours))
+    let locked = workspace::e2e().join("node_modules/.bin/wasm-opt");
+    if locked.is_file() { Some(locked) } else { shell::find_program("wasm-opt") }
 }
 
 /// Optimizes a WASM file for size, in place.

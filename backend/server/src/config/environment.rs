@@ -17,7 +17,9 @@ pub(super) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError
     Ok(ModelChoice::Provider(ModelSettings {
         base_url: set(options.llm_base_url.clone()),
         api_key: api_key.map(ApiKey::new),
-        model: set(options.llm_model.clone()).or(set(options.llm_model_name.clone())),
+        model: set(options.llm_model.clone())
+            .or(set(options.llm_model_name.clone()))
+            .or(set(options.anthropic_model.clone()).filter(|_| provider == ProviderKind::Anthropic)),
         ..for_all_models(options, provider)?
     }))
 }
@@ -84,6 +86,7 @@ pub(super) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = 
         ("LLM_PROVIDER", &options.llm_provider),
         ("LLM_MODEL", &options.llm_model),
         ("LLM_MODEL_NAME", &options.llm_model_name),
+        ("ANTHROPIC_MODEL", &options.anthropic_model),
         ("LLM_BASE_URL", &options.llm_base_url),
         ("LLM_API_KEY", &options.llm_api_key),
     ];

@@ -50,6 +50,7 @@ struct Content {
     #[serde(default)]
     tool_servers: ToolServerSections,
     oauth: Option<OAuthSettings>,
+    agent: Option<AgentSection>,
     consent: Option<ConsentSection>,
     review: Option<ReviewSection>,
     memory: Option<MemorySection>,
@@ -58,6 +59,13 @@ struct Content {
 
 /// `[tool_servers.NAME]` by name.
 pub(super) type ToolServerSections = HashMap<Spanned<String>, ToolServerSettings>;
+
+/// `[agent]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentSection {
+    max_tool_turns: Option<Spanned<u32>>,
+}
 
 /// `[consent]`.
 #[derive(Deserialize)]
@@ -124,6 +132,20 @@ impl SettingsFile {
             entries.push(ModelEntry { name, choice, prices: self.prices(section)?, vision: section.vision, origin });
         }
         Ok(entries)
+    }
+
+    /// Returns how many steps of a turn can call tools, if the file says so.
+    pub(super) fn max_tool_turns(&self) -> Result<Option<u32>, ConfigError> {
+        let Some(steps) = self.content.agent.as_ref().and_then(|agent| agent.max_tool_turns.as_ref()) else {
+            return Ok(None);
+        };
+        let fits = (1..=100).contains(steps.get_ref());
+        if fits { Ok(Some(*steps.get_ref())) } else { Err(self.bad(steps, "max_tool_turns is 1 to 100.".to_owned())) }
+    }
+
+    /// Returns whether the file mentions a variable, as the name of a key's.
+    pub(super) fn mentions(&self, variable: &str) -> bool {
+        self.text.contains(variable)
     }
 
     /// How many hours a call waits for consent, 0 for ever, if the file says so.

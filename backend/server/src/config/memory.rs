@@ -1,8 +1,14 @@
-//! `[memory]`: when conversations are summed up, by what `memory_section` has of it.
+//! Reads when conversations are summarized: `[memory]` in the settings file (`memory_section`), and the variables
+//! `SUMMARY_MODEL` and `CONVERSATION_SUMMARY_ENABLED`.
 
+use tallybook_llm::ModelSettings;
 use toml::Spanned;
 
-use super::{error::ConfigError, file::SettingsFile};
+use super::{
+    error::{ConfigError, bad},
+    file::SettingsFile,
+    options::{Options, set},
+};
 use crate::{
     conversation::MemorySettings,
     models::{ModelChoice, ModelEntry},
@@ -14,8 +20,36 @@ const MAX_AFTER_TOKENS: usize = 10_000_000;
 /// The most characters of a summary: as many as the model may write.
 const MAX_CHARS: usize = 2000;
 
-/// When conversations are summed up, by one of these models.
-pub(super) fn memory(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<MemorySettings, ConfigError> {
+/// Returns when conversations are summarized, by one of these models. The variables go before the file.
+pub(super) fn memory(
+    options: &Options,
+    file: Option<&SettingsFile>,
+    models: &[ModelEntry],
+) -> Result<MemorySettings, ConfigError> {
+    let settings = of_file(file, models)?;
+    if !options.conversation_summary_enabled {
+        return Ok(MemorySettings::OFF);
+    }
+    let Some(wanted) = set(options.summary_model.clone()) else { return Ok(settings) };
+    // By our name of it, or by its provider's.
+    let is_wanted = |entry: &&ModelEntry| {
+        let is_its_own = |settings: &ModelSettings| settings.model.as_deref() == Some(&*wanted);
+        entry.name == wanted || matches!(&entry.choice, ModelChoice::Provider(settings) if is_its_own(settings))
+    };
+    let Some(entry) = models.iter().find(is_wanted) else {
+        let names: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
+        return Err(bad(
+            "SUMMARY_MODEL",
+            format!("is {wanted:?}, which is not a model here. There are: {}", names.join(", ")),
+        ));
+    };
+    if matches!(entry.choice, ModelChoice::Demo { .. }) {
+        return Err(bad("SUMMARY_MODEL", "names the demo model, which cannot write summaries"));
+    }
+    Ok(MemorySettings { summary_model: Some(entry.name.clone()), ..settings })
+}
+
+fn of_file(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<MemorySettings, ConfigError> {
     let default = MemorySettings::default();
     let Some((file, section)) = file.and_then(|file| Some((file, file.memory()?))) else { return Ok(default) };
     let within = |value: &Option<Spanned<usize>>, name, max| match value {

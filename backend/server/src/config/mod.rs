@@ -19,6 +19,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod tool_servers;
+mod unknown;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -38,13 +39,15 @@ use crate::{
     book,
     conversation::{MemorySettings, PersonLimits, PlanSettings},
     db::DatabaseUrl,
-    http::{self, HostName},
+    http::{self, HostName, PublicUrl},
     models::{ModelEntry, ReviewSettings},
 };
 
 pub use error::ConfigError;
 pub use options::{AdminTask, LogFormat, Task};
 
+/// Steps of a turn that can call tools, unless a setting says otherwise.
+const MAX_TOOL_TURNS: u32 = 10;
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
 /// What one person may have answered, where others are there, too.
 const TURNS_PER_PERSON: u32 = 4;
@@ -60,6 +63,8 @@ pub struct Settings {
     pub port: u16,
     /// Names by which the server may be asked, besides those of this machine; empty for the default.
     pub allowed_hosts: Vec<HostName>,
+    /// The address at which users reach it, for links that leave the page.
+    pub public_url: Option<PublicUrl>,
     /// Who may use it.
     pub accounts: AccountsSettings,
     /// What clients may use up. Of it a variable sets how long a program's answer waits for consent.
@@ -127,17 +132,18 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let file = file::find(options.config_file.as_deref())?;
     let (models, mut remarks) = models(&options, file.as_ref())?;
     let review = review::review(file.as_ref(), &models)?;
-    let memory = memory::memory(file.as_ref(), &models)?;
+    let memory = memory::memory(&options, file.as_ref(), &models)?;
     let plan = plan::plan(file.as_ref(), &models)?;
     let consent_wait = consent_wait(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
         remarks.push("OIDC_ISSUER says nothing here, because nobody signs in. Set ACCOUNTS=on.".to_owned());
     }
+    remarks.extend(unknown::remarks(file.as_ref()));
     let traces = traces(&options)?;
     let tool_servers = tool_servers::tool_servers(&options, file.as_ref())?;
     let limits = Limits {
-        steps: options.max_tool_turns,
+        steps: max_tool_turns(&options, file.as_ref())?,
         turn_time: Duration::from_secs(options.turn_timeout_secs),
         tool_time: Duration::from_secs(options.tool_timeout_secs),
         ..Limits::default()
@@ -149,6 +155,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         host,
         port: options.port,
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
+        public_url: public_url(options.public_url)?,
         accounts,
         http_limits: http::Limits {
             approval_wait: Duration::from_secs(options.approval_wait_secs),
@@ -179,6 +186,11 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         file: file.map(|file| file.path),
         remarks,
     })
+}
+
+fn max_tool_turns(options: &Options, file: Option<&SettingsFile>) -> Result<u32, ConfigError> {
+    let in_file = file.map_or(Ok(None), SettingsFile::max_tool_turns)?;
+    Ok(options.max_tool_turns.or(in_file).unwrap_or(MAX_TOOL_TURNS))
 }
 
 fn consent_wait(options: &Options, file: Option<&SettingsFile>) -> Result<Option<Duration>, ConfigError> {
@@ -248,6 +260,11 @@ fn allowed_hosts(names: Vec<String>) -> Result<Vec<HostName>, ConfigError> {
             .map_err(|advice| bad("ALLOWED_HOSTS", format!("holds {name:?}, which no request asks for; {advice}")))
     };
     names.into_iter().filter_map(|name| set(Some(name))).map(parse).collect()
+}
+
+fn public_url(url: Option<String>) -> Result<Option<PublicUrl>, ConfigError> {
+    let parse = |url: String| url.parse().map_err(|advice| bad("PUBLIC_URL", format!("is {url:?}; {advice}")));
+    set(url).map(parse).transpose()
 }
 
 fn system_prompt(file: Option<PathBuf>) -> Result<SystemPrompt, ConfigError> {

@@ -31,6 +31,10 @@ pub(super) struct Options {
     /// on a loopback address].
     #[arg(long, env = "ALLOWED_HOSTS", value_delimiter = ',')]
     pub(super) allowed_hosts: Vec<String>,
+    /// The address at which users reach the server, as in https://chat.example.org. Links to approvals, invitations and the
+    /// first admin's setup begin with it [default: the address of the request].
+    #[arg(long, env = "PUBLIC_URL")]
+    pub(super) public_url: Option<String>,
     /// Whether people must sign in: on, off, or auto, which is off on a loopback address. It cannot be off elsewhere.
     #[arg(long, env = "ACCOUNTS", value_enum, default_value_t, ignore_case = true)]
     pub(super) accounts: AccountsMode,
@@ -91,6 +95,16 @@ pub(super) struct Options {
     /// Another name for LLM_MODEL.
     #[arg(long, env = "LLM_MODEL_NAME", hide_env_values = true)]
     pub(super) llm_model_name: Option<String>,
+    /// The model, if the provider is Anthropic and neither of the two above is set.
+    #[arg(long, env = "ANTHROPIC_MODEL", hide_env_values = true)]
+    pub(super) anthropic_model: Option<String>,
+    /// The model that writes summaries of long conversations, as `summary_model` in the settings file.
+    #[arg(long, env = "SUMMARY_MODEL", hide_env_values = true)]
+    pub(super) summary_model: Option<String>,
+    /// Whether long conversations are summarized.
+    #[arg(long, env = "CONVERSATION_SUMMARY_ENABLED", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
+        num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
+    pub(super) conversation_summary_enabled: bool,
     /// The address of the provider's API [default: its public one].
     #[arg(long, env = "LLM_BASE_URL", hide_env_values = true)]
     pub(super) llm_base_url: Option<String>,
@@ -126,10 +140,9 @@ pub(super) struct Options {
     /// How the model is told of tools: native, prompt, or auto, which is native until the model's server takes none.
     #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
     pub(super) llm_tool_mode: Option<String>,
-    /// How many steps of a turn may call tools.
-    #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, default_value_t = 10,
-        value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(super) max_tool_turns: u32,
+    /// How many steps of a turn may call tools [default: what the settings file says, else 10].
+    #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) max_tool_turns: Option<u32>,
     /// How many seconds a turn may take.
     #[arg(long, env = "TURN_TIMEOUT_SECS", hide_env_values = true, default_value_t = 300, value_parser = seconds())]
     pub(super) turn_timeout_secs: u64,
@@ -217,6 +230,8 @@ pub enum LogFormat {
 pub enum Task {
     /// Reads the settings, says what they mean or what is wrong with them, and ends.
     CheckConfig,
+    /// Prints the licenses of all that the program and its page are made of.
+    Licenses,
     /// Looks after the server's data, and ends.
     #[command(subcommand)]
     Admin(AdminTask),
@@ -274,6 +289,12 @@ impl Options {
     pub(super) fn read() -> Result<Self, clap::Error> {
         Self::from_arg_matches(&Self::command().mut_args(without_blank_variable).try_get_matches()?)
     }
+}
+
+/// Returns the variables that are options.
+pub(super) fn variables() -> Vec<String> {
+    let variable = |arg: &Arg| arg.get_env().map(|name| name.to_string_lossy().into_owned());
+    Options::command().get_arguments().filter_map(variable).collect()
 }
 
 /// Lets an option forget its variable when that holds nothing, as compose files and `.env` files set them: clap would

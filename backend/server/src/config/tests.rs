@@ -74,6 +74,24 @@ fn retries_web_search_and_the_version_of_the_api() {
 }
 
 #[test]
+fn names_that_other_programs_use_for_the_same_settings_count() {
+    let anthropic = ["--llm-provider", "anthropic", "--llm-api-key", "sk-1", "--anthropic-model", "claude-x"];
+    let settings = read(&anthropic).unwrap();
+    assert_eq!(provider_settings(&settings).model.as_deref(), Some("claude-x"));
+    let openai = read(&["--llm-provider", "openai", "--llm-api-key", "sk-1", "--anthropic-model", "claude-x"]).unwrap();
+    assert_eq!(provider_settings(&openai).model, None);
+
+    let summaries = read(&[&anthropic[..], &["--summary-model", "claude-x"]].concat()).unwrap();
+    assert_eq!(summaries.memory.summary_model, Some(summaries.models[0].name.clone()));
+    let refused = read(&[&anthropic[..], &["--summary-model", "claude-y"]].concat()).unwrap_err();
+    assert!(
+        refused.contains("SUMMARY_MODEL is \"claude-y\"") && refused.contains(&summaries.models[0].name),
+        "{refused}"
+    );
+    assert_eq!(read(&["--conversation-summary-enabled", "false"]).unwrap().memory.max_chars, 0);
+}
+
+#[test]
 fn titles_are_written_unless_that_is_switched_off() {
     assert!(read(&[]).unwrap().titles);
     assert!(!read(&["--llm-titles", "false"]).unwrap().titles);

@@ -5,9 +5,11 @@ use actix_web::{
     http::header::{self, HeaderValue},
 };
 
-use super::{error::ApiError, other_versions, state::State};
+use super::{error::ApiError, other_versions, site::LICENSES_FILE, state::State};
 
 const NOT_FOUND: &str = "There is no such file.\n";
+
+const NO_LICENSES: &str = "This build has no list of licenses. `cargo xtask build` writes one.\n";
 
 /// The page's files that are asked for by names of their own.
 pub(super) const UNVERSIONED: [&str; 5] =
@@ -22,6 +24,13 @@ pub(super) async fn versioned(state: State, request: HttpRequest) -> Result<Http
     }
     // A cache on the way must not remember that a server of another version did not have a file.
     Ok(not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND))
+}
+
+/// The licenses of all that the program and the page are made of, as `cargo xtask build` wrote them.
+pub(super) const LICENSES: &str = "/licenses";
+
+pub(super) async fn licenses(state: State, request: HttpRequest) -> HttpResponse {
+    state.site.named(&request, LICENSES_FILE).unwrap_or_else(|| not_found().body(NO_LICENSES))
 }
 
 pub(super) async fn unversioned(state: State, request: HttpRequest) -> HttpResponse {

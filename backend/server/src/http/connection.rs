@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::{metrics::Open, peer::Peer};
+use super::{metrics::Open, peer::Peer, places::ConnectionPlace};
 
 /// A connection that breaks off when nothing was written to it for too long.
 pub(super) struct Connection {
@@ -23,12 +23,18 @@ pub(super) struct Connection {
     end: Pin<Box<Sleep>>,
     peer: Peer,
     _counted: Open,
+    _place: Option<ConnectionPlace>,
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, idle_timeout: Duration, counted: Open) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        idle_timeout: Duration,
+        counted: Open,
+        place: Option<ConnectionPlace>,
+    ) -> Self {
         let end = Box::pin(sleep(idle_timeout));
-        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted }
+        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _place: place }
     }
 
     /// The client, as handlers know it.

@@ -11,6 +11,7 @@ use super::{
     body::JsonBody,
     caller::Person,
     error::ApiError,
+    places::StreamPlace,
     sse,
 };
 use crate::{
@@ -33,6 +34,7 @@ use crate::{
 pub(super) async fn decide(
     state: State,
     Person(caller): Person,
+    _place: StreamPlace,
     id: web::Path<ToolCallId>,
     body: JsonBody<NewDecision>,
 ) -> Result<HttpResponse, ApiError> {
@@ -57,6 +59,7 @@ pub(super) async fn decide(
 pub(super) async fn decide_several(
     state: State,
     Person(caller): Person,
+    _place: StreamPlace,
     uuid: web::Path<Uuid>,
     body: JsonBody<NewDecisions>,
 ) -> Result<HttpResponse, ApiError> {

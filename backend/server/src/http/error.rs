@@ -98,6 +98,14 @@ pub(super) enum ApiError {
     /// It asks for a name that a server on a loopback address does not have, or for none.
     #[error("This server does not answer to that name. Open it as localhost, or add the name to ALLOWED_HOSTS.")]
     ForeignHost,
+    /// The user has as many event streams open as one user can have.
+    #[error(
+        "You have {0} open event streams, which is the limit for one user. Close some windows or API clients, then try again."
+    )]
+    TooManyStreams(usize),
+    /// All places for event streams are taken.
+    #[error("The server has no free place for another event stream. Try again in a few seconds.")]
+    TooManyStreamsInAll,
     /// The figures for monitoring could not be written down.
     #[error("The server's figures cannot be written.")]
     Metrics(#[from] std::fmt::Error),
@@ -202,6 +210,10 @@ impl ApiError {
             Self::NoSuchRoute(_) => (StatusCode::NOT_FOUND, "no-such-route", "Nothing here"),
             Self::MethodNotAllowed { .. } => {
                 (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Not by this method")
+            }
+            Self::TooManyStreams(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many-streams", "Too many event streams"),
+            Self::TooManyStreamsInAll => {
+                (StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", "Too many event streams")
             }
             Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign-origin", "Another site's request"),
             Self::ForeignHost => (StatusCode::FORBIDDEN, "foreign-host", "Not this server's name"),
@@ -337,7 +349,7 @@ impl ResponseError for ApiError {
             tracing::error!(%request_id, kind, cause, "{self}");
         }
         let mut response = HttpResponse::build(status);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if status == StatusCode::SERVICE_UNAVAILABLE || matches!(self, Self::TooManyStreams(_)) {
             response.insert_header((header::RETRY_AFTER, "5"));
         }
         if let Self::Accounts(AccountsError::TooManyAttempts { retry_after_secs }) = self {

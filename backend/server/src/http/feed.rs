@@ -6,7 +6,7 @@ use actix_web::{
 };
 use tallybook_protocol::{FeedEvent, PAGE_HEADER, sse::write_frame};
 
-use super::{State, error::ApiError, sse};
+use super::{State, error::ApiError, places::StreamPlace, sse};
 use crate::accounts::UserId;
 
 /// What happens to one's conversations, as it happens.
@@ -17,7 +17,7 @@ use crate::accounts::UserId;
     responses((status = 200, description = "Events; the name of each is its `kind`.",
         body = FeedEvent, content_type = "text/event-stream")),
 )]
-pub(super) async fn subscribe(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
+pub(super) async fn subscribe(state: State, user: UserId, _place: StreamPlace) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {
         let frame = |event: &FeedEvent| {

@@ -93,7 +93,11 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
 /// The page's files, and what is said of the API, which are the same for everybody.
 fn is_same_for_all(path: &str) -> bool {
     let versioned = path.strip_prefix("/pkg/").is_some_and(|rest| rest.split('/').count() == 2);
-    versioned || assets::UNVERSIONED.contains(&path) || path == "/service-worker.js" || openapi::PUBLIC.contains(&path)
+    versioned
+        || assets::UNVERSIONED.contains(&path)
+        || path == "/service-worker.js"
+        || path == assets::LICENSES
+        || openapi::PUBLIC.contains(&path)
 }
 
 /// What a request shows of who sent it.

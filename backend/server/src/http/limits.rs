@@ -23,6 +23,8 @@ const RESERVED_FILES: u64 = 256;
 pub struct Limits {
     /// How many connections may be open; further ones wait to be accepted.
     pub connections: usize,
+    /// Event streams that one user may have open in this process. A browser needs two for each visible window.
+    pub streams_per_user: usize,
     /// How long the head of a connection's first request may take.
     pub head: Duration,
     /// How long a request's body may take.
@@ -42,6 +44,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8192,
+            streams_per_user: 50,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(90),
@@ -53,7 +56,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How many connections each of so many workers may have, when the system allows the process so many open files.
+    /// Returns how many connections each of so many workers can have, if the system allows the process so many open files.
     pub(super) fn connections_per_worker(&self, open_files: u64, workers: usize) -> usize {
         let files = open_files.saturating_sub(RESERVED_FILES).max(open_files / 2);
         let connections = usize::try_from(files).unwrap_or(usize::MAX).min(self.connections);

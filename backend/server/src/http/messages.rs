@@ -12,6 +12,7 @@ use super::{
     answers::{Busy, Invalid, ModelFailed, TurnEvents, TurnRefused},
     body::{JsonBody, OptionalBody},
     error::ApiError,
+    places::StreamPlace,
     query::Query,
     sse,
 };
@@ -34,6 +35,7 @@ pub(super) struct EventsQuery {
 pub(super) async fn create(
     state: State,
     user: UserId,
+    _place: StreamPlace,
     uuid: web::Path<Uuid>,
     body: JsonBody<NewMessage>,
 ) -> Result<HttpResponse, ApiError> {
@@ -50,6 +52,7 @@ pub(super) async fn create(
 pub(super) async fn regenerate(
     state: State,
     user: UserId,
+    _place: StreamPlace,
     path: web::Path<(Uuid, MessageId)>,
     again: OptionalBody<AnswerAgain>,
 ) -> Result<HttpResponse, ApiError> {
@@ -121,6 +124,7 @@ pub(super) async fn playback(
 pub(super) async fn subscribe(
     state: State,
     user: UserId,
+    _place: StreamPlace,
     uuid: web::Path<Uuid>,
     Query(query): Query<EventsQuery>,
     request: HttpRequest,
@@ -140,6 +144,7 @@ pub(super) async fn subscribe(
 pub(super) async fn continue_turn(
     state: State,
     user: UserId,
+    _place: StreamPlace,
     uuid: web::Path<Uuid>,
     again: OptionalBody<AnswerAgain>,
 ) -> Result<HttpResponse, ApiError> {

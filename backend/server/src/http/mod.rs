@@ -32,7 +32,9 @@ mod openapi;
 mod other_versions;
 mod page;
 mod peer;
+mod places;
 mod preferences;
+mod public_url;
 mod query;
 mod request_id;
 mod routes;
@@ -50,6 +52,7 @@ mod words;
 
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;
+pub use public_url::PublicUrl;
 pub use server::serve;
 pub use site::{Site, SiteFile};
 pub use state::AppState;

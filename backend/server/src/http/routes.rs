@@ -67,6 +67,7 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         .service(Endpoint::at("/readyz").on(Method::GET, health::ready))
         .service(Endpoint::at("/metrics").on(Method::GET, health::metrics))
         .service(Endpoint::at("/pkg/{version}/{file}").on(Method::GET, assets::versioned))
+        .service(Endpoint::at("/licenses").on(Method::GET, assets::licenses))
         .service(Endpoint::at("/service-worker.js").on(Method::GET, assets::service_worker))
         .configure(|app| {
             for file in assets::UNVERSIONED {

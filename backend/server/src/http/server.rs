@@ -3,7 +3,7 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, SocketAddr, TcpListener},
     num::NonZeroUsize,
     sync::Arc,
     thread::available_parallelism,
@@ -15,13 +15,13 @@ use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt a
 use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
 
-use super::{connection::Connection, routes, state::AppState};
+use super::{connection::Connection, limits::Limits, routes, state::AppState};
 
 /// Serves on a listener until it is told to stop. Nothing of it listens to signals.
 pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
     let address = listener.local_addr()?;
     let limits = state.limits;
-    let workers = available_parallelism().map_or(2, NonZeroUsize::get);
+    let workers = workers();
     let connections = limits.connections_per_worker(open_files(), workers);
     tracing::info!(connections = connections * workers, "so many connections may be open");
     let server = Server::build()
@@ -34,13 +34,23 @@ pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
     Ok(server.listen("http", listener, worker)?.run())
 }
 
+/// Returns how many connections this process can have open.
+pub(super) fn max_connections(limits: &Limits) -> usize {
+    let workers = workers();
+    limits.connections_per_worker(open_files(), workers) * workers
+}
+
+fn workers() -> usize {
+    available_parallelism().map_or(2, NonZeroUsize::get)
+}
+
 /// Serves one connection after the other, side by side.
 fn connections_of(
     state: &AppState,
     address: SocketAddr,
     shutdown: &GracefulShutdownSignal,
 ) -> impl ServiceFactory<TcpStream, Config = (), Response = (), Error = (), InitError = ()> + use<> {
-    let (limits, metrics) = (state.limits, Arc::clone(&state.metrics));
+    let (limits, metrics, places) = (state.limits, Arc::clone(&state.metrics), Arc::clone(&state.places));
     let app = routes::app(state, shutdown).into_factory().map_err(|error: actix_web::Error| error.error_response());
     let shutdown = shutdown.clone();
     let http = HttpService::build()
@@ -55,15 +65,23 @@ fn connections_of(
         .finish(map_config(app, |()| AppConfig::default()));
     let accept = move |stream: TcpStream| {
         let counted = metrics.count_connection();
+        let peer = stream.peer_addr().ok();
+        // A connection whose other end is gone has no address any more, and ends by itself.
+        let place = peer.map(|peer| places.connection(peer.ip()).ok_or(TooManyOfAddress(peer.ip())));
         async move {
+            let place = place.transpose().map_err(|error| DispatchError::Io(io::Error::other(error)))?;
             // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
             stream.set_nodelay(true).map_err(DispatchError::Io)?;
-            let peer = stream.peer_addr().ok();
-            Ok((Connection::new(stream, limits.idle_timeout, counted), Protocol::Http1, peer))
+            Ok((Connection::new(stream, limits.idle_timeout, counted, place), Protocol::Http1, peer))
         }
     };
     fn_service(accept).and_then(http).map_err(log)
 }
+
+/// One address has as many connections as it may have.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} has too many connections")]
+struct TooManyOfAddress(IpAddr);
 
 /// Logs what ended a connection early. Mostly the client did, which is no error of the server's.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]

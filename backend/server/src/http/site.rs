@@ -26,6 +26,9 @@ use crate::page_files::{NewFile, PageFiles};
 #[allow_missing = true]
 struct Embedded;
 
+/// The file with the licenses, among the page's files.
+pub(super) const LICENSES_FILE: &str = "licenses.txt";
+
 /// What stands in the folder of the page's program and style.
 const FOLDER: &str = "pkg/";
 
@@ -129,8 +132,17 @@ impl Site {
 
     /// A file whose name does not change with the content, so browsers ask each time, and mostly hear that nothing changed.
     pub(super) fn unversioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
-        let name = request.path().trim_start_matches('/');
+        self.named(request, request.path().trim_start_matches('/'))
+    }
+
+    /// Answers with the unversioned file of this name, at whatever address it is asked for.
+    pub(super) fn named(&self, request: &HttpRequest, name: &str) -> Option<HttpResponse> {
         self.answer(request, name, "no-cache")
+    }
+
+    /// Returns the licenses of all that the program and its page are made of; `None` if this build has no list of them.
+    pub fn licenses(&self) -> Option<&[u8]> {
+        self.files.get(LICENSES_FILE).map(|content| &*content.bytes)
     }
 
     fn answer(&self, request: &HttpRequest, name: &str, caching: &'static str) -> Option<HttpResponse> {

@@ -5,7 +5,10 @@ use std::{future::Future, sync::Arc, time::Duration};
 use actix_web::web;
 use tracing::Instrument as _;
 
-use super::{error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, site::Site};
+use super::{
+    error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, server,
+    site::Site,
+};
 use crate::{
     accounts::{Accounts, AccountsError},
     book::{Book, BookError},
@@ -24,7 +27,10 @@ pub struct AppState {
     pub(super) hosts: Hosts,
     pub(super) limits: Limits,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) places: Arc<Places>,
     pub(super) keep_alive: Duration,
+    /// The address in links that leave the page; `None` for the one that each request was sent to.
+    pub(super) public_url: Option<PublicUrl>,
 }
 
 /// Whose use cases the handlers run.
@@ -46,7 +52,14 @@ impl AppState {
         keep_alive: Duration,
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service));
-        Self { service, accounts, book, site, page_files, hosts, limits, metrics, keep_alive }
+        let proxies = accounts.settings().trusted_proxies.clone();
+        let places = Arc::new(Places::new(&limits, server::max_connections(&limits), proxies));
+        Self { service, accounts, book, site, page_files, hosts, limits, metrics, places, keep_alive, public_url: None }
+    }
+
+    /// Returns the same with this address in links that leave the page.
+    pub(crate) fn with_public_url(self, public_url: Option<PublicUrl>) -> Self {
+        Self { public_url, ..self }
     }
 
     /// Runs a use case to its end, even when the client goes away in the middle. The request's span goes along, so that what

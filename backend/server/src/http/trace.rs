@@ -22,6 +22,7 @@ use super::{
     limits::{MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
     metrics::Open,
     openai::error_body,
+    places::StreamPlace,
     request_id, shares,
     state::State,
 };
@@ -51,13 +52,17 @@ fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceRes
     let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     let state = response.request().app_data::<State>().filter(|_| is_stream);
     let Some(open) = state.map(|state| state.metrics.count_stream()) else { return response.map_into_left_body() };
-    response.map_body(|_, body| EitherBody::right(BoxBody::new(Counted { body: BoxBody::new(body), _open: open })))
+    let place = response.request().extensions_mut().remove::<StreamPlace>();
+    response.map_body(|_, body| {
+        EitherBody::right(BoxBody::new(Counted { body: BoxBody::new(body), _open: open, _place: place }))
+    })
 }
 
 /// A body that is counted for as long as it is there.
 struct Counted {
     body: BoxBody,
     _open: Open,
+    _place: Option<StreamPlace>,
 }
 
 impl MessageBody for Counted {

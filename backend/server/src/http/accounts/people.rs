@@ -10,6 +10,7 @@ use super::super::{
     body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
+    public_url::PublicUrl,
     query::Query,
     state::State,
 };
@@ -142,5 +143,7 @@ pub(super) async fn invite(
     body: OptionalBody<NewInvitation>,
 ) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.invite(&admin.0, body.0.role).await };
-    Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
+    let invitation = state.run_accounts(work).await?;
+    let address = state.public_url.as_ref().map(PublicUrl::to_string).unwrap_or_default();
+    Ok(HttpResponse::Created().json(Invitation { url: address + &invitation.url, ..invitation }))
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    super::{cookie, error::ApiError, guard, state::AppState},
+    super::{error::ApiError, public_url, state::AppState},
     ask::Asked,
     follow::{BegunTurn, Follower},
     plain::PlainAnswer,
@@ -102,19 +102,7 @@ where
         Ok(BegunTurn::new(service, user, turn))
     };
     let turn = state.run(begin).await?;
-    let link = link(request, turn.place().0);
+    let path = format!("/c/{}", turn.place().0);
+    let link = public_url::of(state.public_url.as_ref(), request).unwrap_or_default() + &path;
     Ok(Follower::new(turn, link, state.limits.approval_wait))
-}
-
-/// Where a person finds the conversation, by the name that the program asked for. Elsewhere than on this machine, browsers
-/// are let in by https alone.
-fn link(request: &HttpRequest, conversation: Uuid) -> String {
-    let path = format!("/c/{conversation}");
-    match guard::asked(request.headers()) {
-        Ok(Some(host)) => {
-            let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
-            format!("{scheme}://{host}{path}")
-        }
-        _ => path,
-    }
 }

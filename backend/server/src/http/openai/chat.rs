@@ -8,6 +8,7 @@ use super::{
         answers::{ModelFailed, Unknown},
         error::ApiError,
         peer::Peer,
+        places::StreamPlace,
         state::State,
     },
     ask,
@@ -42,6 +43,7 @@ pub(super) async fn create(
     state: State,
     caller: Caller,
     peer: Peer,
+    _place: StreamPlace,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

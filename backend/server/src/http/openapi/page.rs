@@ -14,12 +14,7 @@ use super::{
     words::Words,
 };
 use crate::http::{
-    content_encoding::Text,
-    cookie,
-    error::ApiError,
-    guard::{self, WITHOUT_SCRIPTS},
-    preferences,
-    state::State,
+    content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, preferences, public_url, state::State,
 };
 
 #[derive(Template)]
@@ -57,7 +52,8 @@ pub(super) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         words: Words(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
-        address: address(&request),
+        address: public_url::of(state.public_url.as_ref(), &request)
+            .unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
         has_accounts: state.accounts.settings().required,
         subjects: operation::subjects(document),
         schemas: operation::schemas(document),
@@ -67,11 +63,4 @@ pub(super) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
     let policy = HeaderValue::from_static(WITHOUT_SCRIPTS);
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     Ok(response)
-}
-
-/// Where the reader finds this server; elsewhere than on this machine, browsers are let in by https alone.
-fn address(request: &HttpRequest) -> String {
-    let Ok(Some(host)) = guard::asked(request.headers()) else { return "http://127.0.0.1:3000".to_owned() };
-    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
-    format!("{scheme}://{host}")
 }

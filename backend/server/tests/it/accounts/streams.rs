@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::{
     book::say_why,
-    kit::{ADMIN, PASSWORD, Team, Who, required},
+    kit::{ADMIN, PASSWORD, Team, Who, kind_of, required},
 };
 use crate::support::{Engine, PATIENCE, Program, RawConnection, TestApp, execute, on_every_engine};
 
@@ -156,4 +156,38 @@ on_every_engine! {
             assert!(!rest.ends_with("0\r\n\r\n"), "{path} is whole: {} bytes", rest.len());
         }
     }
+}
+
+/// One user cannot take the places of the others, however many windows and API clients there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_user_has_fifty_streams_and_others_have_theirs() {
+    let model = MockLlm::start().await.unwrap();
+    let team = Team::start(&Engine::sqlite(), &model).await;
+    let admin = team.sign_in(ADMIN).await;
+    let (ann, _) = team.person(&admin, "ann").await;
+    let conversation = team.conversation(&ann).await;
+    let mut streams = Vec::new();
+    for _ in 0..50 {
+        let stream = team.get(&ann, "/api/events").await;
+        assert_eq!(stream.status(), 200);
+        streams.push(stream);
+    }
+    let refused = team.get(&ann, "/api/events").await;
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    assert_eq!(kind_of(refused).await, "/problems/too-many-streams");
+    // What would be streamed is refused before it is done.
+    let path = format!("/api/conversations/{conversation}/messages");
+    team.json(&ann, Method::POST, &path, json!({"content": "Hello"}), 429).await;
+    let stored = team.json(&ann, Method::GET, &format!("/api/conversations/{conversation}"), Value::Null, 200).await;
+    assert_eq!(stored["messages"], json!([]));
+    open(&team, &admin, "/api/events").await;
+
+    streams.pop();
+    let again = async {
+        while team.get(&ann, "/api/events").await.status() == 429 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, again).await.expect("a stream that is closed gives its place back");
 }

@@ -57,6 +57,23 @@ on_every_engine! {
     }
 }
 
+/// Between containers, API clients use an address that no browser can open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_approval_link_begins_with_the_public_url() {
+    let model = MockLlm::start().await.unwrap();
+    let app =
+        TestApp::spawn_changed(&Engine::sqlite(), &model, ToolRegistry::default().with(Orders).unwrap(), |settings| {
+            settings.public_url = Some("https://chat.example.org".parse().unwrap());
+            settings.http_limits.approval_wait = Duration::ZERO;
+        })
+        .await;
+    model.reply([tool_call("order", "{}")]);
+    let response = ask(&app, &[], &question("I am hungry")).await;
+    let uuid = conversation_of(&response);
+    let said = words(response).await;
+    assert!(said.contains(&format!("waits for your approval: https://chat.example.org/c/{uuid}")), "{said}");
+}
+
 /// In the summary of what was done, too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_waits_has_not_failed() {

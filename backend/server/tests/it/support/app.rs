@@ -53,6 +53,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         host: IpAddr::from([127, 0, 0, 1]),
         port: 0,
         allowed_hosts: Vec::new(),
+        public_url: None,
         accounts: AccountsSettings::default(),
         http_limits: http::Limits::default(),
         book_page_time: Duration::from_secs(1),

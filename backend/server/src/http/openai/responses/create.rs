@@ -9,6 +9,7 @@ use super::{
             answers::{ModelFailed, Unknown},
             error::ApiError,
             peer::Peer,
+            places::StreamPlace,
             state::State,
         },
         begin::{Answering, begin},
@@ -41,6 +42,7 @@ pub(in super::super) async fn create(
     state: State,
     caller: Caller,
     peer: Peer,
+    _place: StreamPlace,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

@@ -11,6 +11,7 @@ use super::{
             answers::{Busy, Invalid, ModelFailed, Unknown},
             error::ApiError,
             peer::Peer,
+            places::StreamPlace,
             state::State,
         },
         refusal::Refusal,
@@ -50,6 +51,7 @@ pub(in crate::http) async fn create(
     state: State,
     caller: Caller,
     peer: Peer,
+    _place: StreamPlace,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

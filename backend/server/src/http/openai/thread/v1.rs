@@ -12,6 +12,7 @@ use super::{
             answers::{Busy, ModelFailed, Unknown},
             error::ApiError,
             peer::Peer,
+            places::StreamPlace,
             state::State,
         },
         error_body::ErrorBody,
@@ -77,6 +78,7 @@ pub(in super::super) async fn create(
     state: State,
     caller: Caller,
     peer: Peer,
+    _place: StreamPlace,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

@@ -152,6 +152,7 @@ pub(super) fn rows() -> Vec<Row> {
         row(get.clone(), "/metrics", ADMINS),
         row(get.clone(), "/pkg/{version}/{file}", FILE),
         row(get.clone(), "/service-worker.js", FILE),
+        row(get.clone(), "/licenses", FILE),
         row(get.clone(), "/favicon.svg", FILE),
         row(get.clone(), "/manifest.webmanifest", FILE),
         row(get.clone(), "/icon-192.png", FILE),

@@ -1,0 +1,198 @@
+//! Limits on what one user and one address can hold open: event streams for each user and in all, and connections for each
+//! address. Without them a single account or client could take every connection, and nobody else could sign in.
+
+use std::{
+    collections::HashMap,
+    future::{Ready, ready},
+    hash::Hash,
+    net::{IpAddr, Ipv6Addr},
+    sync::{Arc, Mutex},
+};
+
+use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload};
+use ipnet::IpNet;
+
+use super::{caller::caller_of, error::ApiError, limits::Limits, state::State};
+use crate::{
+    accounts::{Credential, UserId},
+    journal::lock,
+};
+
+/// Of all connections, one in so many is kept free of event streams, for probes, sign-in and other short requests.
+const SHORT_REQUESTS_SHARE: usize = 8;
+
+/// Of all connections, one address can have one in so many.
+const ADDRESS_SHARE: usize = 2;
+
+/// What is open in this process.
+pub(super) struct Places {
+    streams: Arc<Counts<Option<UserId>>>,
+    connections: Arc<Counts<IpAddr>>,
+    max_streams: usize,
+    max_streams_per_user: usize,
+    max_connections_per_address: usize,
+    /// Addresses that many clients share.
+    proxies: Vec<IpNet>,
+}
+
+impl Places {
+    /// Creates the limits of a process that can have so many connections.
+    pub(super) fn new(limits: &Limits, connections: usize, proxies: Vec<IpNet>) -> Self {
+        Self {
+            streams: Arc::default(),
+            connections: Arc::default(),
+            max_streams: (connections - connections / SHORT_REQUESTS_SHARE).max(1),
+            max_streams_per_user: limits.streams_per_user,
+            max_connections_per_address: (connections / ADDRESS_SHARE).max(1),
+            proxies,
+        }
+    }
+
+    /// Takes a place for an event stream. `user` is `None` on a server without accounts, where all share the local owner.
+    fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
+        let max = if user.is_some() { self.max_streams_per_user } else { self.max_streams };
+        let place = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
+            Full::Key => ApiError::TooManyStreams(max),
+            Full::All => ApiError::TooManyStreamsInAll,
+        })?;
+        Ok(StreamPlace(Arc::new(place)))
+    }
+
+    /// Takes a place for a connection. Returns `None` if its address has too many. A proxy's connections are those of many
+    /// clients, and whoever is on this machine has other ways to harm the server.
+    pub(super) fn connection(&self, address: IpAddr) -> Option<ConnectionPlace> {
+        let address = address.to_canonical();
+        if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
+            return Some(ConnectionPlace(None));
+        }
+        let network = match address {
+            IpAddr::V4(_) => address,
+            // One client usually has all addresses of such a network.
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
+        };
+        let place = Counts::take(&self.connections, network, self.max_connections_per_address, usize::MAX);
+        place.ok().map(|place| ConnectionPlace(Some(place)))
+    }
+}
+
+/// An event stream's place. A handler that streams takes it as an argument, so a request that finds no place is refused
+/// before it changes anything; the place is held until the answer's last byte.
+#[derive(Clone)]
+pub(super) struct StreamPlace(#[expect(dead_code, reason = "held, not read")] Arc<Place<Option<UserId>>>);
+
+/// A connection's place.
+pub(super) struct ConnectionPlace(#[expect(dead_code, reason = "held, not read")] Option<Place<IpAddr>>);
+
+impl FromRequest for StreamPlace {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let taken = || {
+            let state = request.app_data::<State>().ok_or(ApiError::NotSignedIn)?;
+            let caller = caller_of(request).ok_or(ApiError::NotSignedIn)?;
+            let place = state.places.stream((caller.credential != Credential::Local).then_some(caller.user))?;
+            request.extensions_mut().insert(place.clone());
+            Ok(place)
+        };
+        ready(taken().map_err(|error: ApiError| error.into()))
+    }
+}
+
+/// How many there are of something, for each key.
+struct Counts<K>(Mutex<HashMap<K, usize>>);
+
+impl<K> Default for Counts<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+/// Which limit is reached.
+#[derive(Debug, PartialEq, Eq)]
+enum Full {
+    Key,
+    All,
+}
+
+impl<K: Copy + Eq + Hash> Counts<K> {
+    fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Place<K>, Full> {
+        let mut taken = lock(&counts.0);
+        if taken.get(&key).is_some_and(|count| *count >= max) {
+            return Err(Full::Key);
+        }
+        if taken.values().sum::<usize>() >= max_in_all {
+            return Err(Full::All);
+        }
+        *taken.entry(key).or_default() += 1;
+        Ok(Place { counts: Arc::clone(counts), key })
+    }
+}
+
+/// One of the counted things, until this is dropped.
+struct Place<K: Eq + Hash> {
+    counts: Arc<Counts<K>>,
+    key: K,
+}
+
+impl<K: Eq + Hash> Drop for Place<K> {
+    fn drop(&mut self) {
+        let mut taken = lock(&self.counts.0);
+        if let Some(count) = taken.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.key);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiError, Limits, Places, UserId};
+
+    fn places() -> Places {
+        let limits = Limits { streams_per_user: 2, ..Limits::default() };
+        Places::new(&limits, 8, vec!["203.0.113.0/24".parse().unwrap()])
+    }
+
+    #[test]
+    fn one_user_and_all_users_have_a_limit_and_places_come_back() {
+        let places = places();
+        let [one, other] = [1, 2].map(|id| Some(UserId(id)));
+        let mut held = vec![places.stream(one).unwrap(), places.stream(one).unwrap()];
+        assert!(matches!(places.stream(one), Err(ApiError::TooManyStreams(2))));
+        held.push(places.stream(other).unwrap());
+        held.pop();
+        drop(held.pop());
+        held.push(places.stream(one).unwrap());
+        // Seven of eight connections can have a stream.
+        for id in 3..8 {
+            held.push(places.stream(Some(UserId(id))).unwrap());
+        }
+        assert!(matches!(places.stream(Some(UserId(8))), Err(ApiError::TooManyStreamsInAll)));
+        held.clear();
+        assert!(places.stream(None).is_ok());
+    }
+
+    #[test]
+    fn one_address_cannot_take_every_connection() {
+        let places = places();
+        let address = |text: &str| text.parse().unwrap();
+        for client in ["192.0.2.1", "2001:db8::1"] {
+            let held: Vec<_> = (0..4).map(|_| places.connection(address(client)).unwrap()).collect();
+            assert!(places.connection(address(client)).is_none(), "{client}");
+            assert!(places.connection(address("192.0.2.2")).is_some());
+            drop(held);
+            assert!(places.connection(address(client)).is_some());
+        }
+        let neighbors = ["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8::4"];
+        let _held = neighbors.map(|neighbor| places.connection(address(neighbor)).unwrap());
+        assert!(places.connection(address("2001:db8::5")).is_none(), "the same network");
+        assert!(places.connection(address("::ffff:192.0.2.9")).is_some());
+        for shared in ["203.0.113.7", "127.0.0.1", "::1"] {
+            let held: Vec<_> = (0..20).map_while(|_| places.connection(address(shared))).collect();
+            assert_eq!(held.len(), 20, "{shared}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The address at which users reach this server, for links that leave the page: approvals, invitations, the first admin's.
+
+use std::{fmt, str::FromStr};
+
+use actix_web::HttpRequest;
+use url::Url;
+
+use super::{cookie, guard};
+
+/// An address such as `https://chat.example.org`, without a slash at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl(String);
+
+/// An address that is no server's, and how to write one.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("give the address of the page, as in https://chat.example.org: http or https, and no path, query or user name")]
+pub struct PublicUrlError;
+
+impl FromStr for PublicUrl {
+    type Err = PublicUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let url = Url::parse(text).map_err(|_| PublicUrlError)?;
+        let is_bare = url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+        if is_bare && is_web { Ok(Self(url.origin().ascii_serialization())) } else { Err(PublicUrlError) }
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Returns the address for links in the answer to a request: the configured one, else the one that the request was sent to.
+/// Except on localhost, browsers sign in by https alone. Returns `None` if the request names no host.
+pub(super) fn of(configured: Option<&PublicUrl>, request: &HttpRequest) -> Option<String> {
+    if let Some(configured) = configured {
+        return Some(configured.to_string());
+    }
+    let host = guard::asked(request.headers()).ok().flatten()?;
+    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
+    Some(format!("{scheme}://{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PublicUrl;
+
+    #[test]
+    fn an_address_is_a_scheme_and_a_host() {
+        for (text, address) in [
+            ("https://chat.example.org", "https://chat.example.org"),
+            ("https://chat.example.org/", "https://chat.example.org"),
+            ("HTTP://Chat.Example.org:8080", "http://chat.example.org:8080"),
+            ("https://chat.example.org:443", "https://chat.example.org"),
+            ("http://[::1]:3000", "http://[::1]:3000"),
+        ] {
+            assert_eq!(text.parse::<PublicUrl>().unwrap().to_string(), address);
+        }
+        for text in
+            ["", "chat.example.org", "ftp://a.b", "https://a.b/c", "https://a.b/?c", "https://u:p@a.b", "javascript:x"]
+        {
+            assert!(text.parse::<PublicUrl>().is_err(), "{text}");
+        }
+    }
+}
