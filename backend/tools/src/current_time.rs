@@ -1,31 +1,40 @@
-//! The tool `current_time`: the date and the time of day, anywhere. Zones and their summer times come from the IANA
-//! database that `chrono-tz` carries.
+//! The tool `current_time`: the date and the time of day, anywhere. Zones and their daylight saving times come from the
+//! IANA database that `jiff` carries, never from the system's, which may be older or missing.
 
-use chrono::{DateTime, FixedOffset, Offset as _, SecondsFormat, TimeZone, Utc};
-use chrono_tz::{OffsetName as _, TZ_VARIANTS, Tz};
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{
+    SignedDuration, Timestamp,
+    tz::{Offset, TimeZone, TimeZoneDatabase},
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-use super::{Tool, ToolError, ToolOutput, notation::shortened};
+use super::{
+    Tool, ToolError, ToolOutput,
+    compute::compute,
+    notation::{nearest, plain, shortened},
+};
 
-/// The longest zone that is looked for; the longest name there is has 32 bytes.
+/// Maximum length of a zone; the longest IANA name has 32 bytes.
 const MAX_ZONE_BYTES: usize = 100;
-/// So many zones are named when a city is in more than one.
-const MAX_NAMED: usize = 5;
+/// Maximum number of choices that an error names.
+const MAX_CHOICES: usize = 5;
 
-/// The clock on the wall.
+/// The current time.
 pub(super) struct CurrentTime {
-    /// What time it is; of the tests, what time it is to be.
-    pub(super) now: fn() -> DateTime<Utc>,
+    /// The clock; tests bring their own.
+    pub(super) now: fn() -> Timestamp,
 }
 
 impl Default for CurrentTime {
     fn default() -> Self {
-        Self { now: Utc::now }
+        Self { now: Timestamp::now }
     }
 }
 
-/// What `current_time` takes.
+/// Arguments of `current_time`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -46,64 +55,125 @@ impl Tool for CurrentTime {
 
     async fn call(&self, Args { zone }: Args) -> Result<ToolOutput, ToolError> {
         let now = (self.now)();
-        let text = match parse_zone(zone.as_deref().unwrap_or("UTC")) {
-            Ok(Zone::Named(zone)) => {
-                let there = now.with_timezone(&zone);
-                let name = there.offset().abbreviation().filter(|name| name.starts_with(char::is_alphabetic));
-                let name = name.filter(|name| *name != zone.name()).map(|name| format!(" ({name})"));
-                said(&there, &format!("{}{}", zone.name(), name.unwrap_or_default()))
-            }
-            Ok(Zone::Fixed(offset)) => said(&now.with_timezone(&offset), &format!("UTC{offset}")),
-            Err(reason) => return Err(ToolError::invalid("zone", reason)),
+        // An abbreviation is looked for in every zone.
+        compute(move || {
+            let zone = Zone::parse(zone.as_deref().unwrap_or_default(), now);
+            zone.map(|zone| zone.describe(now)).map_err(|reason| ToolError::invalid("zone", reason))
+        })
+        .await
+        .map(ToolOutput::text)
+    }
+}
+
+/// A zone that the caller asked for.
+struct Zone {
+    rules: TimeZone,
+    /// The name of a zone that is only an offset, such as `JST`.
+    abbreviation: Option<String>,
+}
+
+impl Zone {
+    /// Finds the zone that the caller means, or says why none is found.
+    fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
+        if text.len() > MAX_ZONE_BYTES {
+            return Err(format!("longer than {MAX_ZONE_BYTES} bytes"));
+        }
+        let wanted = simplified(text);
+        if let Some(offset) = parse_offset(&wanted) {
+            return Ok(Self { rules: TimeZone::fixed(offset), abbreviation: None });
+        }
+        let database = TimeZoneDatabase::bundled();
+        let name = match wanted.to_ascii_lowercase().as_str() {
+            "" | "z" | "zulu" => "UTC",
+            _ => &wanted,
         };
-        Ok(ToolOutput::text(text))
+        match database.get(name) {
+            Ok(rules) if !rules.is_unknown() => return Ok(Self { rules, abbreviation: None }),
+            _ => {}
+        }
+        let names: Vec<String> = database.available().map(|name| name.as_str().to_owned()).collect();
+        let ending = format!("/{}", wanted.to_ascii_lowercase());
+        let places = names.iter().filter(|name| name.to_ascii_lowercase().ends_with(&ending));
+        let places: Vec<TimeZone> = places.filter_map(|name| database.get(name).ok()).collect();
+        if !places.is_empty() {
+            return by_place(text, places, now);
+        }
+        let zones: Vec<TimeZone> = names.iter().filter_map(|name| database.get(name).ok()).collect();
+        by_abbreviation(&wanted, &zones, now).unwrap_or_else(|| Err(unknown(text, &wanted, &names)))
+    }
+
+    /// Returns for example `2026-11-22T08:01:05+09:00, Sunday, in Asia/Tokyo (JST)`.
+    fn describe(&self, now: Timestamp) -> String {
+        let there = now.to_zoned_datetime(self.rules.clone());
+        let info = self.rules.to_offset_info(now);
+        let name = self.rules.iana_name().map_or_else(|| there.strftime("UTC%:z").to_string(), str::to_owned);
+        let abbreviation = self.abbreviation.as_deref().unwrap_or(info.abbreviation());
+        // Zones without an abbreviation have their offset in its place.
+        let abbreviation = Some(abbreviation)
+            .filter(|text| text.starts_with(char::is_alphabetic) && *text != name)
+            .map(|text| format!(" ({text})"));
+        format!("{}, in {name}{}", there.strftime("%Y-%m-%dT%H:%M:%S%:z, %A"), abbreviation.unwrap_or_default())
     }
 }
 
-/// `2026-11-22T08:01:05+09:00, Sunday, in Asia/Tokyo (JST)`.
-fn said<Z: TimeZone>(there: &DateTime<Z>, zone: &str) -> String {
-    let fixed = there.with_timezone(&there.offset().fix());
-    format!("{}, {}, in {zone}", fixed.to_rfc3339_opts(SecondsFormat::Secs, false), fixed.format("%A"))
+/// Writes a name as the database does: without accents, full stops and apostrophes, and with `_` for spaces.
+fn simplified(text: &str) -> String {
+    let letters = text.nfd().filter(|c| !is_combining_mark(*c) && !matches!(c, '.' | '\'' | '’')).map(plain);
+    letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join("_")
 }
 
-enum Zone {
-    Named(Tz),
-    Fixed(FixedOffset),
+/// Chooses between zones of the same city, which are one if their clocks agree.
+fn by_place(text: &str, places: Vec<TimeZone>, now: Timestamp) -> Result<Zone, String> {
+    let offsets: BTreeSet<Offset> = places.iter().map(|zone| zone.to_offset(now)).collect();
+    if offsets.len() > 1 {
+        let names: Vec<&str> = places.iter().take(MAX_CHOICES).filter_map(|zone| zone.iana_name()).collect();
+        return Err(format!("{:?} may be {}; write the whole name", shortened(text), names.join(" or ")));
+    }
+    // The older names are the shorter ones.
+    let zone = places.into_iter().max_by_key(|zone| zone.iana_name().map(str::len));
+    zone.map(|rules| Zone { rules, abbreviation: None }).ok_or_else(|| format!("{:?} has no zone", shortened(text)))
 }
 
-/// The zone that a model means, or why there is none.
-fn parse_zone(text: &str) -> Result<Zone, String> {
-    let text = text.trim();
-    if text.len() > MAX_ZONE_BYTES {
-        return Err(format!("longer than {MAX_ZONE_BYTES} bytes"));
+/// Returns the offset that an abbreviation such as `JST` has wherever it is in use around `now`.
+fn by_abbreviation(wanted: &str, zones: &[TimeZone], now: Timestamp) -> Option<Result<Zone, String>> {
+    let abbreviation = wanted.to_ascii_uppercase();
+    let half_a_year = SignedDuration::from_hours(182 * 24);
+    let times = [Some(now), now.checked_add(half_a_year).ok(), now.checked_sub(half_a_year).ok()];
+    let mut places = BTreeMap::new();
+    for zone in zones {
+        for info in times.into_iter().flatten().map(|time| zone.to_offset_info(time)) {
+            if info.abbreviation() == abbreviation {
+                places.entry(info.offset()).or_insert_with(|| zone.iana_name().unwrap_or_default());
+            }
+        }
     }
-    if let Some(offset) = parse_offset(text) {
-        return Ok(Zone::Fixed(offset));
-    }
-    let wanted = text.replace(' ', "_");
-    if let Ok(zone) = Tz::from_str_insensitive(&wanted) {
-        return Ok(Zone::Named(zone));
-    }
-    let is_city_of = |name: &str| name.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&wanted));
-    let found: Vec<Tz> = TZ_VARIANTS.into_iter().filter(|zone| is_city_of(zone.name())).collect();
-    match found.as_slice() {
-        [zone] => Ok(Zone::Named(*zone)),
-        [] => Err(format!(
-            "{:?} is not a time zone; write an IANA name such as Asia/Tokyo or an offset such as +09:00",
-            shortened(text)
-        )),
-        several => {
-            let names: Vec<&str> = several.iter().take(MAX_NAMED).map(|zone| zone.name()).collect();
-            Err(format!("{:?} may be {}; write the whole name", shortened(text), names.join(" or ")))
+    let mut offsets = places.keys();
+    match (offsets.next(), offsets.next()) {
+        (None, _) => None,
+        (Some(offset), None) => Some(Ok(Zone { rules: TimeZone::fixed(*offset), abbreviation: Some(abbreviation) })),
+        _ => {
+            let choices: Vec<String> = places.iter().map(|(offset, place)| format!("{offset} as in {place}")).collect();
+            let choices = choices.join(" or ");
+            Some(Err(format!("{wanted:?} is ambiguous: it may be {choices}; write the zone or the offset")))
         }
     }
 }
 
-/// `+09:00`, `-0330`, `+9`, with `UTC` or `GMT` before it or not.
-fn parse_offset(text: &str) -> Option<FixedOffset> {
+fn unknown(text: &str, wanted: &str, names: &[String]) -> String {
+    let cities = names.iter().filter_map(|name| name.rsplit('/').next());
+    let near = nearest(wanted, names.iter().map(String::as_str).chain(cities));
+    let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
+    format!(
+        "{:?} is not a time zone; write an IANA name such as Asia/Tokyo or an offset such as +09:00{hint}",
+        shortened(text)
+    )
+}
+
+/// Reads `+09:00`, `-0330` or `+9`, with or without `UTC` or `GMT` before it.
+fn parse_offset(text: &str) -> Option<Offset> {
     let upper = text.to_ascii_uppercase();
-    let rest = upper.strip_prefix("UTC").or(upper.strip_prefix("GMT")).unwrap_or(&upper).trim_start();
-    let (is_west, rest) = match (rest.strip_prefix('+'), rest.strip_prefix(['-', '−'])) {
+    let rest = upper.strip_prefix("UTC").or(upper.strip_prefix("GMT")).unwrap_or(&upper).trim_start_matches('_');
+    let (is_west, rest) = match (rest.strip_prefix('+'), rest.strip_prefix('-')) {
         (Some(rest), _) => (false, rest),
         (None, Some(rest)) => (true, rest),
         (None, None) => return None,
@@ -122,5 +192,5 @@ fn parse_offset(text: &str) -> Option<FixedOffset> {
         return None;
     }
     let seconds = (i32::from(hours) * 60 + i32::from(minutes)) * 60;
-    FixedOffset::east_opt(if is_west { -seconds } else { seconds })
+    Offset::from_seconds(if is_west { -seconds } else { seconds }).ok()
 }

@@ -1,10 +1,10 @@
 //! Exact decimal numbers as tool arguments: reading them from the text that the model wrote, computing with them, and
-//! writing them. Shared by `add`, `subtract`, `multiply` and `divide`. Floating point has no place here.
+//! writing them. Shared by `add`, `subtract`, `multiply`, `divide` and `convert_units`. Floating point has no place here.
 
 use std::{borrow::Cow, num::NonZeroU64, str::FromStr};
 
 use bigdecimal::{
-    BigDecimal, RoundingMode, Zero,
+    BigDecimal, One, RoundingMode, Zero,
     num_bigint::{BigInt, Sign},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -69,6 +69,27 @@ impl Decimal {
         self.0.is_zero()
     }
 
+    /// Creates the number 1.
+    pub(super) fn one() -> Self {
+        Self(BigDecimal::one())
+    }
+
+    /// Returns whether this is below zero.
+    pub(super) fn is_negative(&self) -> bool {
+        self.0.sign() == Sign::Minus
+    }
+
+    /// Returns the number with the other sign.
+    pub(super) fn negated(&self) -> Self {
+        Self(-&self.0)
+    }
+
+    /// Returns the number rounded to `digits` significant digits, ties to even.
+    pub(super) fn rounded(&self, digits: u64) -> Result<Self, DecimalError> {
+        let digits = NonZeroU64::new(digits).ok_or(DecimalError::TooManyDigits)?;
+        Self::bounded(&self.0.with_precision_round(digits, RoundingMode::HalfEven))
+    }
+
     /// The exact sum.
     pub(super) fn checked_add(&self, other: &Self) -> Result<Self, DecimalError> {
         Self::bounded(&(&self.0 + &other.0))
@@ -89,7 +110,6 @@ impl Decimal {
         if other.is_zero() {
             return Err(DecimalError::DivisionByZero);
         }
-        let Some(digits) = NonZeroU64::new(QUOTIENT_DIGITS) else { return Err(DecimalError::TooManyDigits) };
         let (numerator, numerator_scale) = self.0.as_bigint_and_exponent();
         let (denominator, denominator_scale) = other.0.as_bigint_and_exponent();
         // Shifted so that the integer quotient has at least two digits more than are kept. Where the division leaves a
@@ -104,7 +124,7 @@ impl Decimal {
         };
         let quotient = shifted / denominator * 10 + sticky;
         let scale = numerator_scale - denominator_scale + i64::try_from(shift).unwrap_or(i64::MAX - 1) + 1;
-        Self::bounded(&BigDecimal::new(quotient, scale).with_precision_round(digits, RoundingMode::HalfEven))
+        Self(BigDecimal::new(quotient, scale)).rounded(QUOTIENT_DIGITS)
     }
 
     fn bounded(value: &BigDecimal) -> Result<Self, DecimalError> {

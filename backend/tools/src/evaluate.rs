@@ -51,10 +51,7 @@ impl Tool for Evaluate {
 }
 
 fn evaluate(expression: &str) -> Result<f64, String> {
-    let expression = prepare(expression)?;
-    if literals(&expression).any(vanishes) {
-        return Err(TOO_SMALL.to_owned());
-    }
+    let expression = rewrite_numbers(&prepare(expression)?)?;
     let tokens = tokenize(&expression).map_err(|error| match error {
         ParseError::UnexpectedToken(at) => {
             format!("not understood from {:?} on", shortened(expression.get(at..).unwrap_or(&expression)))
@@ -94,20 +91,58 @@ fn prepare(expression: &str) -> Result<String, String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The number literals in `expression`: a digit and what follows of digits, a point and an exponent.
-fn literals(expression: &str) -> impl Iterator<Item = &str> {
+/// Rewrites the numbers that the other tools read and `meval` does not, such as `.5`, and refuses those that are not clear.
+fn rewrite_numbers(expression: &str) -> Result<String, String> {
+    let mut rewritten = String::with_capacity(expression.len());
     let mut rest = expression;
-    std::iter::from_fn(move || {
-        rest = &rest[rest.find(|c: char| c.is_ascii_digit())?..];
-        let mut end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
-            let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-            end = rest.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '0'..='9' | '.' => end_of_number(rest),
+            // Digits in a name such as log2 are part of it.
+            'a'..='z' | 'A'..='Z' | '_' => {
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())
+            }
+            other => other.len_utf8(),
+        };
+        let (token, after) = rest.split_at(end);
+        if matches!(first, '0'..='9' | '.') {
+            check_number(token, after)?;
+            if first == '.' {
+                rewritten.push('0');
+            }
         }
-        let (literal, after) = rest.split_at(end);
+        rewritten.push_str(token);
         rest = after;
-        Some(literal)
-    })
+    }
+    Ok(rewritten)
+}
+
+/// Returns where the number at the beginning of `text` ends: after digits, points and an exponent.
+fn end_of_number(text: &str) -> usize {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let Some(exponent) = text[end..].strip_prefix(['e', 'E']) else { return end };
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let after = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    if after.len() < digits.len() { text.len() - after.len() } else { end }
+}
+
+fn check_number(number: &str, after: &str) -> Result<(), String> {
+    if number.parse::<f64>().is_err() {
+        return Err(format!("{:?} is not a number", shortened(number)));
+    }
+    if vanishes(number) {
+        return Err(TOO_SMALL.to_owned());
+    }
+    let is_whole = number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let next = after.strip_prefix(',').unwrap_or_default();
+    let digits = next.len() - next.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if is_whole && digits == 3 {
+        let next = &next[..digits];
+        return Err(format!(
+            "\"{number},{next}\" may be one number or two; write {number}{next}, or \"{number}, {next}\" with a space"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether a literal that is not zero reads as zero.

@@ -1,6 +1,6 @@
 //! The tool `days_between`.
 
-use chrono::NaiveDate;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -29,11 +29,11 @@ impl Tool for DaysBetween {
     async fn call(&self, args: Args) -> Result<ToolOutput, ToolError> {
         let from = parse_date("from", &args.from)?;
         let to = parse_date("to", &args.to)?;
-        Ok(ToolOutput::text((to - from).num_days().to_string()))
+        Ok(ToolOutput::text((to - from).get_days().to_string()))
     }
 }
 
-fn parse_date(field: &str, text: &str) -> Result<NaiveDate, ToolError> {
+fn parse_date(field: &str, text: &str) -> Result<Date, ToolError> {
     text.parse().map_err(|_| ToolError::invalid(field, "not a date; write it as 2026-03-01"))
 }
 

@@ -15,6 +15,21 @@ pub fn plain(c: char) -> char {
     }
 }
 
+/// Returns the `names` that a slip of the pen turns into `text`, at most three, nearest first.
+pub(super) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let text = text.to_lowercase();
+    let length = text.chars().count();
+    // A short text is near to too many others.
+    let allowed = (length / 4).min(3);
+    let mut near: Vec<(usize, &str)> = names
+        .filter(|name| name.chars().count().abs_diff(length) <= allowed)
+        .map(|name| (strsim::osa_distance(&text, &name.to_lowercase()), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .collect();
+    near.sort_unstable();
+    near.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
 /// The beginning of `text`, for quoting it in a message: at most 40 characters.
 pub(super) fn shortened(text: &str) -> String {
     shortened_to(text, 40)

@@ -5,6 +5,7 @@ mod convert_units;
 mod current_time;
 mod evaluate;
 mod properties;
+mod units;
 
 use super::{ToolError, builtin};
 

