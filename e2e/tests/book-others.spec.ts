@@ -13,7 +13,7 @@ const file = join(tmpdir(), `tallybook-book-others-${process.pid}.json`);
 
 // The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
-  const program = { command: process.execPath, args: [everything, "stdio"] };
+  const program = { command: process.execPath, args: [everything, "stdio"], risk: "high" };
   writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
 }
 

@@ -15,7 +15,7 @@ const ECHO = "everything__echo";
 
 // The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
-  const program = { command: process.execPath, args: [everything, "stdio"] };
+  const program = { command: process.execPath, args: [everything, "stdio"], risk: "high" };
   writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
 }
 

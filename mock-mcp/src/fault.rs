@@ -27,8 +27,14 @@ pub enum Fault {
     Lingers,
     /// It has a tool that takes a password, repeats it on its standard error and in its notifications, and fails with it.
     RepeatsSecrets,
+    /// It has a tool that returns its arguments, with every digit, as structured content beside an empty text.
+    RepeatsDigits,
     /// It has a tool that repeats the headers with which it was called. Over HTTP alone.
     RepeatsHeaders,
     /// Of the newer era, it ends each subscription with the first change that it tells.
     EndsSubscriptions,
+    /// Over HTTP, it answers calls with one JSON message and not with a stream of events.
+    AnswersInJson,
+    /// It knows `initialize` alone, and answers it with a protocol version that does not exist.
+    UnknownVersion,
 }

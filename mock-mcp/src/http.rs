@@ -13,9 +13,9 @@ use std::{
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::{Fault, ScriptedTool, machine::Machine, tools::HEADERS};
+use crate::{Fault, ScriptedTool, machine::Machine, tools::HEADERS, wire};
 
 /// How long a test waits for something that must happen.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -43,6 +43,12 @@ struct State {
     good_sessions: Mutex<HashSet<String>>,
     redirect: Mutex<Option<String>>,
     received: Mutex<Vec<String>>,
+    /// True while messages wait to be answered.
+    held: watch::Sender<bool>,
+    /// The bodies that were sent to the token endpoint.
+    token_forms: Mutex<Vec<String>>,
+    /// True if the token endpoint refuses requests with a `resource`.
+    refuses_resource: AtomicBool,
 }
 
 impl MockMcp {
@@ -87,6 +93,9 @@ impl MockMcp {
             good_sessions: Mutex::default(),
             redirect: Mutex::default(),
             received: Mutex::default(),
+            held: watch::Sender::new(false),
+            token_forms: Mutex::default(),
+            refuses_resource: AtomicBool::new(false),
         });
         let (port, handle) = spawn(state.clone(), port).await?;
         Ok(Self { port, state, handle })
@@ -138,6 +147,26 @@ impl MockMcp {
         self.state.takes_no_token.store(true, Ordering::SeqCst);
     }
 
+    /// Makes all messages wait until `release`.
+    pub fn hold(&self) {
+        self.state.held.send_replace(true);
+    }
+
+    /// Answers the messages that wait.
+    pub fn release(&self) {
+        self.state.held.send_replace(false);
+    }
+
+    /// The bodies that were sent to the token endpoint.
+    pub fn token_forms(&self) -> Vec<String> {
+        lock(&self.state.token_forms).clone()
+    }
+
+    /// The token endpoint refuses requests with a `resource` from now on.
+    pub fn refuse_resource(&self) {
+        self.state.refuses_resource.store(true, Ordering::SeqCst);
+    }
+
     /// All sessions so far are forgotten.
     pub fn lose_sessions(&self) {
         lock(&self.state.good_sessions).clear();
@@ -151,6 +180,16 @@ impl MockMcp {
     /// Replaces the description of the first tool, without a word about it.
     pub fn describe_first_tool(&self, description: &str) {
         self.state.machine.tools()[0]["description"] = json!(description);
+    }
+
+    /// Replaces a part of the first tool, without a word about it.
+    pub fn change_first_tool(&self, member: &str, value: Value) {
+        self.state.machine.tools()[0][member] = value;
+    }
+
+    /// Renames the first tool.
+    pub fn rename_first_tool(&self, name: &str) {
+        self.state.machine.tools()[0]["name"] = json!(name);
     }
 
     /// Tells whoever has subscribed that the tools changed.
@@ -245,6 +284,12 @@ async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> Ht
     if !is_client || !String::from_utf8_lossy(&form).contains("grant_type=client_credentials") {
         return HttpResponse::Unauthorized().json(json!({ "error": "invalid_client" }));
     }
+    let form = String::from_utf8_lossy(&form).into_owned();
+    let is_refused = form.contains("resource=") && state.refuses_resource.load(Ordering::SeqCst);
+    lock(&state.token_forms).push(form);
+    if is_refused {
+        return HttpResponse::BadRequest().json(json!({ "error": "invalid_request" }));
+    }
     let number = state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1;
     let token = format!("{}-{number}", lock(&state.token_name));
     lock(&state.good_tokens).insert(token.clone());
@@ -257,6 +302,8 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
     let headers = headers.map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
     let headers: String = headers.collect();
     lock(&state.received).push(headers.clone() + &String::from_utf8_lossy(&body));
+    // The sender is here, so this ends only when the message may be answered.
+    let _ = state.held.subscribe().wait_for(|is_held| !is_held).await;
     if let Some(address) = lock(&state.redirect).clone() {
         return HttpResponse::TemporaryRedirect().append_header(("location", address)).finish();
     }
@@ -268,7 +315,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
             return HttpResponse::Unauthorized().append_header(("www-authenticate", "Bearer")).finish();
         }
     }
-    let mut message: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let mut message = wire::read(&String::from_utf8_lossy(&body)).unwrap_or_default();
     let method = message["method"].as_str().unwrap_or_default().to_owned();
     let session = header(&request, "mcp-session-id").map(str::to_owned);
     if session.is_some_and(|session| !lock(&state.good_sessions).contains(&session)) {
@@ -290,13 +337,14 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
         };
         return HttpResponse::Ok().content_type("application/json").streaming(cut);
     }
-    if matches!(method.as_str(), "tools/call" | "subscriptions/listen") {
+    let is_stream = method == "tools/call" && !state.machine.faults.contains(&Fault::AnswersInJson);
+    if is_stream || method == "subscriptions/listen" {
         let state = state.into_inner();
         let work = async move { state.machine.take(&message, &out).await };
         actix_web::rt::spawn(work);
         let events = async_stream::stream! {
             while let Some(answer) = answers.recv().await {
-                yield Ok::<_, io::Error>(Bytes::from(format!("event: message\ndata: {answer}\n\n")));
+                yield Ok::<_, io::Error>(Bytes::from(format!("event: message\ndata: {}\n\n", wire::write(&answer))));
             }
         };
         return HttpResponse::Ok().content_type("text/event-stream").streaming(events);
@@ -309,7 +357,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
         lock(&state.good_sessions).insert(session.clone());
         response.append_header(("mcp-session-id", session));
     }
-    response.json(answer)
+    response.content_type("application/json").body(wire::write(&answer))
 }
 
 fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {

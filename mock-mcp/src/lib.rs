@@ -9,6 +9,7 @@ mod program;
 mod scripted;
 mod stdio;
 mod tools;
+mod wire;
 
 pub use fault::Fault;
 pub use http::MockMcp;

@@ -8,7 +8,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::{Fault, machine::Machine};
+use crate::{Fault, machine::Machine, wire};
 
 /// Serves until the input ends, or for ever where its fault is that.
 pub async fn stdio(faults: Vec<Fault>) -> io::Result<()> {
@@ -22,14 +22,14 @@ pub async fn stdio(faults: Vec<Fault>) -> io::Result<()> {
         let mut output = stdout();
         while let Some(message) = outgoing.recv().await {
             let noise = if chatty { "a line of a log\n{\"level\":\"info\"}\n\n" } else { "" };
-            output.write_all(format!("{noise}{message}\n").as_bytes()).await?;
+            output.write_all(format!("{noise}{}\n", wire::write(&message)).as_bytes()).await?;
             output.flush().await?;
         }
         io::Result::Ok(())
     });
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
-        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        let Some(message) = wire::read(&line) else { continue };
         let (machine, out) = (machine.clone(), out.clone());
         tokio::spawn(async move { machine.take(&message, &out).await });
     }

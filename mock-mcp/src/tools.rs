@@ -7,6 +7,9 @@ use crate::Fault;
 /// The tool that repeats the headers with which it was called.
 pub(crate) const HEADERS: &str = "headers";
 
+/// The tool that returns its arguments as structured content, with the digits of their numbers.
+pub(crate) const DIGITS: &str = "digits";
+
 /// A tool that takes anything.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
@@ -27,6 +30,9 @@ pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
         let password = json!({ "type": "string", "format": "password" });
         let schema = json!({ "type": "object", "properties": { "password": password } });
         tools.push(json!({ "name": "login", "inputSchema": schema }));
+    }
+    if faults.contains(&Fault::RepeatsDigits) {
+        tools.push(tool(DIGITS));
     }
     if faults.contains(&Fault::RepeatsHeaders) {
         tools.push(tool(HEADERS));

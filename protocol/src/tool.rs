@@ -85,7 +85,7 @@ pub struct LeftOutTool {
     pub changed: Option<ChangedTool>,
 }
 
-/// The definition of a tool that changed since it was accepted, or first seen.
+/// A definition that is not accepted: the server changed the tool, or added it after its first listing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangedTool {

@@ -8,8 +8,8 @@ use std::{
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
-        CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-        JsonObject, ListToolsRequest, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ClientCapabilities, ClientConfig, ClientRequest, Implementation, ListToolsRequest, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken,
     },
     service::{NotificationContext, Peer, PeerRequestOptions, RequestHandle, ServiceError},
 };
@@ -17,7 +17,7 @@ use serde_json::Value;
 use tallybook_tools::{Progress, ProgressSender};
 use tokio::{sync::Notify, time::timeout};
 
-use super::{limits::FAREWELL_TIMEOUT, text};
+use super::{exact::Arguments, limits::FAREWELL_TIMEOUT, text};
 
 /// What is heard of a server.
 #[derive(Clone, Default)]
@@ -82,11 +82,10 @@ impl Connection {
     pub(super) async fn call_tool(
         &self,
         name: String,
-        arguments: JsonObject,
+        arguments: Arguments,
         progress: ProgressSender,
     ) -> Result<Value, ServiceError> {
-        let params = CallToolRequestParams::new(name).with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let request = arguments.request(name);
         let sending = self.ears.calls.sending.lock().await;
         let handle = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await?;
         self.ears.calls.progress().insert(handle.progress_token.clone(), progress);

@@ -3,10 +3,10 @@
 use std::{error::Error, io};
 
 use rmcp::{
+    model::ProtocolVersion,
     service::{ClientInitializeError, ServiceError},
     transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError, StreamableHttpError},
 };
-use tallybook_tools::ToolError;
 
 use super::{endpoint::SettingsError, limits::HANDSHAKE_TIMEOUT, text, token::TokenError};
 
@@ -19,6 +19,9 @@ pub(super) enum ServerError {
     /// It does not keep to the protocol, or refuses what it is asked.
     #[error("the server did not answer as it should: {0}")]
     Protocol(String),
+    /// It does not keep to the protocol. Users may read the reason: the server's own error, or one of ours.
+    #[error("the server did not answer as it should: {0}")]
+    Answer(String),
     /// It lets nobody in, or there is no token for it.
     #[error("not signed in to the server: {0}")]
     Auth(String),
@@ -36,15 +39,30 @@ impl ServerError {
         matches!(self, Self::Unavailable(_) | Self::Auth(_))
     }
 
-    /// The failed call.
-    pub(super) fn of_call(&self) -> ToolError {
-        let error_type = match self {
+    /// The `error_type` of a call that failed so.
+    pub(super) fn error_type(&self) -> &'static str {
+        match self {
             Self::Unavailable(_) | Self::Settings(_) => "mcp_unavailable",
-            Self::Protocol(_) => "mcp_protocol",
+            Self::Protocol(_) | Self::Answer(_) => "mcp_protocol",
             Self::Auth(_) => "mcp_auth",
             Self::Timeout(_) => "timeout",
-        };
-        ToolError::other(error_type, self.to_string())
+        }
+    }
+
+    /// Says what went wrong without details of the network, which only admins may see.
+    pub(super) fn plain(&self, server: &str) -> String {
+        match self {
+            Self::Unavailable(_) => {
+                format!("the tool server {server:?} cannot be reached at the moment; it is tried again")
+            }
+            Self::Protocol(_) => format!("the tool server {server:?} did not answer as it should"),
+            Self::Answer(reason) => format!("the tool server {server:?} did not answer as it should: {reason}"),
+            Self::Auth(_) => format!("the tool server {server:?} does not let Tallybook in"),
+            Self::Timeout(seconds) => format!("the tool server {server:?} took longer than {seconds} seconds"),
+            Self::Settings(_) => {
+                format!("the settings of the tool server {server:?} cannot be used; an admin has to correct them")
+            }
+        }
     }
 }
 
@@ -52,7 +70,7 @@ impl From<ServiceError> for ServerError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(error) => {
-                Self::Protocol(format!("{} ({})", text::message(&error.message), error.code.0))
+                Self::Answer(format!("{} ({})", text::message(&error.message), error.code.0))
             }
             ServiceError::TransportSend(error) => of_transport(&*error.error),
             ServiceError::TransportClosed => Self::Unavailable("the connection was lost".to_owned()),
@@ -70,12 +88,13 @@ impl From<ClientInitializeError> for ServerError {
                 Self::Unavailable("it closed the connection before it said who it is".to_owned())
             }
             ClientInitializeError::JsonRpcError(error) => {
-                Self::Protocol(format!("{} ({})", text::message(&error.message), error.code.0))
+                Self::Answer(format!("{} ({})", text::message(&error.message), error.code.0))
             }
-            ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-                Self::Protocol("it speaks none of the protocol versions that are known here".to_owned())
+            ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
+                let named: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();
+                Self::unknown_version(&named.join(", "))
             }
-            _ => Self::Protocol("it did not shake hands as the protocol says".to_owned()),
+            _ => Self::Answer("it did not shake hands as the protocol says".to_owned()),
         }
     }
 }
@@ -88,6 +107,13 @@ impl From<io::Error> for ServerError {
 }
 
 impl ServerError {
+    /// The server answered the handshake with a version of the protocol that Tallybook does not speak.
+    pub(super) fn unknown_version(version: &str) -> Self {
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
+        let version = text::message(version);
+        Self::Answer(format!("it speaks version {version:?} of the protocol, and Tallybook speaks {known}"))
+    }
+
     /// No handshake in time.
     pub(super) fn handshake_timeout() -> Self {
         Self::Timeout(HANDSHAKE_TIMEOUT.as_secs())
@@ -119,7 +145,7 @@ fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
                     return ServerError::Protocol(text::message(message));
                 }
                 StreamableHttpError::ResponseBodyTooLarge { .. } => {
-                    return ServerError::Protocol("its answer is longer than 2 MiB".to_owned());
+                    return ServerError::Answer("its answer is longer than 2 MiB".to_owned());
                 }
                 StreamableHttpError::Sse(_)
                 | StreamableHttpError::Deserialize(_)

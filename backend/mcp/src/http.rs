@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use reqwest::{
     Client,
@@ -24,13 +25,15 @@ use tallybook_tools::Secrets;
 use url::Url;
 
 use super::{
+    call_post,
     endpoint::{HttpEndpoint, is_link_local, is_loopback},
-    limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_MESSAGE_BYTES},
+    exact,
+    limits::{
+        CONNECT_TIMEOUT, FAREWELL_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_DIAGNOSTIC_BYTES, MAX_MESSAGE_BYTES,
+    },
     token::Tokens,
 };
 
-/// Bytes of an answer without a readable message that are kept to tell what it was.
-const MAX_DIAGNOSTIC_BYTES: usize = 1024;
 /// How often a stream that broke off is asked for again.
 const MAX_RECONNECTS: usize = 3;
 
@@ -52,7 +55,7 @@ impl HttpClient {
         let tokens = match endpoint.credentials.take() {
             Some(credentials) => {
                 let http = client(&credentials.token_url)?;
-                Some(Arc::new(Tokens::new(http, credentials, secrets.clone())))
+                Some(Arc::new(Tokens::new(http, credentials, &endpoint.url, secrets.clone())))
             }
             None => None,
         };
@@ -83,7 +86,7 @@ impl HttpClient {
     }
 }
 
-type HttpError = StreamableHttpError<reqwest::Error>;
+pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 
 fn shown(token: Option<&SecretString>) -> Option<String> {
     token.map(|token| token.expose_secret().to_owned())
@@ -162,10 +165,26 @@ impl StreamableHttpClient for HttpClient {
         limits: StreamableHttpResponseLimits,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let token = self.token(None).await?;
-        let post = |token: Option<&SecretString>| {
+        let call = exact::written(&message)?.map(Bytes::from);
+        let post = async |token: Option<&SecretString>| {
             let (uri, message, session_id, headers) =
                 (uri.clone(), message.clone(), session_id.clone(), headers.clone());
-            self.http.post_message_with_response_limits(uri, message, session_id, shown(token), headers, limits)
+            match &call {
+                Some(body) => {
+                    call_post::send(&self.http, &uri, body.clone(), session_id.as_deref(), token, headers).await
+                }
+                None => {
+                    let post = self.http.post_message_with_response_limits(
+                        uri,
+                        message,
+                        session_id,
+                        shown(token),
+                        headers,
+                        limits,
+                    );
+                    post.await
+                }
+            }
         };
         match post(token.as_ref()).await {
             // What was refused was not done, so it may be sent once more.
@@ -211,9 +230,11 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<BoxStream<'static, Result<sse_stream::Sse, SseError>>, HttpError> {
         let token = self.token(None).await?;
         let token = shown(token.as_ref());
-        self.http
+        let events = self
+            .http
             .get_stream_with_max_sse_event_size(uri, session_id, last_event_id, token, headers, max_sse_event_size)
-            .await
+            .await?;
+        Ok(call_post::exact(events))
     }
 }
 

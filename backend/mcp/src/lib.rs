@@ -4,9 +4,12 @@
 //! A server is not trusted: its lists, schemas, texts and results are bounded and mended here, and whatever it does ends
 //! in a tool that is left out or a call that fails. This crate knows nothing of models, turns, SQL or the page.
 
+mod body;
+mod call_post;
 mod client;
 mod endpoint;
 mod error;
+mod exact;
 mod group;
 mod http;
 mod limits;

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// Bytes of one message of a server: a line of its output, a body or an event of its HTTP answers.
 pub(super) const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of an HTTP answer without a readable message that are kept to tell what it was.
+pub(super) const MAX_DIAGNOSTIC_BYTES: usize = 1024;
+/// Names of tools in one line of the log.
+pub(super) const MAX_LOGGED_NAMES: usize = 20;
 /// Pages of one list.
 pub(super) const MAX_PAGES: usize = 20;
 /// Tools of one server.
@@ -33,6 +37,8 @@ pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Until both sides know each other's protocol. Servers of the older era may keep silent to the newer one's question, and
 /// are asked again in theirs after ten seconds.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Limit of a turn's wait for servers that connect for the first time.
+pub(super) const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Until all tools are listed.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Until a token is there.

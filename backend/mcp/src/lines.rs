@@ -5,7 +5,7 @@ use std::io;
 use rmcp::model::{ErrorCode, ErrorData, NumberOrString, RequestId, ServerJsonRpcMessage};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-use super::limits::MAX_MESSAGE_BYTES;
+use super::{exact, limits::MAX_MESSAGE_BYTES};
 
 /// What is kept of a line that is too long: enough to find out whose answer it was.
 const KEPT_BYTES: usize = 256;
@@ -80,7 +80,7 @@ impl Line {
     /// What it was.
     pub(super) fn message(&self) -> Read {
         let (head, tail, reason) = match self {
-            Self::Whole(line) => match serde_json::from_slice(line) {
+            Self::Whole(line) => match exact::read(line) {
                 Ok(message) => return Read::Message(Box::new(message)),
                 // Some servers write their log here.
                 Err(_) => {

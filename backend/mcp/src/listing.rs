@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tallybook_tools::Secrets;
 use tokio::time::timeout;
 
 use super::{
@@ -61,22 +62,29 @@ pub(super) struct Listing {
     pub(super) left_out: Vec<LeftOut>,
 }
 
-/// Lists all tools.
-pub(super) async fn list(connection: &Connection) -> Result<Listing, ServerError> {
-    let listed = timeout(LIST_TIMEOUT, pages(connection));
+/// Lists all tools. `secrets` are taken out of what the server says of them.
+pub(super) async fn list(connection: &Connection, secrets: &Secrets) -> Result<Listing, ServerError> {
+    let listed = timeout(LIST_TIMEOUT, pages(connection, secrets));
     listed.await.map_err(|_| ServerError::Timeout(LIST_TIMEOUT.as_secs()))?
 }
 
-async fn pages(connection: &Connection) -> Result<Listing, ServerError> {
+async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, ServerError> {
     let mut listing = Listing::default();
     let (mut cursor, mut seen) = (None, HashSet::new());
     for _ in 0..MAX_PAGES {
-        let page = connection.list_tools(cursor.take()).await?;
-        let Some(tools) = page.get("tools").and_then(Value::as_array) else {
-            return Err(ServerError::Protocol("its list of tools is not a list".to_owned()));
+        let mut page = connection.list_tools(cursor.take()).await?;
+        let Some(tools) = page.get_mut("tools").and_then(Value::as_array_mut) else {
+            return Err(ServerError::Answer("its list of tools is not a list".to_owned()));
         };
         for tool in tools {
-            listing.add(tool);
+            // Tools are called by their names, so these stay too.
+            let members = tool.as_object_mut().into_iter().flatten();
+            members.filter(|(member, _)| *member != "name").for_each(|(_, member)| hide(member, secrets));
+            if secrets.occur_in(&tool.to_string()) {
+                listing.leave_out("", "a name in it holds a secret of the settings");
+            } else {
+                listing.add(tool);
+            }
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
@@ -85,6 +93,16 @@ async fn pages(connection: &Connection) -> Result<Listing, ServerError> {
         }
     }
     Ok(listing)
+}
+
+/// Takes secrets out of all texts. Names of members stay: the names of arguments are among them.
+fn hide(value: &mut Value, secrets: &Secrets) {
+    match value {
+        Value::String(text) => *text = secrets.hide(text.as_str()).into_owned(),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
+        Value::Object(members) => members.values_mut().for_each(|member| hide(member, secrets)),
+        _ => {}
+    }
 }
 
 impl Listing {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use tallybook_tools::Risk;
 
 use super::{
+    limits::MAX_LOGGED_NAMES,
     listing::{LeftOut, ListedTool, Listing},
     pins::DefinitionHash,
     settings::{Pin, RiskSetting, ToolServerSettings},
@@ -17,7 +18,7 @@ pub(super) struct OfferedTool {
     pub(super) listed: ListedTool,
     pub(super) risk: Risk,
     pub(super) idempotent: bool,
-    /// Whether its definition is not the accepted one.
+    /// True if its definition is not accepted: it changed, or the server added the tool after its first listing.
     pub(super) changed: bool,
 }
 
@@ -37,6 +38,17 @@ impl Offering {
     }
 }
 
+/// Names the tools whose calls need approval, for the log: so many of them, and how many more there are.
+pub(super) fn asking(offering: &Offering) -> String {
+    let asking: Vec<&str> =
+        offering.tools.iter().filter(|tool| tool.risk == Risk::High).map(|tool| tool.listed.name.as_str()).collect();
+    match asking.split_at_checked(MAX_LOGGED_NAMES) {
+        _ if asking.is_empty() => "no tool".to_owned(),
+        Some((named, more)) if !more.is_empty() => format!("{} and {} more", named.join(", "), more.len()),
+        _ => asking.join(", "),
+    }
+}
+
 /// A list without the tools that the settings leave out.
 pub(super) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> Listing {
     let ToolServerSettings { include, exclude, .. } = settings;
@@ -46,17 +58,22 @@ pub(super) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> List
     listing
 }
 
-/// What is offered of a list, where these definitions are accepted.
+/// Selects the tools on offer, and their risk. `accepted` is `None` while the accepted definitions could not be read.
 pub(super) fn offering(
     settings: &ToolServerSettings,
     listing: &Listing,
-    accepted: &HashMap<String, DefinitionHash>,
+    accepted: Option<&HashMap<String, DefinitionHash>>,
 ) -> Offering {
     let mut offering = Offering { tools: Vec::new(), left_out: listing.left_out.clone() };
     for listed in &listing.tools {
-        let changed = accepted.get(&listed.name) != Some(&listed.hash);
+        let known = accepted.map(|accepted| accepted.get(&listed.name));
+        let changed = known != Some(Some(&listed.hash));
         if changed && settings.pin == Pin::Block {
-            let reason = "its definition changed and is not accepted yet";
+            let reason = match known {
+                None => "the accepted definitions of its server's tools could not be read yet",
+                Some(None) => "its server added it after its first listing, and it is not accepted yet",
+                Some(Some(_)) => "its definition changed and is not accepted yet",
+            };
             let left_out = LeftOut { changed: Some(listed.changed()), ..LeftOut::new(&listed.name, reason) };
             offering.left_out.push(left_out);
         } else {

@@ -13,8 +13,9 @@ pub type DefinitionHash = [u8; 32];
 /// Where accepted definitions are kept. Every answer comes within a bounded time. Accepting one is the business of whoever keeps
 /// them, who then tells [`ToolServers::accept`](super::ToolServers::accept).
 pub trait PinStore: Send + Sync {
-    /// The definitions that are accepted of a server's tools, by what the server calls them. A tool that was never seen
-    /// before is accepted as it is `seen`, and remembered so; one for which there is no room is not in the answer.
+    /// Returns the accepted definitions of a server's tools, by the names the server uses. If nothing is stored for the
+    /// server yet, stores and accepts all of `seen`. A tool that first appears in a later listing is not in the answer
+    /// until an admin accepts it: otherwise a withheld tool could come back under another name.
     fn accepted(
         &self,
         server: Arc<str>,

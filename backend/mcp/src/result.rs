@@ -4,7 +4,7 @@
 use serde_json::Value;
 use tallybook_tools::{ToolError, ToolOutput};
 
-use super::text;
+use super::{exact, text};
 
 /// Reads the result of `tools/call` as it came, whatever of it is malformed.
 pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
@@ -18,9 +18,11 @@ pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
     }
     let blocks = content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut parts: Vec<String> = blocks.iter().map(part).collect();
-    let has_text = blocks.iter().any(|block| kind(block) == "text");
-    if let Some(structured) = result.get("structuredContent").filter(|value| !has_text && !value.is_null()) {
-        parts.push(structured.to_string());
+    // An empty text beside structured content says nothing.
+    let has_text = blocks.iter().zip(&parts).any(|(block, text)| kind(block) == "text" && !text.trim().is_empty());
+    if let Some(structured) = exact::structured(result).filter(|_| !has_text) {
+        parts.retain(|part| !part.trim().is_empty());
+        parts.push(structured);
     }
     let text = parts.join("\n");
     if result.get("isError").and_then(Value::as_bool) == Some(true) {
@@ -91,6 +93,12 @@ mod tests {
     fn without_text_the_structured_content_speaks() {
         assert_eq!(output(&json!({ "content": [], "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
         assert_eq!(output(&json!({ "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
+        let empty = |content: Value| output(&json!({ "content": content, "structuredContent": { "a": 1 } }));
+        assert_eq!(empty(json!([{ "type": "text", "text": "" }])), r#"{"a":1}"#);
+        assert_eq!(empty(json!([{ "type": "text", "text": " \n" }, { "type": "text" }])), r#"{"a":1}"#);
+        let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
+        assert_eq!(empty(json!([{ "type": "text", "text": "" }, image])), "[image image/png, 3 B]\n{\"a\":1}");
+        assert_eq!(output(&json!({ "content": [{ "type": "text", "text": "" }], "structuredContent": null })), "");
         assert_eq!(output(&json!({})), "");
     }
 

@@ -6,27 +6,29 @@ use std::{
 };
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use rmcp::model::JsonObject;
 use tallybook_tools::{ProgressSender, Secrets, Slot, Slots, ToolError, ToolOutput, Whose};
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use url::Position;
 
 use super::{
     client::Connection,
     endpoint::{Endpoint, call_timeout},
     error::ServerError,
+    exact::Arguments,
     limits::{
         FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH, REFRESH_EVERY,
         SETTLED_AFTER,
     },
     listing::{ListedTool, Listing, list},
-    offering::{Offering, offering, taken},
+    offering::{Offering, asking, offering, taken},
     pins::{DefinitionHash, PinStore},
     result::tool_result,
     settings::{OAuthSettings, ToolServerSettings},
+    text,
     way::{Open, Way},
 };
 
@@ -35,7 +37,7 @@ use super::{
 pub enum Status {
     /// Its tools are on offer.
     Connected,
-    /// It is tried.
+    /// It is tried for the first time.
     Connecting,
     /// It could not be used; unless its settings are to blame, it is tried again.
     Failed,
@@ -59,6 +61,7 @@ pub(super) struct Server {
     way: Result<Way, ServerError>,
     state: Mutex<State>,
     pins: Arc<dyn PinStore>,
+    secrets: Secrets,
     slots: Slots<Whose>,
     /// A call found that the server may be gone.
     doubted: Notify,
@@ -68,13 +71,13 @@ pub(super) struct Server {
 
 pub(super) struct State {
     pub(super) status: Status,
-    pub(super) error: Option<String>,
+    pub(super) error: Option<ServerError>,
     pub(super) offering: Offering,
     connection: Option<Connection>,
     /// What the server listed last, as far as the settings take it.
     listing: Listing,
-    /// The definitions that are accepted, as far as they are known.
-    accepted: HashMap<String, DefinitionHash>,
+    /// The accepted definitions. `None` until they could be read.
+    accepted: Option<HashMap<String, DefinitionHash>>,
 }
 
 impl State {
@@ -98,7 +101,7 @@ impl Server {
         let way = endpoint.and_then(|endpoint| Way::of(endpoint, secrets));
         let (status, error) = match &way {
             Ok(_) => (Status::Connecting, None),
-            Err(error) => (Status::Failed, Some(error.to_string())),
+            Err(error) => (Status::Failed, Some(error.clone())),
         };
         let state = State {
             status,
@@ -106,7 +109,7 @@ impl Server {
             offering: Offering::default(),
             connection: None,
             listing: Listing::default(),
-            accepted: HashMap::new(),
+            accepted: None,
         };
         Self {
             name: name.into(),
@@ -114,6 +117,7 @@ impl Server {
             way,
             state: Mutex::new(state),
             pins,
+            secrets: secrets.clone(),
             slots: Slots::new(MAX_CONCURRENT_CALLS),
             doubted: Notify::new(),
             is_old: AtomicBool::new(false),
@@ -122,6 +126,11 @@ impl Server {
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true until it has connected or failed once.
+    pub(super) fn is_new(&self) -> bool {
+        self.state().status == Status::Connecting
     }
 
     /// Keeps the server connected until `stop`. `changed` is called after each change of what it offers.
@@ -183,10 +192,11 @@ impl Server {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let listing = taken(&self.settings, list(&open.connection).await?);
+            let listing = list(&open.connection, &self.secrets).await?;
+            // Tools that the settings leave out count as seen too, so that including one later does not make it a new tool.
             let accepted = self.accepted(&listing).await;
             let is_known = accepted.is_some();
-            if self.offer(listing, accepted, &open.connection) {
+            if self.offer(taken(&self.settings, listing), accepted, &open.connection) {
                 changed();
             }
             let listed_at = Instant::now();
@@ -203,7 +213,7 @@ impl Server {
                 }
                 () = self.doubted.notified() => {}
                 () = told => {}
-                // Until then a tool that was never seen before counts as changed.
+                // Until then no definition is accepted, unless it was read before.
                 () = sleep_until(listed_at + MIN_REFRESH), if !is_known => {}
                 _ = refresh.tick() => open.subscribe_again().await,
             }
@@ -236,7 +246,7 @@ impl Server {
         state.error = None;
         state.connection = Some(connection.clone());
         state.listing = listing;
-        if let Some(accepted) = accepted {
+        if accepted.is_some() {
             state.accepted = accepted;
         }
         let is_different = self.evaluate(&mut state);
@@ -245,6 +255,7 @@ impl Server {
                 server = &*self.name,
                 tools = state.offering.tools.len(),
                 left_out = state.offering.left_out.len(),
+                needs_approval = text::message(&asking(&state.offering)),
                 "a tool server is connected"
             );
         }
@@ -253,11 +264,19 @@ impl Server {
 
     /// Says anew what is offered of what is listed. Gives whether that is different from before.
     fn evaluate(&self, state: &mut State) -> bool {
-        let new = offering(&self.settings, &state.listing, &state.accepted);
+        let new = offering(&self.settings, &state.listing, state.accepted.as_ref());
         let is_different = state.offering != new;
-        if is_different {
-            for tool in new.changed() {
+        if is_different && let Some(accepted) = &state.accepted {
+            let (added, changed): (Vec<_>, Vec<_>) = new.changed().partition(|&tool| !accepted.contains_key(tool));
+            for tool in changed {
                 tracing::warn!(server = &*self.name, tool, "the definition of a tool is not the accepted one");
+            }
+            for tool in added {
+                tracing::warn!(
+                    server = &*self.name,
+                    tool,
+                    "a tool server added a tool after its first listing; an admin has to accept it"
+                );
             }
         }
         state.offering = new;
@@ -272,14 +291,30 @@ impl Server {
     /// Takes over that this definition of a tool is the accepted one.
     pub(super) fn accept(&self, tool: &str, definition: DefinitionHash) {
         let mut state = self.state();
-        state.accepted.insert(tool.to_owned(), definition);
+        if let Some(accepted) = &mut state.accepted {
+            accepted.insert(tool.to_owned(), definition);
+        }
         self.evaluate(&mut state);
+    }
+
+    /// Says why the server cannot be used, without its address, which it may have repeated in its own words.
+    pub(super) fn plain(&self, error: &ServerError) -> String {
+        let text = error.plain(&self.name);
+        let Ok(Way::Http(_, endpoint)) = &self.way else { return text };
+        let address = &endpoint.url[Position::BeforeHost..Position::AfterPort];
+        let host = endpoint.url.host_str().filter(|host| host.contains(['.', ':'])).unwrap_or(address);
+        text.replace(address, "[address]").replace(host, "[address]")
+    }
+
+    /// The failed call. It is stored and shown to its user, so it says what every user may read.
+    fn failed(&self, error: &ServerError) -> ToolError {
+        ToolError::other(error.error_type(), self.plain(error))
     }
 
     fn lose(&self, error: &ServerError) {
         let mut state = self.state();
         state.status = Status::Failed;
-        state.error = Some(error.to_string());
+        state.error = Some(error.clone());
         state.listing = Listing::default();
         state.offering = Offering::default();
         state.connection = None;
@@ -287,7 +322,7 @@ impl Server {
 
     /// Waits until there is room for a call of this person's.
     pub(super) async fn room(&self, whose: Whose) -> Result<Slot, ToolError> {
-        let closed = || ServerError::Unavailable("it is being closed".to_owned()).of_call();
+        let closed = || self.failed(&ServerError::Unavailable("it is being closed".to_owned()));
         self.slots.acquire(whose).await.ok_or_else(closed)
     }
 
@@ -296,7 +331,7 @@ impl Server {
     pub(super) async fn call(
         &self,
         tool: String,
-        arguments: JsonObject,
+        arguments: Arguments,
         progress: ProgressSender,
     ) -> Result<ToolOutput, ToolError> {
         let called = async {
@@ -315,7 +350,8 @@ impl Server {
                 if error.is_loss() {
                     self.doubted.notify_one();
                 }
-                Err(error.of_call())
+                tracing::warn!(server = &*self.name, %error, "a call of a tool server failed");
+                Err(self.failed(&error))
             }
         }
     }

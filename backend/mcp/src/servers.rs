@@ -11,7 +11,7 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    limits::FAREWELL_TIMEOUT,
+    limits::{FAREWELL_TIMEOUT, FIRST_CONNECTION_TIMEOUT},
     listing::LeftOut,
     naming::tool_name,
     pins::{ChangedDefinition, DefinitionHash, PinStore},
@@ -44,6 +44,8 @@ struct Offer {
     tools: Arc<ToolRegistry>,
     /// In the order of the servers.
     named: Vec<Named>,
+    /// True while a server is connecting for the first time.
+    is_awaited: bool,
 }
 
 /// What came of naming the tools of one server.
@@ -62,8 +64,10 @@ pub struct ServerReport {
     pub name: Arc<str>,
     /// Whether its tools are on offer.
     pub status: Status,
-    /// Why not, in words that hold no secret.
+    /// Why not, in words that hold no secret. May hold internal addresses, so it is for admins.
     pub error: Option<String>,
+    /// Why not, for all users.
+    pub plain_error: Option<String>,
     /// How many of its tools are on offer.
     pub tools: usize,
     /// Its tools that are not, and why.
@@ -90,7 +94,11 @@ impl ToolServers {
                 Arc::new(Server::new(&name, settings, oauth.as_ref(), pins.clone(), secrets, &find))
             })
             .collect();
-        let offer = Offer { tools: Arc::new(builtin.clone()), named: vec![Named::default(); servers.len()] };
+        let offer = Offer {
+            tools: Arc::new(builtin.clone()),
+            named: vec![Named::default(); servers.len()],
+            is_awaited: servers.iter().any(|server| server.is_new()),
+        };
         let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
@@ -102,6 +110,14 @@ impl ToolServers {
             tasks.spawn(server.clone().run(stop.clone(), changed));
         }
         Self { shared, tasks: Arc::new(Mutex::new(tasks)), stop }
+    }
+
+    /// Waits until each server has connected or failed once, for at most 10 seconds. Without this, the first turns after a start
+    /// would lack the tools of servers that are about to connect.
+    pub async fn first_connections(&self) {
+        let mut changes = self.changes();
+        let settled = changes.wait_for(|_| !self.shared.offer().is_awaited);
+        let _ = timeout(FIRST_CONNECTION_TIMEOUT, settled).await;
     }
 
     /// The tools that a turn which begins now may use. What it was given it keeps.
@@ -121,7 +137,8 @@ impl ToolServers {
                 ServerReport {
                     name: server.name.clone(),
                     status: state.status,
-                    error: state.error.clone(),
+                    error: state.error.as_ref().map(ToString::to_string),
+                    plain_error: state.error.as_ref().map(|error| server.plain(error)),
                     tools: state.offering.tools.len().saturating_sub(nameless.len()),
                     left_out: state.offering.left_out.iter().chain(nameless).cloned().collect(),
                     changed: changed.clone(),
@@ -173,9 +190,11 @@ impl Shared {
         let mut tools = self.builtin.clone();
         let mut withheld = Vec::new();
         let mut all = Vec::new();
+        let mut is_awaited = false;
         for server in &self.servers {
             let mut names = Named::default();
             let state = server.state();
+            is_awaited |= state.status == Status::Connecting;
             withheld.extend(state.withheld().map(|tool| (server.name.clone(), tool.clone())));
             for tool in &state.offering.tools {
                 let original = &tool.listed.name;
@@ -204,7 +223,7 @@ impl Shared {
             }
         }
         tools.know_all_of(&offer.tools);
-        *offer = Offer { tools: Arc::new(tools), named: all };
+        *offer = Offer { tools: Arc::new(tools), named: all, is_awaited };
         drop(offer);
         self.changes.send_modify(|version| *version += 1);
     }

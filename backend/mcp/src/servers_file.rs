@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use super::settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings};
 
+/// Risk of servers that say nothing of it. Files of this kind come from programs that ask their user themselves or not at all;
+/// with every call waiting for approval, API clients such as Open WebUI could not use any of the tools.
+const DEFAULT_RISK: RiskSetting = RiskSetting::Claimed;
 /// The longest file that is read.
 const MAX_FILE_BYTES: usize = 1024 * 1024;
 
@@ -75,7 +78,7 @@ struct Entry {
     command: Option<String>,
     args: Vec<String>,
     env: std::collections::BTreeMap<String, Value>,
-    risk: RiskSetting,
+    risk: Option<RiskSetting>,
     include: Vec<String>,
     exclude: Vec<String>,
     #[serde(alias = "timeout_secs")]
@@ -119,7 +122,7 @@ impl Entry {
             command: self.command,
             args: self.args,
             env: self.env.into_iter().map(|(name, value)| (name, text(value))).collect(),
-            risk: self.risk,
+            risk: self.risk.unwrap_or(DEFAULT_RISK),
             include: self.include,
             exclude: self.exclude,
             timeout_secs: self.timeout_secs,
@@ -167,7 +170,7 @@ mod tests {
                 "doc-srch": { "url": "http://127.0.0.1:13387/mcp", "requiresAuth": true }
             },
             "mcpServers": {
-                "files": { "command": "npx", "args": ["-y", "files"], "env": { "LEVEL": 3 }, "autoApprove": [], "risk": "claimed" },
+                "files": { "command": "npx", "args": ["-y", "files"], "env": { "LEVEL": 3 }, "autoApprove": [], "risk": "high" },
                 "off": { "command": "off", "disabled": true }
             },
             "servers": { "docs": { "type": "http", "url": "https://example.com/mcp", "headers": { "X-Key": "${KEY}" } } }
@@ -177,7 +180,8 @@ mod tests {
         assert_eq!(names, ["met-data", "doc-srch", "files", "docs"]);
         assert!(!servers[0].1.requires_auth && servers[1].1.requires_auth);
         assert_eq!(servers[2].1.env["LEVEL"], "3");
-        assert_eq!(servers[2].1.risk, RiskSetting::Claimed);
+        let risks: Vec<_> = servers.iter().map(|(_, server)| server.risk).collect();
+        assert_eq!(risks, [RiskSetting::Claimed, RiskSetting::Claimed, RiskSetting::High, RiskSetting::Claimed]);
         assert_eq!(servers[3].1.headers["X-Key"], "${KEY}");
     }
 

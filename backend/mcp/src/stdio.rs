@@ -18,6 +18,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
     endpoint::Program,
+    exact,
     group::Group,
     limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, MAX_STDERR_LINES},
     lines::{Line, Lines, Read},
@@ -90,7 +91,10 @@ impl Transport<RoleClient> for ProgramTransport {
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let input = self.input.clone();
         async move {
-            let mut line = serde_json::to_vec(&item).map_err(io::Error::other)?;
+            let mut line = match exact::written(&item)? {
+                Some(line) => line,
+                None => serde_json::to_vec(&item)?,
+            };
             line.push(b'\n');
             let mut input = input.lock().await;
             // Taken out meanwhile: after half of a line nothing more may follow.

@@ -11,8 +11,13 @@ use tokio::{
     sync::Mutex,
     time::{Instant, timeout},
 };
+use url::Url;
 
-use super::{endpoint::Credentials, limits::TOKEN_TIMEOUT};
+use super::{
+    body::{self, BodyError},
+    endpoint::Credentials,
+    limits::TOKEN_TIMEOUT,
+};
 
 /// A token is renewed so long before its end, or after half of its life where that is shorter.
 const RENEWED_BEFORE: Duration = Duration::from_mins(5);
@@ -42,6 +47,8 @@ pub(super) enum TokenError {
 pub(super) struct Tokens {
     http: Client,
     credentials: Credentials,
+    /// The server that the token is for (RFC 8707), so that no other server can use it.
+    resource: String,
     /// Where it is noted that a token is one.
     secrets: Secrets,
     /// Held while a token is asked for, so that all others wait for that one.
@@ -60,9 +67,14 @@ struct Answer {
     expires_in: Option<f64>,
 }
 
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
 impl Tokens {
-    pub(super) fn new(http: Client, credentials: Credentials, secrets: Secrets) -> Self {
-        Self { http, credentials, secrets, current: Mutex::new(None) }
+    pub(super) fn new(http: Client, credentials: Credentials, server: &Url, secrets: Secrets) -> Self {
+        Self { http, credentials, resource: resource(server), secrets, current: Mutex::new(None) }
     }
 
     /// The token for a request. `refused` is one that the server no longer took: where nobody has replaced it yet, a new
@@ -84,19 +96,12 @@ impl Tokens {
     }
 
     async fn ask(&self) -> Result<Token, TokenError> {
-        let Credentials { token_url, client_id, client_secret, scope } = &self.credentials;
         let asked_at = Instant::now();
-        let mut response = self
-            .http
-            .post(token_url.clone())
-            .header(ACCEPT, "application/json")
-            .header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .basic_auth(form_encoded(client_id), Some(form_encoded(client_secret.expose_secret())))
-            .body(form(scope.as_deref()))
-            .send()
-            .await
-            .map_err(|_| TokenError::Unreachable)?;
-        let status = response.status();
+        let (status, body) = match self.post(Some(&self.resource)).await? {
+            // Some endpoints know no resources and refuse what they do not know.
+            (StatusCode::BAD_REQUEST, body) if refuses_resource(&body) => self.post(None).await?,
+            answered => answered,
+        };
         match status {
             StatusCode::OK => {}
             StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
@@ -104,26 +109,58 @@ impl Tokens {
             }
             _ => return Err(TokenError::Failed(status.as_u16())),
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| TokenError::Unreachable)? {
-            if body.len() + chunk.len() > MAX_ANSWER_BYTES {
-                return Err(TokenError::Unreadable);
-            }
-            body.extend_from_slice(&chunk);
-        }
         let answer: Answer = serde_json::from_slice(&body).map_err(|_| TokenError::Unreadable)?;
         self.secrets.learn(&answer.access_token);
         let said = answer.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let life = said.unwrap_or(DEFAULT_LIFE).min(MAX_LIFE);
         Ok(Token { value: answer.access_token.into(), renewed_at: asked_at + kept_for(life) })
     }
+
+    async fn post(&self, resource: Option<&str>) -> Result<(StatusCode, Vec<u8>), TokenError> {
+        let Credentials { token_url, client_id, client_secret, scope } = &self.credentials;
+        let response = self
+            .http
+            .post(token_url.clone())
+            .header(ACCEPT, "application/json")
+            .header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .basic_auth(form_encoded(client_id), Some(form_encoded(client_secret.expose_secret())))
+            .body(form(scope.as_deref(), resource))
+            .send()
+            .await
+            .map_err(|_| TokenError::Unreachable)?;
+        let status = response.status();
+        let body = body::read(response, MAX_ANSWER_BYTES).await.map_err(|error| match error {
+            BodyError::TooLong(_) => TokenError::Unreadable,
+            BodyError::Lost(_) => TokenError::Unreachable,
+        })?;
+        Ok((status, body))
+    }
 }
 
-fn form(scope: Option<&str>) -> String {
+/// The address of a server as its identifier: without what may be a secret, and without the slash that an address without a
+/// path gets.
+fn resource(server: &Url) -> String {
+    let mut server = server.clone();
+    server.set_fragment(None);
+    server.set_query(None);
+    let is_bare = server.path() == "/";
+    let text = String::from(server);
+    if is_bare { text.trim_end_matches('/').to_owned() } else { text }
+}
+
+fn refuses_resource(body: &[u8]) -> bool {
+    let refusal: Result<Refusal, _> = serde_json::from_slice(body);
+    refusal.is_ok_and(|refusal| matches!(refusal.error.as_str(), "invalid_request" | "invalid_target"))
+}
+
+fn form(scope: Option<&str>, resource: Option<&str>) -> String {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("grant_type", "client_credentials");
     if let Some(scope) = scope {
         form.append_pair("scope", scope);
+    }
+    if let Some(resource) = resource {
+        form.append_pair("resource", resource);
     }
     form.finish()
 }
@@ -140,6 +177,17 @@ fn form_encoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resource_is_an_address_without_query_and_fragment() {
+        for (server, expected) in [
+            ("https://Tools.example/mcp?key=1#a", "https://tools.example/mcp"),
+            ("https://tools.example", "https://tools.example"),
+            ("http://127.0.0.1:8080/a/", "http://127.0.0.1:8080/a/"),
+        ] {
+            assert_eq!(resource(&server.parse().unwrap()), expected);
+        }
+    }
 
     #[test]
     fn tokens_are_renewed_before_their_end() {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use rmcp::model::JsonObject;
 use tallybook_tools::{AnyTool, BegunCall, MAX_INPUT_BYTES, ProgressSender, Slot, ToolError, ToolSpec, Whose};
 
-use super::{offering::OfferedTool, server::Server};
+use super::{exact::Arguments, offering::OfferedTool, server::Server};
 
 pub(super) struct ServerTool {
     spec: ToolSpec,
@@ -46,8 +45,7 @@ impl AnyTool for ServerTool {
             if input_text.len() > MAX_INPUT_BYTES {
                 return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));
             }
-            let arguments: JsonObject =
-                serde_json::from_str(&input_text).map_err(|error| ToolError::invalid("arguments", error))?;
+            let arguments = Arguments::read(&input_text).map_err(|error| ToolError::invalid("arguments", error))?;
             self.server.call(self.name.clone(), arguments, progress).await
         })
     }

@@ -81,6 +81,11 @@ impl Way {
                 is_old.store(!greets_old, Ordering::Relaxed);
             }
         })?;
+        let answered = service.peer().peer_info().map(|info| info.protocol_version.clone());
+        if let Some(version) = answered.filter(|version| !ProtocolVersion::KNOWN_VERSIONS.contains(version)) {
+            let _ = service.cancel().await;
+            return Err(ServerError::unknown_version(version.as_str()));
+        }
         let connection = Connection { peer: service.peer().clone(), ears };
         let subscription = subscription(&connection).await;
         Ok(Open { service, connection, ended, subscription })

@@ -11,8 +11,7 @@ use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 
 use crate::db::{Database, now, on_db, on_tx, with_retries, write_db};
 
-/// Tools of one server that are remembered. A server that shows ever new names fills no table, and nothing is forgotten for
-/// them: what comes beyond it counts as changed.
+/// Maximum number of stored tools per server. Reaching it removes none of them: a tool beyond the limit cannot be accepted.
 pub(crate) const MAX_PINS: u32 = 1000;
 
 const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
@@ -22,6 +21,10 @@ const COUNT_SINCE: &str = "SELECT COUNT(*) FROM tool_pins \
      WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?";
 
 const CREATE: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)";
+
+// The derived table lets MySQL read the table that the statement writes.
+const CREATE_ACCEPTED: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
+     SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins WHERE server = ?) AS counted WHERE tools < ?";
 
 const ACCEPT: &str = "UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?";
 
@@ -56,18 +59,17 @@ impl ToolPins {
         Ok(rows.into_iter().collect())
     }
 
-    /// The accepted definitions of the tools that were seen, those included that are seen for the first time.
+    /// Lists the accepted definitions of the tools in `seen`. If nothing is stored for the server yet, this is its first
+    /// listing, and all of `seen` is stored as accepted. Any tool that appears later needs an admin.
     async fn list_with(
         &self,
         server: &str,
         seen: &[(String, DefinitionHash)],
     ) -> sqlx::Result<HashMap<String, DefinitionHash>> {
         let mut known = self.list(server).await?;
-        let room = usize::try_from(MAX_PINS).unwrap_or(0).saturating_sub(known.len());
-        let new: Vec<_> = seen.iter().filter(|(tool, _)| !known.contains_key(tool)).take(room).collect();
-        if !new.is_empty() {
-            // Another replica may see the same tools at this moment. One of them waits until the other is done.
-            match with_retries(|| self.create(server, &new)).await {
+        if known.is_empty() && !seen.is_empty() {
+            // Another replica may store its first listing at this moment. Where the two share a tool, the first one counts.
+            match with_retries(|| self.create(server, seen)).await {
                 Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
                 outcome => outcome?,
             }
@@ -77,9 +79,9 @@ impl ToolPins {
         Ok(seen.iter().filter_map(hash).collect())
     }
 
-    async fn create(&self, server: &str, new: &[&(String, DefinitionHash)]) -> sqlx::Result<()> {
+    async fn create(&self, server: &str, seen: &[(String, DefinitionHash)]) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
-        for (tool, hash) in new.iter().copied() {
+        for (tool, hash) in seen {
             on_tx!(&mut tx, |connection| {
                 let query = sqlx::query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
                 query.bind(now()).execute(connection).await.map(|_| ())
@@ -88,16 +90,32 @@ impl ToolPins {
         tx.commit().await
     }
 
-    /// Takes down that this definition of a tool is the accepted one from now on. False where the tool is not among those
-    /// that are remembered, since there was no room for one more.
+    /// Stores a tool's definition as the accepted one. Returns false if the tool is new and the server already has
+    /// [`MAX_PINS`] tools.
     pub(crate) async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
-        let accept = || async {
+        let (id, hash) = (id(server, tool), hex::encode(definition));
+        let update = || async {
             write_db!(&self.db, |pool| {
-                let query = sqlx::query(ACCEPT).bind(hex::encode(definition)).bind(now()).bind(id(server, tool));
+                Ok(sqlx::query(ACCEPT).bind(&hash).bind(now()).bind(&id).execute(pool).await?.rows_affected() == 1)
+            })
+        };
+        let create = || async {
+            write_db!(&self.db, |pool| {
+                let query = sqlx::query(CREATE_ACCEPTED).bind(&id).bind(server).bind(tool).bind(&hash).bind(now());
+                let query = query.bind(now()).bind(server).bind(MAX_PINS);
                 Ok(query.execute(pool).await?.rows_affected() == 1)
             })
         };
-        with_retries(accept).await
+        if with_retries(update).await? {
+            return Ok(true);
+        }
+        match with_retries(create).await {
+            // Another admin accepted it at the same moment.
+            Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
+                with_retries(update).await
+            }
+            outcome => outcome,
+        }
     }
 }
 

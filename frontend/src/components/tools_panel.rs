@@ -160,7 +160,7 @@ fn tool_row(panel: Panel, tool: ToolInfo) -> AnyView {
     .into_any()
 }
 
-/// A tool that its server describes in another way than before.
+/// Notice for a tool whose current definition is not accepted, with the button that accepts it.
 fn changed_view(panel: Panel, server: String, changed: ChangedTool) -> AnyView {
     let Panel { tools, current, text, .. } = panel;
     let ChangedTool { tool, hash, description } = changed;

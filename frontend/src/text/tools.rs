@@ -33,8 +33,8 @@ texts! {
     risk_high: "high risk", "高リスク";
     risk_high_about: "May change things, so it asks before it runs", "変更を伴う可能性があるため、実行の前に確認します";
     tool_was_changed:
-        "Its server describes it in another way than before.",
-        "サーバーによる説明が以前と変わりました。";
+        "Its definition is not accepted yet: the server changed it, or added the tool later.",
+        "定義がまだ受け入れられていません。サーバーが変更したか、後から追加したツールです。";
     tool_accept: "Accept it as it is now", "今の内容で受け入れる";
     tools_left_out: "Left out", "提供されないツール";
 

@@ -8,7 +8,7 @@ use tallybook_mock_mcp::{Fault, MockMcp};
 use tallybook_tools::Risk;
 
 use crate::support::{
-    Pins, call, connected, over_http, over_stdio, pass, settings, start, start_with, stdio_entry, until,
+    Logged, Pins, call, connected, over_http, over_stdio, pass, settings, start, start_with, stdio_entry, until,
 };
 
 /// Waits until models are told this of the tool `echo`.
@@ -36,6 +36,24 @@ async fn description_changed_between_two_turns() {
             assert_eq!((spec.risk, spec.idempotent), (Risk::High, false), "its claims count no longer");
         }
     }
+}
+
+#[tokio::test]
+async fn a_tool_added_after_the_first_listing_is_named_in_the_log() {
+    let log = Logged::new();
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let entry = json!({ "url": mock.url(), "risk": "claimed", "pin": "block" });
+    let servers = start(settings(&json!({ "mock": entry })));
+    connected(&servers).await;
+    assert!(!log.text().contains("WARN"), "{}", log.text());
+    assert!(log.text().contains("needs_approval=\"slow, fail, ask,"), "{}", log.text());
+    mock.rename_first_tool("echo2");
+    mock.tell_of_change();
+    until(&servers, |report| report.left_out.iter().any(|tool| tool.name == "echo2")).await;
+    let said =
+        "a tool server added a tool after its first listing; an admin has to accept it server=\"mock\" tool=\"echo2\"";
+    assert!(log.text().contains(said), "{}", log.text());
+    assert!(servers.tools().find_spec("mock__echo2").is_none());
 }
 
 /// What a tool claims counts as soon as somebody can say that it is accepted, and not only when the server tells of a change.

@@ -5,7 +5,7 @@ use tallybook_mcp::ToolServers;
 use tallybook_mock_mcp::{Fault, MockMcp};
 use tallybook_tools::{Risk, Whose};
 
-use crate::support::{call, call_for, connected, over_http, over_stdio, progress, settings, start};
+use crate::support::{WAIT_TIMEOUT, call, call_for, connected, over_http, over_stdio, progress, settings, start};
 
 async fn works(servers: &ToolServers) {
     assert_eq!(call(servers, "echo", &json!({ "text": "こんにちは" })).await.unwrap(), "こんにちは");
@@ -55,6 +55,34 @@ async fn a_server_that_chats_on_its_streams_works() {
     works(&over_stdio(&["older-era", "chatty"]).await).await;
 }
 
+/// In both eras and over every transport, for arguments and for results. An empty text beside the result says nothing.
+#[tokio::test]
+async fn numbers_keep_every_digit_that_was_written() {
+    let mock = async |faults: &[Fault]| MockMcp::start(&[faults, &[Fault::RepeatsDigits]].concat()).await.unwrap();
+    let newer = mock(&[]).await;
+    let older = mock(&[Fault::OlderEra]).await;
+    let in_json = mock(&[Fault::AnswersInJson]).await;
+    let older_in_json = mock(&[Fault::OlderEra, Fault::AnswersInJson]).await;
+    let exact =
+        r#"{"a":1e400,"b":[0.1000000000000000055511151231257827,{"c":-0}],"n":12345678901234567890123,"z":1.50}"#;
+    // As a model may write it.
+    let written = exact.replace(',', " ,\n ");
+    for servers in [
+        over_http(&newer).await,
+        over_http(&older).await,
+        over_http(&in_json).await,
+        over_http(&older_in_json).await,
+        over_stdio(&["repeats-digits"]).await,
+        over_stdio(&["repeats-digits", "older-era"]).await,
+    ] {
+        let called = servers.tools().call("mock__digits", &written);
+        let output = tokio::time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").unwrap();
+        assert_eq!(output.text, exact);
+    }
+    let sent = newer.received().into_iter().find(|message| message.contains("tools/call")).unwrap();
+    assert!(sent.contains(&format!(r#""arguments":{exact}"#)) && sent.contains("mcp-name: digits\n"), "{sent}");
+}
+
 #[tokio::test]
 async fn the_settings_say_what_is_offered_and_whose_claims_count() {
     let mock = MockMcp::start(&[]).await.unwrap();
@@ -64,7 +92,8 @@ async fn the_settings_say_what_is_offered_and_whose_claims_count() {
         json!({ name: server })
     };
     for (more, echo, slow) in [
-        (json!({}), (Risk::High, false), (Risk::High, false)),
+        (json!({}), (Risk::Low, true), (Risk::High, false)),
+        (json!({ "risk": "high" }), (Risk::High, false), (Risk::High, false)),
         (json!({ "risk": "claimed" }), (Risk::Low, true), (Risk::High, false)),
         (json!({ "risk": "low" }), (Risk::Low, false), (Risk::Low, false)),
     ] {

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tallybook_mcp::Status;
 use tallybook_mock_mcp::{Fault, MockMcp};
-use tallybook_tools::{ProgressSender, Whose};
+use tallybook_tools::{ProgressSender, Secrets, Whose};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::mpsc::unbounded_channel,
@@ -14,7 +14,8 @@ use tokio::{
 };
 
 use crate::support::{
-    Logged, WAIT_TIMEOUT, call, call_for, connected, failed, failure, over_http, over_stdio, settings, start, until,
+    Logged, WAIT_TIMEOUT, call, call_for, connected, failed, failure, over_http, over_stdio, settings, start,
+    start_hiding, stdio_entry, until,
 };
 
 #[tokio::test]
@@ -38,6 +39,59 @@ async fn down_at_start() {
     let _mock = MockMcp::on_port(&[], false, port).await.unwrap();
     connected(&servers).await;
     assert_eq!(call(&servers, "echo", &json!({ "text": "back" })).await.unwrap(), "back");
+}
+
+/// A call's error is stored with it, where its user and the model read it.
+#[tokio::test]
+async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
+    let log = Logged::new();
+    let mock = MockMcp::start(&[]).await.unwrap();
+    let servers = over_http(&mock).await;
+    mock.redirect_to("http://10.1.2.3/secret-place");
+    let error = call(&servers, "echo", &json!({})).await.unwrap_err();
+    assert_eq!(error.message, "the tool server \"mock\" did not answer as it should");
+    assert!(
+        log.text().contains("a call of a tool server failed server=\"mock\" error=the server did not"),
+        "{}",
+        log.text()
+    );
+    drop(mock);
+    let lost =
+        async || call(&servers, "echo", &json!({})).await.err().filter(|error| error.error_type == "mcp_unavailable");
+    let lost = timeout(WAIT_TIMEOUT, async {
+        loop {
+            if let Some(error) = lost().await {
+                return error;
+            }
+        }
+    });
+    let message = "the tool server \"mock\" cannot be reached at the moment; it is tried again";
+    assert_eq!(lost.await.unwrap().message, message);
+}
+
+/// A secret of the settings, in whatever text of a tool.
+#[tokio::test]
+async fn secrets_are_hidden_in_what_servers_say_of_their_tools() {
+    let mock = MockMcp::start(&[]).await.unwrap();
+    mock.describe_first_tool("Sends canary-5up3r.");
+    let property =
+        |name: &str| json!({ "properties": { name: { "enum": ["canary-5up3r"], "description": "canary-5up3r" } } });
+    mock.change_first_tool("inputSchema", property("name"));
+    let entry = || settings(&json!({ "mock": { "url": mock.url() } }));
+    let secrets = Secrets::new(["canary-5up3r".to_owned()]);
+    let servers = start_hiding(entry(), &secrets);
+    connected(&servers).await;
+    let tools = servers.tools();
+    let spec = tools.find_spec("mock__echo").unwrap();
+    assert_eq!(spec.description, "Sends [hidden].");
+    let hidden = json!({ "enum": ["[hidden]"], "description": "[hidden]" });
+    assert_eq!(spec.input_schema["properties"], json!({ "name": hidden }));
+
+    mock.change_first_tool("inputSchema", property("canary-5up3r"));
+    let servers = start_hiding(entry(), &secrets);
+    let report = connected(&servers).await;
+    assert_eq!(report.left_out[0].reason, "a name in it holds a secret of the settings");
+    assert!(servers.tools().find_spec("mock__echo").is_none() && !format!("{report:?}").contains("canary"));
 }
 
 #[tokio::test]
@@ -176,6 +230,19 @@ async fn oversized_body() {
 }
 
 #[tokio::test]
+async fn an_unknown_version_of_the_protocol_fails_the_server_and_is_named() {
+    let mock = MockMcp::start(&[Fault::UnknownVersion]).await.unwrap();
+    for entry in [json!({ "url": mock.url() }), stdio_entry(&["unknown-version"])] {
+        let servers = start(settings(&json!({ "mock": entry })));
+        let error = failed(&servers).await.error.unwrap();
+        let said = "the server did not answer as it should: it speaks version \"1999-01-01\" of the protocol, and Tallybook speaks 2024-11-05";
+        assert!(error.starts_with(said), "{error}");
+        assert!(servers.tools().find_spec("mock__echo").is_none());
+    }
+    assert!(!mock.seen().contains(&"tools/list".to_owned()), "{:?}", mock.seen());
+}
+
+#[tokio::test]
 async fn oversized_list() {
     let mock = MockMcp::start(&[Fault::OversizedList]).await.unwrap();
     let servers = start(settings(&json!({ "mock": { "url": mock.url() } })));
@@ -301,6 +368,24 @@ async fn a_server_that_says_nothing_is_given_up_and_tried_again() {
         assert_eq!(begun.elapsed().as_secs(), seconds);
         assert_eq!(servers.reports()[0].error.as_deref(), Some("the server took longer than 30 seconds"));
     }
+}
+
+/// After ten seconds a turn begins without the tools; if the server has failed, it begins at once.
+#[tokio::test(start_paused = true)]
+async fn first_connections_are_waited_for_ten_seconds_and_failed_servers_never() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+    let servers = start(settings(&json!({ "mock": { "url": url } })));
+    let wait = async || {
+        let begun = Instant::now();
+        servers.first_connections().await;
+        begun.elapsed().as_secs()
+    };
+    assert_eq!(wait().await, 10);
+    failed(&servers).await;
+    assert_eq!(wait().await, 0);
+    let unset = start(settings(&json!({ "unset": { "url": "https://${UNSET}/mcp" } })));
+    unset.first_connections().await;
 }
 
 #[tokio::test]

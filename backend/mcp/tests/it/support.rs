@@ -37,12 +37,21 @@ pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
 
 /// The same with this memory of definitions.
 pub(crate) fn start_with(settings: ToolServersSettings, pins: Pins) -> ToolServers {
+    start_all(settings, pins, &Secrets::default())
+}
+
+/// Starts servers that may know these secrets.
+pub(crate) fn start_hiding(settings: ToolServersSettings, secrets: &Secrets) -> ToolServers {
+    start_all(settings, Pins::default(), secrets)
+}
+
+fn start_all(settings: ToolServersSettings, pins: Pins, secrets: &Secrets) -> ToolServers {
     static TLS: Once = Once::new();
     TLS.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
     let pins: Arc<dyn PinStore> = Arc::new(pins);
-    ToolServers::start(builtin().unwrap(), settings, &pins, &Secrets::default(), |name| match name {
+    ToolServers::start(builtin().unwrap(), settings, &pins, secrets, |name| match name {
         "PATH" => std::env::var("PATH").ok(),
         "CLIENT_ID" => Some("id".to_owned()),
         "CLIENT_SECRET" => Some("secret".to_owned()),
@@ -75,8 +84,8 @@ impl PinStore for Pins {
             return ready(Err("the database is out of reach".into())).boxed();
         }
         let mut pins = self.first_seen.lock().unwrap();
-        for (tool, hash) in seen {
-            pins.entry(tool).or_insert(hash);
+        if pins.is_empty() {
+            pins.extend(seen);
         }
         ready(Ok(pins.clone())).boxed()
     }

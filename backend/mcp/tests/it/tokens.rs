@@ -33,6 +33,19 @@ async fn token_expired_under_ten_calls() {
     assert_eq!(mock.tokens_given(), 2, "one new token for all");
 }
 
+/// RFC 8707. An endpoint that refuses the parameter is asked without it.
+#[tokio::test]
+async fn a_token_is_asked_for_for_its_server() {
+    let mock = MockMcp::start_closed(&[]).await.unwrap();
+    connected(&with_token(&mock, "CLIENT_ID")).await;
+    let resource = format!("resource=http%3A%2F%2F127.0.0.1%3A{}%2Fmcp", mock.port());
+    assert_eq!(mock.token_forms(), [format!("grant_type=client_credentials&{resource}")]);
+    mock.refuse_resource();
+    connected(&with_token(&mock, "CLIENT_ID")).await;
+    assert_eq!(mock.token_forms()[2], "grant_type=client_credentials");
+    assert_eq!(mock.tokens_given(), 2);
+}
+
 /// Five minutes, or half of its life where that is shorter.
 #[tokio::test]
 async fn a_token_is_renewed_before_its_end() {

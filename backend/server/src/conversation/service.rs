@@ -24,7 +24,12 @@ impl ConversationService {
     pub fn tool_server_reports(&self) -> Vec<ServerReport> {
         let hidden = |error: String| self.context.agent.hide_everywhere(error);
         let reports = self.context.tool_servers.reports();
-        reports.into_iter().map(|report| ServerReport { error: report.error.map(hidden), ..report }).collect()
+        let hide = |report: ServerReport| ServerReport {
+            error: report.error.map(hidden),
+            plain_error: report.plain_error.map(hidden),
+            ..report
+        };
+        reports.into_iter().map(hide).collect()
     }
 
     /// The models that answer.

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use tallybook_protocol::{DisabledTools, ToolSwitches};
 use tallybook_tools::{ToolRegistry, is_tool_name};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
@@ -48,8 +49,14 @@ impl ConversationService {
 }
 
 impl Context {
-    /// The tools that a turn may use which begins or goes on now.
-    pub(super) fn tools_without(&self, disabled: BTreeSet<String>) -> Arc<ToolRegistry> {
+    /// Returns the tools that a turn may use. Right after a start, waits for tool servers that are about to connect, unless
+    /// the turn is stopped.
+    pub(super) async fn tools_without(
+        &self,
+        disabled: BTreeSet<String>,
+        cancel: &CancellationToken,
+    ) -> Arc<ToolRegistry> {
+        cancel.run_until_cancelled(self.tool_servers.first_connections()).await;
         let tools = self.tool_servers.tools();
         if disabled.is_empty() { tools } else { Arc::new(tools.without(disabled)) }
     }

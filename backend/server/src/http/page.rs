@@ -14,7 +14,7 @@ use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
 use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
-use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, Window};
+use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, UserRole, Window};
 use uuid::Uuid;
 
 use super::{caller::caller_of, error::ApiError, methods::is_reading, preferences, state::AppState, tools};
@@ -104,7 +104,8 @@ impl PageData for ServerPageData {
     }
 
     fn tools(&self) -> Vec<ToolInfo> {
-        tools::all(&self.0.service).items
+        // The page asks for the servers by itself.
+        tools::all(&self.0.service, UserRole::User).items
     }
 
     fn preferences(&self) -> Preferences {

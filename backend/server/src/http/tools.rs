@@ -4,7 +4,7 @@
 use actix_web::{HttpResponse, web, web::Json};
 use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
-    AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches,
+    AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches, UserRole,
 };
 use uuid::Uuid;
 
@@ -15,14 +15,19 @@ use super::{
     error::ApiError,
     state::State,
 };
-use crate::{accounts::UserId, conversation::ConversationService};
+use crate::{
+    accounts::{Caller, UserId},
+    conversation::ConversationService,
+};
 
 /// The tools on offer, and how the tool servers are doing.
+///
+/// Admins get the full reason why a server has failed, other users one without internal addresses.
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
 )]
-pub(super) async fn list(state: State) -> Json<ToolList> {
-    Json(all(&state.service))
+pub(super) async fn list(state: State, caller: Caller) -> Json<ToolList> {
+    Json(all(&state.service, caller.role))
 }
 
 /// The tools that are turned off in a conversation.
@@ -91,8 +96,8 @@ pub(super) async fn accept(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// The tools as everybody may know them.
-pub(super) fn all(service: &ConversationService) -> ToolList {
+/// Returns the tools as users of this role may see them.
+pub(super) fn all(service: &ConversationService, role: UserRole) -> ToolList {
     let reports = service.tool_server_reports();
     let specs = service.tool_servers().tools().specs();
     let items = specs.iter().map(|spec| ToolInfo {
@@ -109,7 +114,7 @@ pub(super) fn all(service: &ConversationService) -> ToolList {
     let servers = reports.into_iter().map(|report| ToolServerInfo {
         name: report.name.to_string(),
         status: report.status.as_str().to_owned(),
-        error: report.error,
+        error: if role == UserRole::Admin { report.error } else { report.plain_error },
         tools: u64::try_from(report.tools).unwrap_or(u64::MAX),
         left_out: report
             .left_out

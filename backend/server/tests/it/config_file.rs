@@ -312,7 +312,8 @@ fn the_tool_servers_of_both_files_are_united() {
     let understood = said(&output);
     let expected = "  tool servers:\n    zoo: the program ${PROGRAM:-x}, no call needs consent\n    \
                     ape: the program ${PROGRAM:-x}, no call needs consent\n    \
-                    met: https://x, with a token, every call needs consent. It cannot be used: ";
+                    met: https://x, with a token, calls need consent but for those of tools that it calls read-only. \
+                    It cannot be used: ";
     assert!(output.status.success() && understood.contains(expected), "{understood}");
     write("tallybook.toml", &[section("ape"), section("met")].concat());
     let output = check(folder.path()).output().unwrap();

@@ -26,9 +26,14 @@ async fn connected_with(engine: &Engine, model: &MockLlm, entry: Value) -> TestA
 
 /// What `GET /api/tools` says of the tool `echo`.
 async fn echo(app: &TestApp) -> Value {
+    listed(app, "mock__echo").await
+}
+
+/// Returns the entry of a tool in `GET /api/tools`; null if it is not offered.
+async fn listed(app: &TestApp, name: &str) -> Value {
     let tools = app.get_json("/api/tools").await;
     let items = tools["items"].as_array().unwrap();
-    items.iter().find(|tool| tool["name"] == "mock__echo").cloned().unwrap_or_default()
+    items.iter().find(|tool| tool["name"] == name).cloned().unwrap_or_default()
 }
 
 async fn accept(app: &TestApp, tool: &str, body: Value) -> StatusCode {
@@ -87,6 +92,60 @@ on_every_engine! {
         assert_eq!(app.get_json("/api/tools").await["servers"][0]["left_out"], json!([]));
     }
 
+    /// A withheld tool must not come back under another name, while its server is connected or after a restart.
+    async fn a_tool_added_after_the_first_listing_is_withheld_until_an_admin_accepts_it(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let app = connected(&engine, &model, &mock, "block").await;
+        mock.rename_first_tool("echo2");
+        mock.tell_of_change();
+        let left_out = async || app.get_json("/api/tools").await["servers"][0]["left_out"].take();
+        eventually("the new name is noticed", async || left_out().await[0]["name"] == "echo2").await;
+        let reason = "its server added it after its first listing, and it is not accepted yet";
+        assert_eq!(left_out().await[0]["reason"], reason);
+        assert_eq!((listed(&app, "mock__echo2").await, echo(&app).await), (Value::Null, Value::Null));
+        app.shut_down().await;
+
+        mock.rename_first_tool("echo3");
+        let app = connected(&engine, &model, &mock, "block").await;
+        assert_eq!(listed(&app, "mock__echo3").await, Value::Null);
+        let left_out = app.get_json("/api/tools").await["servers"][0]["left_out"].take();
+        let hash = left_out[0]["changed"]["hash"].as_str().unwrap().to_owned();
+        assert_eq!(accept(&app, "echo3", json!({ "hash": "0".repeat(64) })).await, StatusCode::CONFLICT);
+        assert_eq!(accept(&app, "echo3", json!({ "hash": hash })).await, StatusCode::NO_CONTENT);
+        assert_eq!(listed(&app, "mock__echo3").await["risk"], "low");
+        let pins = "SELECT tool, hash FROM tool_pins WHERE server = 'mock' AND accepted_at IS NOT NULL";
+        assert_eq!(rows!(app, (String, String), pins), [("echo3".to_owned(), hash)]);
+        app.shut_down().await;
+
+        let app = connected(&engine, &model, &mock, "block").await;
+        assert_eq!(listed(&app, "mock__echo3").await["risk"], "low");
+        assert_eq!(app.get_json("/api/tools").await["servers"][0]["left_out"], json!([]));
+    }
+
+    async fn claims_of_a_tool_added_after_the_first_listing_are_not_believed(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        connected(&engine, &model, &mock, "warn").await.shut_down().await;
+        mock.rename_first_tool("echo2");
+        let app = connected(&engine, &model, &mock, "warn").await;
+        let found = listed(&app, "mock__echo2").await;
+        assert_eq!((&found["risk"], &found["idempotent"]), (&json!("high"), &json!(false)));
+        assert_eq!(found["changed"]["tool"], "echo2");
+        assert_eq!(accept(&app, "echo2", Value::Null).await, StatusCode::NO_CONTENT);
+        let found = listed(&app, "mock__echo2").await;
+        assert_eq!((&found["risk"], &found["changed"]), (&json!("low"), &Value::Null));
+    }
+
+    async fn a_tool_that_the_settings_left_out_at_first_is_not_a_new_one(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let entry = json!({ "url": mock.url(), "risk": "claimed", "pin": "block", "include": ["env"] });
+        connected_with(&engine, &model, entry).await.shut_down().await;
+        let app = connected(&engine, &model, &mock, "block").await;
+        assert_eq!(echo(&app).await["risk"], "low");
+    }
+
     async fn a_tool_beyond_those_that_are_remembered_cannot_be_accepted_and_that_is_said(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
@@ -116,7 +175,7 @@ on_every_engine! {
     async fn a_call_that_waits_is_asked_anew_when_its_server_changes_the_tool(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
-        let app = connected_with(&engine, &model, json!({ "url": mock.url() })).await;
+        let app = connected_with(&engine, &model, json!({ "url": mock.url(), "risk": "high" })).await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("mock__echo", r#"{"text":"x"}"#)]);
         app.send(&conversation, "Echo").await.all().await;

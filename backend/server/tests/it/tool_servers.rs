@@ -94,10 +94,52 @@ on_every_engine! {
         app.shut_down().await;
     }
 
-    async fn a_high_risk_tool_does_not_run_unasked(engine: Engine) {
+    /// A file `.mcp_servers` as other programs write it.
+    async fn without_a_setting_read_only_tools_run_and_others_ask(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, json!({ "url": mock.url() })).await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("mock__echo", r#"{"text":"hi"}"#), tool_call("mock__change", "{}")]);
+        app.send(&conversation, "Echo and change").await.all().await;
+        let calls = rows!(app, (String, String), "SELECT tool_name, status FROM tool_calls ORDER BY position");
+        let expected = [("mock__echo", "success"), ("mock__change", "awaiting_approval")];
+        assert_eq!(calls, expected.map(|(tool, status)| (tool.to_owned(), status.to_owned())));
+    }
+
+    async fn a_turn_right_after_a_start_waits_for_servers_that_connect_for_the_first_time(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        mock.hold();
+        let app = TestApp::spawn_with_tool_servers(&engine, &model, settings(&json!({ "mock": low_risk(&mock) }))).await;
+        status_is(&app, "connecting").await;
+        let conversation = app.create_conversation().await;
+        model.reply([tool_call("mock__echo", r#"{"text":"there"}"#)]);
+        model.reply([text("Said.")]);
+        let mut turn = app.send(&conversation, "Echo").await;
+        turn.until("message_start").await;
+        assert!(model.requests().is_empty());
+        mock.release();
+        turn.until("message_end").await;
+        let calls = rows!(app, (String, Option<String>), "SELECT status, output FROM tool_calls");
+        assert_eq!(calls, [("success".to_owned(), Some("there".to_owned()))]);
+
+        // One that waits can be stopped.
+        app.shut_down().await;
+        mock.hold();
+        let app = TestApp::spawn_with_tool_servers(&engine, &model, settings(&json!({ "mock": low_risk(&mock) }))).await;
+        let mut turn = app.send(&conversation, "Again").await;
+        turn.until("message_start").await;
+        app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
+        let end = turn.until("message_end").await.event;
+        assert!(matches!(end, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Stopped));
+        status_is(&app, "connecting").await;
+    }
+
+    async fn a_high_risk_tool_does_not_run_unasked(engine: Engine) {
+        let mock = MockMcp::start(&[]).await.unwrap();
+        let model = MockLlm::start().await.unwrap();
+        let app = connected(&engine, &model, json!({ "url": mock.url(), "risk": "high" })).await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("mock__echo", "{}")]);
         app.send(&conversation, "Echo").await.all().await;

@@ -112,7 +112,7 @@ impl Turn {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
-        let tools = context.tools_without(disabled_tools);
+        let tools = context.tools_without(disabled_tools, &self.cancel).await;
         let goes_on = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =

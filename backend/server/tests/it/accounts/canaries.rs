@@ -127,6 +127,7 @@ on_every_engine! {
         let (model, collector) = (MockLlm::start().await.unwrap(), Collector::start().await);
         let mock = MockMcp::start_closed(&[Fault::RepeatsHeaders]).await.unwrap();
         mock.set_client(&format!("Basic {}", client()), ACCESS_TOKEN);
+        mock.describe_first_tool(&format!("Sends {HEADER} and {PROVIDER}."));
         let folder = tempfile::tempdir().unwrap();
         let team = start(&engine, &model, &mock, &collector, folder.path()).await;
 
@@ -173,7 +174,9 @@ on_every_engine! {
             assert!(events.contains(told), "{told}: {events}");
         }
         canaries.assert_lacks("an event", &events);
-        canaries.assert_lacks("what a model is told", &model.requests()[1].body_text);
+        let told = &model.requests()[1].body_text;
+        assert!(told.contains("Sends [hidden] and [hidden]."), "{told}");
+        canaries.assert_lacks("the prompt", told);
         let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {PROVIDER}")}});
         model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
         model.reply(Reply::fail(401, error.to_string()));

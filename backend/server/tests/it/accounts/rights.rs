@@ -7,12 +7,14 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tallybook::accounts::{Accounts, Password};
+use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use uuid::Uuid;
 
 use self::table::{Body, FILE, PAGES, Row, SOMEBODYS, row, rows};
-use super::kit::{ADMIN, PASSWORD, Team, Who};
-use crate::support::{Engine, execute, on_every_engine};
+use super::kit::{ADMIN, PASSWORD, Team, Who, required};
+use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
 /// Who asks, in the order of [`table::Answers`].
 const NAMES: [&str; 6] = ["nobody", "another", "the owner", "an admin", "who signed out", "another's key"];
@@ -145,6 +147,34 @@ impl People {
         address += row.query;
         (row, address)
     }
+}
+
+/// Addresses of tool servers are nothing for users, in errors either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let server = json!({ "mcpServers": { "docs": { "url": "http://127.0.0.1:1/mcp", "risk": "low" } } });
+    let accounts = required();
+    Accounts::new(engine.database().await, accounts.clone())
+        .create_admin(ADMIN, Password::new(PASSWORD))
+        .await
+        .expect("the first admin");
+    let tools = tallybook_tools::builtin().unwrap();
+    let app = TestApp::spawn_changed(&engine, &model, tools, |settings| {
+        settings.accounts = accounts;
+        settings.tool_servers = read_servers_file(&server.to_string()).unwrap();
+    });
+    let team = Team::of(app.await);
+    let admin = team.sign_in(ADMIN).await;
+    let (ann, _) = team.person(&admin, "ann").await;
+    let error = async |who: &Who| {
+        let tools = team.json(who, Method::GET, "/api/tools", Value::Null, 200).await;
+        tools["servers"][0]["error"].as_str().unwrap_or_default().to_owned()
+    };
+    eventually("the tool server has failed", async || !error(&admin).await.is_empty()).await;
+    assert!(error(&admin).await.starts_with("the server cannot be reached: "), "{}", error(&admin).await);
+    let plain = "the tool server \"docs\" cannot be reached at the moment; it is tried again";
+    assert_eq!(error(&ann).await, plain);
 }
 
 on_every_engine! {

@@ -1,0 +1,201 @@
+//! Mends schemas of arguments as servers write them, so that every provider takes them: valid JSON Schema 2020-12, an object,
+//! without references, without alternatives at the top, and with `items` in every array.
+
+mod keyword;
+#[cfg(test)]
+mod tests;
+
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::{
+    limits::{MAX_MENDED_SCHEMA_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS},
+    text,
+};
+
+/// Keywords that providers refuse at the top of a schema.
+const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+const NO_SCHEMA: &str = "its schema holds something that is not a schema";
+
+/// A mended schema.
+#[derive(Debug, PartialEq)]
+pub(super) struct Mended {
+    /// The schema.
+    pub(super) schema: Value,
+    /// Keywords that were taken out at the top.
+    pub(super) dropped: Vec<&'static str>,
+}
+
+/// Mends a schema; an error says why that cannot be done.
+pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
+    let Value::Object(root) = schema else { return Err("its schema is not an object".to_owned()) };
+    if schema.to_string().len() > MAX_SCHEMA_BYTES {
+        return Err(format!("its schema is longer than {MAX_SCHEMA_BYTES} bytes"));
+    }
+    if levels(schema) > MAX_SCHEMA_LEVELS {
+        return Err(format!("its schema has more than {MAX_SCHEMA_LEVELS} levels"));
+    }
+    let mut walk = Mender { root: schema, left: MAX_MENDED_SCHEMA_BYTES, open: Vec::new() };
+    let mut mended = walk.object(root)?;
+    let mut dropped: Vec<_> = NOT_AT_THE_TOP.into_iter().filter(|&keyword| mended.remove(keyword).is_some()).collect();
+    // The walk has taken it out, like all that says nothing of arguments.
+    dropped.extend(root.contains_key("$schema").then_some("$schema"));
+    match mended.get("type") {
+        None => {}
+        Some(Value::String(kind)) if kind == "object" => {}
+        Some(Value::Array(kinds)) if kinds.iter().any(|kind| kind == "object") => {}
+        Some(_) => return Err("its arguments are not an object".to_owned()),
+    }
+    mended.insert("type".to_owned(), json!("object"));
+    keyword::drop_wrong_default(&mut mended);
+    mended.entry("properties").or_insert_with(|| json!({}));
+    Ok(Mended { schema: Value::Object(mended), dropped })
+}
+
+/// Returns the depth of a value. Parsed JSON has a bounded depth, so this ends.
+fn levels(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Array(items) => items.iter().map(levels).max(),
+        Value::Object(members) => members.values().map(levels).max(),
+        _ => return 0,
+    };
+    1 + deepest.unwrap_or(0)
+}
+
+struct Mender<'a> {
+    root: &'a Value,
+    /// Bytes that may still be written: references to references grow without end.
+    left: usize,
+    /// The references that are being put in place.
+    open: Vec<&'a str>,
+}
+
+impl<'a> Mender<'a> {
+    /// Mends a schema. A name of a type stands for the schema of that type.
+    fn schema(&mut self, schema: &'a Value) -> Result<Value, String> {
+        match schema {
+            Value::Object(members) => self.object(members).map(Value::Object),
+            Value::Bool(true) | Value::Null => Ok(json!({})),
+            Value::Bool(false) => Ok(json!({ "not": {} })),
+            Value::String(_) => keyword::types(schema).map(|kind| json!({ "type": kind })).ok_or(NO_SCHEMA.to_owned()),
+            _ => Err(NO_SCHEMA.to_owned()),
+        }
+    }
+
+    fn object(&mut self, members: &'a Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let mut mended = match members.get("$ref") {
+            Some(reference) if !reference.is_null() => self.referenced(reference)?,
+            _ => Map::new(),
+        };
+        for (keyword, value) in members {
+            self.spend(keyword.len() + 4)?;
+            if let Some(value) = self.member(keyword, value, members)? {
+                mended.insert(keyword.clone(), value);
+            }
+        }
+        // Before 2020-12 a list in `items` was what `prefixItems` is now.
+        if let Some(prefix) = members.get("items").filter(|items| items.is_array()) {
+            if let Some(prefix) = self.listed(prefix)? {
+                mended.insert("prefixItems".to_owned(), prefix);
+            }
+            let rest = self.schema(members.get("additionalItems").unwrap_or(&Value::Null))?;
+            mended.insert("items".to_owned(), rest);
+        }
+        keyword::require_marked(members, &mut mended);
+        keyword::drop_wrong_default(&mut mended);
+        if keyword::allows(&mended, "array") {
+            mended.entry("items").or_insert_with(|| json!({}));
+        }
+        Ok(mended)
+    }
+
+    /// Mends the value of a keyword. `None` if the keyword says nothing, or nothing that can be used.
+    fn member(
+        &mut self,
+        keyword: &str,
+        value: &'a Value,
+        members: &'a Map<String, Value>,
+    ) -> Result<Option<Value>, String> {
+        match keyword {
+            "$dynamicRef" | "$recursiveRef" => Err(format!("its schema uses {keyword}")),
+            "definitions" | "dependencies" | "additionalItems" => Ok(None),
+            keyword if keyword.starts_with('$') => Ok(None),
+            "properties" | "patternProperties" | "dependentSchemas" => self.named(keyword, value),
+            "oneOf" | "anyOf" | "allOf" | "prefixItems" => self.listed(value),
+            "items" if value.is_array() => Ok(None),
+            "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" => match value {
+                // `additionalProperties: false` is the one boolean that every provider knows and some ask for.
+                Value::Bool(_) => Ok(Some(value.clone())),
+                Value::Object(_) => self.schema(value).map(Some),
+                _ => Ok(None),
+            },
+            "items" | "not" | "if" | "then" | "else" | "contains" | "propertyNames" | "contentSchema" => {
+                if value.is_null() && keyword != "items" { Ok(None) } else { self.schema(value).map(Some) }
+            }
+            _ => {
+                let mended = keyword::mended(keyword, value, members);
+                self.spend(mended.as_ref().map_or(0, |value| value.to_string().len()))?;
+                Ok(mended)
+            }
+        }
+    }
+
+    fn named(&mut self, keyword: &str, value: &'a Value) -> Result<Option<Value>, String> {
+        let schemas = match value {
+            Value::Object(schemas) => schemas,
+            Value::Null | Value::Bool(_) => return Ok(None),
+            Value::Array(items) if items.is_empty() => return Ok(None),
+            _ => return Err(format!("its schema has {keyword} that are not an object")),
+        };
+        let mut mended = Map::new();
+        for (name, schema) in schemas {
+            if keyword == "patternProperties" && !keyword::is_pattern(name) {
+                continue;
+            }
+            self.spend(name.len() + 4)?;
+            mended.insert(name.clone(), self.schema(schema)?);
+        }
+        Ok(Some(Value::Object(mended)))
+    }
+
+    fn listed(&mut self, value: &'a Value) -> Result<Option<Value>, String> {
+        match value {
+            Value::Array(schemas) if !schemas.is_empty() => {
+                schemas.iter().map(|schema| self.schema(schema)).collect::<Result<_, _>>().map(Some)
+            }
+            Value::Object(_) => self.schema(value).map(|schema| Some(json!([schema]))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the target of a reference within the schema. A schema that contains itself is cut there: any value fits.
+    fn referenced(&mut self, reference: &'a Value) -> Result<Map<String, Value>, String> {
+        let Value::String(reference) = reference else {
+            return Err("its schema has a $ref that is not a text".to_owned());
+        };
+        let Some(pointer) = reference.strip_prefix('#') else {
+            return Err(format!("its schema refers to another document: {}", text::message(reference)));
+        };
+        if self.open.contains(&reference.as_str()) {
+            return Ok(Map::new());
+        }
+        let pointer = percent_decode_str(pointer).decode_utf8_lossy();
+        let Some(target) = self.root.pointer(&pointer) else {
+            return Err(format!("its schema refers to what is not there: {}", text::message(reference)));
+        };
+        self.open.push(reference);
+        let mended = self.schema(target)?;
+        self.open.pop();
+        match mended {
+            Value::Object(members) => Ok(members),
+            _ => Ok(Map::new()),
+        }
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), String> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            format!("its schema grows beyond {MAX_MENDED_SCHEMA_BYTES} bytes with its references in place")
+        })?;
+        Ok(())
+    }
+}
