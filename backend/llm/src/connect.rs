@@ -47,13 +47,13 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
 
 /// The quirks that the settings name, and what the tool mode says of tools.
 fn quirks_of(settings: &ModelSettings) -> BTreeMap<Quirk, bool> {
-    let mut quirks = settings.quirks.clone();
-    match settings.tool_mode {
-        ToolMode::Auto => {}
-        ToolMode::Native => drop(quirks.insert(Quirk::NoTools, false)),
-        ToolMode::Prompt => drop(quirks.insert(Quirk::NoTools, true)),
-    }
-    quirks
+    let takes_no_tools = match settings.tool_mode {
+        ToolMode::Auto => None,
+        ToolMode::Native => Some(false),
+        ToolMode::Prompt => Some(true),
+    };
+    let of_tools = takes_no_tools.map(|is_so| (Quirk::NoTools, is_so));
+    settings.quirks.clone().into_iter().chain(of_tools).collect()
 }
 
 fn check_thinking(settings: &ModelSettings) -> Result<(), ConnectError> {

@@ -190,25 +190,15 @@ impl ToolNames {
         let Members(members) = serde_json::from_str(json).ok()?;
         let mut written = Vec::new();
         for (key, value) in members {
-            let renamed = names.get(&key).filter(|renamed| {
-                // A key of free data may look like a safe name.
-                schemas.iter().any(|schema| has_property(schema, &key) || has_property(schema, renamed))
+            let renamed = names.get(&key);
+            let of_key = schemas.iter().filter_map(|schema| {
+                let properties = schema["properties"].as_object()?;
+                properties.get(&key).or_else(|| properties.get(renamed?))
             });
-            let renamed = renamed.unwrap_or(&key);
-            let of_property = schemas.iter().flat_map(|schema| {
-                [&key, renamed]
-                    .into_iter()
-                    .take(if renamed == &key { 1 } else { 2 })
-                    .map(|name| &schema["properties"][name.as_str()])
-            });
-            let of_others = schemas.iter().flat_map(|schema| {
-                let patterns = schema["patternProperties"].as_object().into_iter().flat_map(Map::values);
-                patterns.chain([&schema["additionalProperties"]])
-            });
-            let mut schemas: Vec<&Value> = of_property.filter(|schema| schema.is_object()).collect();
-            if schemas.is_empty() {
-                schemas = of_others.filter(|schema| schema.is_object()).collect();
-            }
+            let properties: Vec<&Value> = of_key.collect();
+            // A key of free data may look like a safe name.
+            let renamed = renamed.filter(|_| !properties.is_empty()).unwrap_or(&key);
+            let schemas = if properties.is_empty() { schemas_of_others(&schemas) } else { properties };
             written.push(format!("{}:{}", Value::from(renamed.as_str()), inner(value, schemas)));
         }
         Some(format!("{{{}}}", written.join(",")))
@@ -235,8 +225,13 @@ impl ToolNames {
     }
 }
 
-fn has_property(schema: &Value, name: &str) -> bool {
-    schema["properties"].get(name).is_some()
+/// Returns the schemas for arguments that have no schema by their name.
+fn schemas_of_others<'a>(schemas: &[&'a Value]) -> Vec<&'a Value> {
+    let others = schemas.iter().flat_map(|schema| {
+        let patterns = schema["patternProperties"].as_object().into_iter().flat_map(Map::values);
+        patterns.chain([&schema["additionalProperties"]])
+    });
+    others.filter(|schema| schema.is_object()).collect()
 }
 
 fn one_or_many(value: &Value) -> Vec<&Value> {

@@ -31,8 +31,8 @@ pub(super) trait WireFormat: Send + Sync + 'static {
     /// The JSON text of a request, for a server with these quirks.
     fn body(&self, info: &ModelInfo, request: &ModelRequest, quirks: &QuirkSet) -> Result<String, serde_json::Error>;
 
-    /// A reader of one answer of the model of this name.
-    fn reader(model: &str) -> Self::Reader;
+    /// Returns a reader of one answer of the model of this name.
+    fn reader(&self, model: &str) -> Self::Reader;
 }
 
 /// A model that speaks `F`.
@@ -67,10 +67,10 @@ impl<F: WireFormat> Inner<F> {
         Ok(Prepared { adapted, body })
     }
 
-    fn ask(&self, Prepared { adapted, body }: &Prepared) -> ModelStream {
-        let model = self.info.model.clone();
-        let answer = retry::stream(self.endpoint.clone(), body.clone(), move || F::reader(&model));
-        adapted.read(answer)
+    fn ask(self: &Arc<Self>, Prepared { adapted, body }: &Prepared) -> ModelStream {
+        let model = Arc::clone(self);
+        let reader = move || model.format.reader(&model.info.model);
+        adapted.read(retry::stream(self.endpoint.clone(), body.clone(), reader))
     }
 
     /// Returns the request without the part that the refusal names, if it has that part. The model remembers it.

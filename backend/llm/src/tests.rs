@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Part, Reply, cut, end_of_file, hang, raw, text, thinking, tool_call};
-use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_protocol::Usage;
 
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,

@@ -42,7 +42,7 @@ impl WireFormat for OpenAi {
         request::body(info, &self.0, request, quirks)
     }
 
-    fn reader(model: &str) -> stream::Reader {
+    fn reader(&self, model: &str) -> stream::Reader {
         stream::Reader::new(model)
     }
 }

@@ -1,6 +1,15 @@
 //! The history in a request, where one model wrote it and another one reads it.
 
-use super::*;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_protocol::ModelInfo;
+
+use super::{
+    AssistantBlock, ModelEvent, ModelMessage, ModelRequest, PROVIDERS, ProviderKind, ToolCallRequest, ToolResult,
+    add_spec, ask, patient, request,
+};
 
 fn call(id: &str, input: &str, written_by: Option<&ModelInfo>) -> AssistantBlock {
     AssistantBlock::ToolCall(ToolCallRequest {

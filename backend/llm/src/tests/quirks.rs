@@ -1,7 +1,16 @@
 //! Parts of a request that a model's server refuses: they are found out from its error, left out once, and remembered.
 
-use super::*;
-use crate::{Quirk, QuirkSet};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, Reply, raw, text};
+
+use super::{
+    ModelClient, ModelEvent, ModelRequest, ModelSettings, PROVIDERS, ProviderKind, Sampling, ToolChoice, ask, connect,
+    history, patient, question, request, settings,
+};
+use crate::{Quirk, QuirkSet, ReasoningEffort};
+
+/// What a test changes in the settings.
+type Setting = fn(ModelSettings) -> ModelSettings;
 
 /// An error in the form of the provider's own API.
 fn refusal(message: &str) -> String {
@@ -75,9 +84,8 @@ async fn a_server_that_refuses_one_part_after_another_is_asked_without_them_and_
 
 #[tokio::test]
 async fn each_part_is_left_out_in_each_format_that_has_it() {
-    let effort = |settings| ModelSettings { reasoning_effort: Some(crate::ReasoningEffort::High), ..settings };
+    let effort = |settings| ModelSettings { reasoning_effort: Some(ReasoningEffort::High), ..settings };
     let plain = |settings| settings;
-    type Setting = fn(ModelSettings) -> ModelSettings;
     let cases: [(ProviderKind, Setting, &str, &str); 6] = [
         (ProviderKind::Anthropic, effort, "This model does not support the effort parameter.", "output_config"),
         (ProviderKind::Anthropic, plain, "`temperature` is deprecated for this model.", "temperature"),

@@ -1,6 +1,12 @@
 //! What a provider's error says, and what is shown of it.
 
-use super::*;
+use serde_json::json;
+use tallybook_mock_llm::{MockLlm, Reply, raw};
+
+use super::{
+    ApiKey, ModelError, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask, client_with_retries, connect,
+    failure, question, settings,
+};
 use crate::SettingNames;
 
 #[tokio::test]
