@@ -181,6 +181,8 @@ fn named_in_sentence(sentence: &str) -> Vec<Quirk> {
         // "stop" is too common a word to be taken for the field.
         let fields = words(sentence).filter(|word| *word != "stop").filter_map(by_name);
         found.extend(fields.filter(|quirk| !is_about_value(*quirk, sentence)));
+        // "Reasoning models do not support temperature" is about the temperature.
+        found.sort_by_key(|quirk| *quirk == Quirk::NoReasoning);
         for (names, quirk) in [
             (&STOP[..], Quirk::NoStop),
             (&["parallel tool", "parallel function", "single tool", "multiple tool"], Quirk::NoParallelToolCalls),
@@ -343,6 +345,7 @@ mod tests {
             ("Unsupported parameter: 'stop' is not supported with this model.", Quirk::NoStop),
             ("This model does not support the effort parameter.", Quirk::NoReasoning),
             ("adaptive thinking is not supported on this model", Quirk::NoReasoning),
+            ("Reasoning models do not support temperature", Quirk::NoTemperature),
             ("property 'reasoning_content' is unsupported", Quirk::NoReasoningHistory),
             ("No endpoints found that support the provided 'tool_choice' value.", Quirk::NoToolChoice),
             (
