@@ -1,4 +1,4 @@
-//! What a server's quirks change in a request in every wire format alike, and what they change in its answer.
+//! Adapts requests and answers to a server's quirks, for the quirks that all wire formats share.
 
 use futures_util::StreamExt as _;
 use tallybook_protocol::ModelInfo;

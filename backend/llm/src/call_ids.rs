@@ -13,7 +13,7 @@ use super::{
 
 const LETTERS_AND_DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Gives out the ids of one request, each once.
+/// Assigns the ids of one request, each once.
 pub(super) struct CallIds<'a> {
     reader: &'a ModelInfo,
     /// The ids that the reader wrote, which no other call gets.

@@ -21,7 +21,7 @@ const TEXTS: [&str; 12] = [
     "fieldViolations",
 ];
 
-/// Keys of the word that is used if there is no reason.
+/// Keys of the word that is used in place of a missing reason.
 const TITLES: [&str; 5] = ["error_description", "reason", "title", "status", "code"];
 
 /// Keys of the field that is wrong.

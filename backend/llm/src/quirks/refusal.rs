@@ -113,7 +113,7 @@ const TOOLS: [&str; 15] = [
 const LESS_THAN_TOOLS: [&str; 6] =
     ["tool call id", "tool_call_id", "tool_use_id", "parallel", "multiple tool", "single tool"];
 
-/// What servers say that were started without what tool calls need: llama.cpp, vLLM.
+/// Errors of servers that were started without the options for tool calls: llama.cpp, vLLM.
 const STARTED_WITHOUT_TOOLS: [&str; 3] = ["requires --jinja", "--enable-auto-tool-choice", "--tool-call-parser"];
 
 /// Names of the system message.

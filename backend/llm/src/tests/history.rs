@@ -1,4 +1,4 @@
-//! The history in a request, where one model wrote it and another one reads it.
+//! Requests whose history was written by other models: call ids, unfinished turns, and names of arguments.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Quirk, QuirkSet, ReasoningEffort};
 
-/// What a test changes in the settings.
+/// A change of the settings.
 type Setting = fn(ModelSettings) -> ModelSettings;
 
 /// An error in the form of the provider's own API.

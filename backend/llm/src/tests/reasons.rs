@@ -1,4 +1,4 @@
-//! What a provider's error says, and what is shown of it.
+//! Reasons of provider errors, and the text that is shown of them.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, raw};
