@@ -69,6 +69,7 @@ impl PageData for Data {
             provider: "demo".to_owned(),
             model: "demo-arithmetic".to_owned(),
             tool_mode: ToolOffer::Native,
+            quirks: Vec::new(),
             is_default: true,
             vision: false,
             prices: None,

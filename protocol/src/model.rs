@@ -24,6 +24,10 @@ pub struct CatalogModel {
     pub model: String,
     /// How it is told of tools at present.
     pub tool_mode: ToolOffer,
+    /// Parts of a request that its server cannot take, by the settings or by its refusals since the start:
+    /// `no_stream_options`, `no_system_message`, …. Tools are in `tool_mode`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quirks: Vec<String>,
     /// Whether it answers where none is chosen.
     pub is_default: bool,
     /// Whether it reads images.

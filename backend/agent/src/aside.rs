@@ -52,6 +52,7 @@ pub(super) async fn ask_aside(
         tools: Arc::new([]),
         tool_choice: ToolChoice::None,
         sampling,
+        may_search: false,
     };
     let span = spans::chat(model.info());
     let followed = tokio::select! {

@@ -192,6 +192,7 @@ async fn follow(
             // from the first.
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
+                    let call = ToolCallRequest { written_by: Some(model.info().clone()), ..call };
                     let (call, secret) = hiding.hide(bounded_call(call));
                     answer.secret_inputs.extend(secret.map(|secret| (call.id.clone(), secret)));
                     answer.blocks.push(AssistantBlock::ToolCall(call));

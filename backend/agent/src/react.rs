@@ -139,6 +139,7 @@ impl<R: TurnRecorder> React<'_, R> {
             tools: Arc::clone(&self.offer.specs),
             tool_choice,
             sampling: self.sampling.clone(),
+            may_search: true,
         };
         let hiding = Hiding { offer: self.offer, secrets: &self.runner.secrets };
         let mut answer = ask(self.model, step, request, &hiding, self.recorder, &self.halt).await?;

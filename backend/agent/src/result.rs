@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_call_that_is_too_long_keeps_its_beginning_and_is_still_too_long() {
-        let call = |name: String, input_text: String| ToolCallRequest { id: "a".into(), name, input_text };
+        let call =
+            |name: String, input_text: String| ToolCallRequest { id: "a".into(), name, input_text, written_by: None };
         let fits = call("n".repeat(MAX_TOOL_NAME_CHARS), "x".repeat(MAX_INPUT_BYTES));
         assert_eq!(bounded_call(fits.clone()), fits);
         let cut = bounded_call(call("数".repeat(MAX_TOOL_NAME_CHARS + 1), "数".repeat(MAX_INPUT_BYTES)));

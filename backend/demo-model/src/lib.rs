@@ -92,7 +92,12 @@ fn respond(request: &ModelRequest) -> Vec<ModelEvent> {
     let usage = Usage { input_tokens: count(words_of(request)), output_tokens: count(written), ..Usage::default() };
     let calls = step.calls.into_iter().enumerate().map(|(position, call)| {
         let id = call_id(history.next_step, position);
-        ModelEvent::ToolCall(ToolCallRequest { id, name: call.tool.to_owned(), input_text: call.input })
+        ModelEvent::ToolCall(ToolCallRequest {
+            id,
+            name: call.tool.to_owned(),
+            input_text: call.input,
+            written_by: None,
+        })
     });
     let mut events: Vec<ModelEvent> = words.into_iter().map(ModelEvent::TextDelta).collect();
     events.extend(calls);

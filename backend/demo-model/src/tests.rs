@@ -51,6 +51,7 @@ impl Talk {
             tools: self.tools.clone(),
             tool_choice,
             sampling: Sampling::default(),
+            may_search: false,
         };
         let model = DemoModel::new(std::time::Duration::ZERO);
         let events = model.stream(request).map(Result::unwrap).collect::<Vec<_>>().now_or_never().unwrap();

@@ -2,6 +2,8 @@
 
 use secrecy::{ExposeSecret as _, SecretString};
 
+use super::limits::MIN_SCRUBBED_KEY_BYTES;
+
 /// A secret key. It cannot be displayed, its `Debug` text does not hold it, and its memory is wiped when it is dropped.
 #[derive(Clone, Debug)]
 pub struct ApiKey(SecretString);
@@ -22,9 +24,11 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
-    /// `text` with every occurrence of the key taken out.
+    /// `text` with every occurrence of the key taken out. A key of a few characters stays: it is a dummy for a server
+    /// that checks none, and would be found in ordinary words.
     pub(super) fn scrub(&self, text: &str) -> String {
-        if self.is_empty() { text.to_owned() } else { text.replace(self.expose(), "[key]") }
+        let key = self.expose();
+        if key.len() < MIN_SCRUBBED_KEY_BYTES { text.to_owned() } else { text.replace(key, "[key]") }
     }
 }
 
@@ -38,6 +42,8 @@ mod tests {
         assert_eq!(key.expose(), "sk-secret");
         assert!(!format!("{key:?}").contains("sk-"), "{key:?}");
         assert_eq!(key.scrub("key sk-secret is wrong"), "key [key] is wrong");
-        assert_eq!(ApiKey::new(" ").scrub("as it was"), "as it was");
+        for dummy in [" ", "x", "sk-none"] {
+            assert_eq!(ApiKey::new(dummy).scrub("maximum context, sk-none"), "maximum context, sk-none");
+        }
     }
 }

@@ -27,8 +27,14 @@ pub(super) struct AttemptError {
 
 impl From<ModelError> for AttemptError {
     fn from(error: ModelError) -> Self {
-        let passing =
-            matches!(error, ModelError::Busy { .. } | ModelError::Failing { .. } | ModelError::Unreachable { .. });
+        // A model that is silent may have been dropped by a proxy, or be on a machine that has died.
+        let passing = matches!(
+            error,
+            ModelError::Busy { .. }
+                | ModelError::Failing { .. }
+                | ModelError::Unreachable { .. }
+                | ModelError::Timeout { .. }
+        );
         Self { error, retry: if passing { Retry::Backoff } else { Retry::Never } }
     }
 }
@@ -62,20 +68,23 @@ mod tests {
     use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 
     use super::{AttemptError, Retry};
-    use crate::{ModelError, http_error};
+    use crate::{ModelError, http_error, reason::Reason};
 
     #[test]
     fn only_what_passes_by_itself_is_asked_again() {
-        let retry = |status| AttemptError::from(http_error::from_status(status, "", "m")).retry;
+        let retry = |status| AttemptError::from(http_error::from_status(status, &Reason::default(), "m")).retry;
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
             assert_eq!(retry(status), Retry::Backoff, "{status}");
         }
         for status in [301, 400, 401, 402, 403, 404, 413, 422] {
             assert_eq!(retry(status), Retry::Never, "{status}");
         }
-        assert_eq!(AttemptError::from(ModelError::Timeout { seconds: 60 }).retry, Retry::Never);
+        assert_eq!(AttemptError::from(ModelError::Timeout { seconds: 60 }).retry, Retry::Backoff);
+        let out_of_credit = http_error::from_status(429, &Reason::of("insufficient_quota"), "m");
+        assert_eq!(AttemptError::from(out_of_credit).retry, Retry::Never);
         let headers: HeaderMap = [(RETRY_AFTER, HeaderValue::from_static("1"))].into_iter().collect();
-        let patient = AttemptError::from(http_error::from_status(400, "", "m")).with_retry_after(&headers);
+        let patient =
+            AttemptError::from(http_error::from_status(400, &Reason::default(), "m")).with_retry_after(&headers);
         assert_eq!(patient.retry, Retry::Never);
     }
 }

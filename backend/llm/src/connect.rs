@@ -1,6 +1,6 @@
 //! From settings to a model that can be asked: the provider's wire format, and the way in which tools are offered.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     anthropic::Anthropic,
@@ -9,9 +9,9 @@ use super::{
     limits::{CONTEXT_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS},
     model::ModelClient,
     openai::OpenAi,
-    prompted::{Auto, Prompted},
     provider::ProviderKind,
     provider_model::ProviderModel,
+    quirks::{Quirk, Quirks},
     settings::{ConnectError, ModelSettings},
     tool_mode::ToolMode,
 };
@@ -31,22 +31,29 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
         tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
     }
-    let model: Arc<dyn ModelClient> = match settings.provider {
+    let quirks = Quirks::new(&quirks_of(settings));
+    Ok(match settings.provider {
         ProviderKind::Anthropic => {
             let endpoint = Endpoint::anthropic(settings)?;
-            Arc::new(ProviderModel::new(endpoint, Anthropic::new(settings), settings))
+            Arc::new(ProviderModel::new(endpoint, Anthropic::new(settings), quirks, settings))
         }
         ProviderKind::OpenAi | ProviderKind::OpenRouter | ProviderKind::Ollama => {
             let endpoint = Endpoint::openai(settings)?;
             let format = OpenAi::new(&endpoint, settings);
-            Arc::new(ProviderModel::new(endpoint, format, settings))
+            Arc::new(ProviderModel::new(endpoint, format, quirks, settings))
         }
-    };
-    Ok(match settings.tool_mode {
-        ToolMode::Native => model,
-        ToolMode::Auto => Arc::new(Auto::new(model)),
-        ToolMode::Prompt => Arc::new(Prompted::new(model)),
     })
+}
+
+/// The quirks that the settings name, and what the tool mode says of tools.
+fn quirks_of(settings: &ModelSettings) -> BTreeMap<Quirk, bool> {
+    let takes_no_tools = match settings.tool_mode {
+        ToolMode::Auto => None,
+        ToolMode::Native => Some(false),
+        ToolMode::Prompt => Some(true),
+    };
+    let of_tools = takes_no_tools.map(|is_so| (Quirk::NoTools, is_so));
+    settings.quirks.clone().into_iter().chain(of_tools).collect()
 }
 
 fn check_thinking(settings: &ModelSettings) -> Result<(), ConnectError> {

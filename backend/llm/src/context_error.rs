@@ -2,7 +2,7 @@
 //! either, so it is known by the words.
 
 /// What they say, in lower case.
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 17] = [
     // OpenAI, DeepSeek, OpenRouter, vLLM, Mistral.
     "maximum context length",
     // OpenAI, newer; llama-cpp-python.
@@ -22,10 +22,18 @@ const WORDS: [&str; 13] = [
     "exceeds the context length",
     "too long to fit into the model",
     "maximum model length",
+    // Gemini.
+    "exceeds the maximum number of tokens",
+    // Amazon Bedrock.
+    "input is too long for requested model",
+    // xAI.
+    "maximum prompt length",
+    // Cohere.
+    "total number of tokens in the prompt cannot exceed",
 ];
 
 /// What stands before the number of tokens that a model reads.
-const BEFORE_LIMIT: [&str; 6] = [
+const BEFORE_LIMIT: [&str; 8] = [
     "maximum context length is ",
     "maximum model length of ",
     "(context length ",
@@ -33,6 +41,8 @@ const BEFORE_LIMIT: [&str; 6] = [
     // Anthropic: "233153 tokens > 200000 maximum".
     " tokens > ",
     "context window of ",
+    "maximum number of tokens allowed (",
+    "maximum prompt length is ",
 ];
 
 /// Whether a server's message says it.
@@ -78,6 +88,13 @@ mod tests {
             ("Requested tokens (2285) exceed context window of 2048", Some(2048)),
             ("the input length exceeds the context length", None),
             ("prompt too long; exceeded max context length by 12 tokens", None),
+            (
+                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+                Some(1_048_576),
+            ),
+            ("Input is too long for requested model.", None),
+            ("This model's maximum prompt length is 131072 but the request contains 200000 tokens.", Some(131_072)),
+            ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000.", None),
         ] {
             assert!(says_so(message), "{message}");
             assert_eq!(stated_limit(message), limit, "{message}");

@@ -15,7 +15,7 @@ use reqwest::{
 use super::{
     api_key::ApiKey,
     retry_policy::RetryPolicy,
-    settings::{ConnectError, ModelSettings},
+    settings::{ConnectError, ModelSettings, SettingNames},
 };
 
 /// The version of the Messages API that is asked for unless another is set.
@@ -32,6 +32,8 @@ pub(super) struct Endpoint {
     pub(super) key: Option<ApiKey>,
     /// For messages.
     pub(super) model: String,
+    /// For messages.
+    pub(super) setting_names: SettingNames,
     pub(super) idle_timeout: Duration,
     pub(super) retries: RetryPolicy,
 }
@@ -70,6 +72,7 @@ impl Endpoint {
             url,
             key: settings.api_key.clone(),
             model: settings.model_name().to_owned(),
+            setting_names: settings.setting_names.clone(),
             idle_timeout: settings.idle_timeout,
             retries: settings.retries,
         })

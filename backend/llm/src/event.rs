@@ -47,9 +47,11 @@ impl ModelEvent {
         match self {
             Self::TextDelta(text) => Self::TextDelta(without_nul(text)),
             Self::ReasoningDelta(text) => Self::ReasoningDelta(without_nul(text)),
-            Self::ToolCall(ToolCallRequest { id, name, input_text }) => {
-                Self::ToolCall(ToolCallRequest { id, name: without_nul(name), input_text: without_nul(input_text) })
-            }
+            Self::ToolCall(call) => Self::ToolCall(ToolCallRequest {
+                name: without_nul(call.name),
+                input_text: without_nul(call.input_text),
+                ..call
+            }),
             event @ (Self::Attempt(_)
             | Self::RetryIn(_)
             | Self::CallGrew { .. }

@@ -2,13 +2,14 @@
 //! unique and names plain, no blank texts, nothing that only another model can read. What a provider would refuse once it
 //! would refuse for ever, since the history comes back with each message; so this repairs rather than trusts.
 
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{ModelInfo, json_depth};
 
 use super::{
-    limits::{MAX_CALL_ID_BYTES, MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
+    call_ids::CallIds,
+    limits::{MAX_REPLAYED_DEPTH, MAX_TOOL_NAME_CHARS, MAX_UNREADABLE_BYTES},
     request::{AssistantBlock, ModelMessage, ToolResult, UserPart},
 };
 
@@ -47,15 +48,17 @@ pub(super) enum Block<'a> {
 /// A call's result.
 #[derive(Debug)]
 pub(super) struct Outcome<'a> {
-    /// The same as the call's.
+    /// The id of its call.
     pub(super) id: String,
+    /// The name in its call.
+    pub(super) name: String,
     pub(super) content: &'a str,
     pub(super) is_error: bool,
 }
 
 /// Repairs a history for the model `reader`.
 pub(super) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
-    let mut ids = Ids::default();
+    let mut ids = CallIds::new(reader, messages);
     let mut entries: Vec<Entry<'a>> = Vec::new();
     let mut rest = messages.iter().peekable();
     while let Some(message) = rest.next() {
@@ -94,7 +97,7 @@ pub(super) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item =
 }
 
 /// The names of the tools called in one step.
-pub(super) fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
+fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
     blocks.iter().filter_map(|block| match block {
         Block::Call { name, .. } => Some(name.as_str()),
         Block::Text(_) | Block::Opaque(_) => None,
@@ -133,7 +136,7 @@ fn step<'a>(
     reader: &ModelInfo,
     said: &'a [AssistantBlock],
     results: &'a [ToolResult],
-    ids: &mut Ids,
+    ids: &mut CallIds<'_>,
 ) -> (Vec<Block<'a>>, Vec<Outcome<'a>>) {
     let mut blocks = Vec::new();
     let mut outcomes = Vec::new();
@@ -149,49 +152,20 @@ fn step<'a>(
             }
             AssistantBlock::Opaque { .. } => {}
             AssistantBlock::ToolCall(call) => {
-                let id = ids.unique(&call.id);
+                let (id, name) = (ids.next(call), plain_name(&call.name));
                 let at = unused.iter().position(|result| result.call_id == call.id);
                 let result = at.map(|at| unused.remove(at));
                 outcomes.push(Outcome {
                     id: id.clone(),
+                    name: name.clone(),
                     content: result.map_or(NO_RESULT, |result| &result.content),
                     is_error: result.is_none_or(|result| result.is_error),
                 });
-                blocks.push(Block::Call {
-                    id,
-                    written_id: &call.id,
-                    name: plain_name(&call.name),
-                    input: object_text(&call.input_text),
-                });
+                blocks.push(Block::Call { id, written_id: &call.id, name, input: object_text(&call.input_text) });
             }
         }
     }
     (blocks, outcomes)
-}
-
-/// Ids given out in one request.
-#[derive(Default)]
-struct Ids {
-    taken: HashSet<String>,
-    minted: usize,
-}
-
-impl Ids {
-    /// The id itself where providers take it and no earlier call has it, else one that stays the same from request to
-    /// request, which keeps providers' caches valid.
-    fn unique(&mut self, id: &str) -> String {
-        let fits = !id.is_empty() && id.len() <= MAX_CALL_ID_BYTES && id.bytes().all(is_plain);
-        if fits && self.taken.insert(id.to_owned()) {
-            return id.to_owned();
-        }
-        loop {
-            self.minted += 1;
-            let id = format!("call_{}", self.minted);
-            if self.taken.insert(id.clone()) {
-                return id;
-            }
-        }
-    }
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -228,7 +202,12 @@ mod tests {
     }
 
     fn call(id: &str) -> AssistantBlock {
-        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: "{}".into() })
+        AssistantBlock::ToolCall(ToolCallRequest {
+            id: id.into(),
+            name: "add".into(),
+            input_text: "{}".into(),
+            written_by: Some(reader()),
+        })
     }
 
     fn result(id: &str, content: &str) -> ToolResult {
@@ -282,15 +261,19 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_unique_in_the_whole_request_and_plain() {
+    fn ids_are_unique_in_the_whole_request() {
         let step = |id: &str, content: &str| {
             [ModelMessage::Assistant(vec![call(id)]), ModelMessage::ToolResults(vec![result(id, content)])]
         };
         let messages: Vec<_> = [step("a", "1"), step("a", "2"), step("a b", "3"), step("", "4")].concat();
         let said = shown(&messages);
-        let expected = "step add#a{} -> a=1\nstep add#call_1{} -> call_1=2\nstep add#call_2{} -> call_2=3\n\
-                        step add#call_3{} -> call_3=4";
-        assert_eq!(said, expected);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!((lines[0], lines[2]), ("step add#a{} -> a=1", "step add#a b{} -> a b=3"));
+        for line in [lines[1], lines[3]] {
+            // Nine letters or digits, the same for the call and its result.
+            let id = &line["step add#".len()..][..9];
+            assert!(line.contains(&format!("{{}} -> {id}=")), "{said}");
+        }
     }
 
     #[test]
@@ -331,8 +314,9 @@ mod tests {
         let id = "[ab ]{0,2}";
         let block = prop_oneof![
             "[x ]{0,2}".prop_map(|text| AssistantBlock::Text { text }),
-            (id, "[a☃]{0,70}", r"\{|\{\}|1")
-                .prop_map(|(id, name, input_text)| AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text })),
+            (id, "[a☃]{0,70}", r"\{|\{\}|1").prop_map(|(id, name, input_text)| {
+                AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text, written_by: None })
+            }),
         ];
         prop_oneof![
             "[x ]{0,2}".prop_map(ModelMessage::user_text),

@@ -17,6 +17,7 @@ use super::{
     http_error,
     limits::{ERROR_BODY_TIMEOUT, MAX_ERROR_BODY_BYTES},
     reader::{Parser, Portion, StreamReader, bad_stream},
+    reason::Reason,
 };
 
 /// Asks once and streams the answer. Dropping the stream drops the response, which closes its connection.
@@ -38,7 +39,7 @@ pub(super) fn ask<R: StreamReader + 'static>(
                 yield event;
             }
             if let Some(error) = error {
-                Err(scrubbed(&endpoint, error))?;
+                Err(http_error::finished(error, &endpoint))?;
             }
             // An answer that has said why it ended is finished, however the connection ends after that.
             if is_over {
@@ -60,16 +61,21 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError
     if !status.is_success() {
         let headers = response.headers().clone();
         let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
-        let message = http_error::excerpt(&body, endpoint.key.as_ref());
-        let error = http_error::from_status(status.as_u16(), &message, &endpoint.model);
-        return Err(AttemptError::from(error).with_retry_after(&headers));
+        let error = if status.is_redirection() {
+            let detail =
+                format!("it redirects to another address. Set {} to the final one.", endpoint.setting_names.base_url);
+            ModelError::Refused { status: status.as_u16(), detail, quirks: Vec::new() }
+        } else {
+            http_error::from_status(status.as_u16(), &Reason::read(&body), &endpoint.model)
+        };
+        return Err(AttemptError::from(http_error::finished(error, endpoint)).with_retry_after(&headers));
     }
     let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     // Servers are lax about naming an event stream, but these two are certainly something else.
     if kind.starts_with("text/html") || kind.starts_with("application/json") {
         return Err(bad_stream(format!(
-            "{} answered with {kind} instead of a stream. Check LLM_BASE_URL",
-            endpoint.address
+            "{} answered with {kind} instead of a stream. Check {}",
+            endpoint.address, endpoint.setting_names.base_url
         ))
         .into());
     }
@@ -112,20 +118,9 @@ fn unreachable(endpoint: &Endpoint, error: reqwest::Error) -> ModelError {
     if error.is_timeout() && !error.is_connect() {
         return silence(endpoint);
     }
-    ModelError::Unreachable { address: endpoint.address.clone(), source: error.without_url() }
-}
-
-/// Errors inside the stream quote the provider too.
-fn scrubbed(endpoint: &Endpoint, error: ModelError) -> ModelError {
-    let clean = |detail: String| http_error::clean(&detail, endpoint.key.as_ref());
-    match error {
-        ModelError::Refused { status, detail } => ModelError::Refused { status, detail: clean(detail) },
-        ModelError::NotFound { model, detail } => ModelError::NotFound { model, detail: clean(detail) },
-        ModelError::ToolsUnsupported { model, detail } => ModelError::ToolsUnsupported { model, detail: clean(detail) },
-        ModelError::Busy { detail } => ModelError::Busy { detail: clean(detail) },
-        ModelError::Failing { detail } => ModelError::Failing { detail: clean(detail) },
-        ModelError::ContextTooLong { limit, detail } => ModelError::ContextTooLong { limit, detail: clean(detail) },
-        ModelError::BadStream { detail } => ModelError::BadStream { detail: clean(detail) },
-        other => other,
+    ModelError::Unreachable {
+        address: endpoint.address.clone(),
+        setting: endpoint.setting_names.base_url.clone(),
+        source: error.without_url(),
     }
 }

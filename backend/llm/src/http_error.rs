@@ -1,71 +1,92 @@
-//! Turns a provider's error answers into [`ModelError`]s: which status means what, and a short, clean excerpt of what
-//! the provider says. The key never gets through.
+//! Turns a provider's error answers into [`ModelError`]s: which status and which reason mean what. Their texts are as
+//! the provider wrote them; [`finished`] makes them fit to be shown, after they were understood.
 
-use serde_json::Value;
+use super::{
+    context_error,
+    endpoint::Endpoint,
+    error::ModelError,
+    limits::MAX_DETAIL_CHARS,
+    quirks::{self, Quirk},
+    reason::{Reason, one_line},
+    settings::SettingNames,
+};
 
-use super::{api_key::ApiKey, context_error, error::ModelError, limits::MAX_DETAIL_CHARS};
-
-/// How servers say that a model takes no tools, in lower case.
-const WITHOUT_TOOLS: [&str; 9] = [
-    // OpenRouter (404), where no host of the model takes tools.
-    "no endpoints found that support tool use",
-    // Ollama (400), DeepSeek (400).
-    "does not support tools",
-    "does not support function calling",
-    // llama.cpp, started without a template engine; older ones say so with status 500.
-    "tools param requires --jinja",
-    // vLLM (400), started without a parser for calls.
-    "--enable-auto-tool-choice",
-    // OpenAI's older models, Groq and Mistral (400, 422).
-    "tools is not supported",
-    "'tools' is not supported",
-    "`tool calling` is not supported",
-    "function calling is not enabled for this model",
-];
-
-/// The error for a status and the provider's message, which must be clean already (see [`excerpt`]).
-pub(super) fn from_status(status: u16, message: &str, model: &str) -> ModelError {
-    let detail = || if message.is_empty() { "it does not say why".to_owned() } else { shorten(message) };
-    let numbered = || if message.is_empty() { status.to_string() } else { format!("{status}: {}", detail()) };
+/// Returns the error for a status and the provider's reason.
+pub(super) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelError {
+    let text = reason.text();
+    let detail = if text.is_empty() { "it does not say why".to_owned() } else { text.clone() };
+    let numbered = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
+    let without_full_stop = || detail.trim_end_matches('.').to_owned();
+    let whole = reason.whole();
+    let SettingNames { api_key, model: model_setting, base_url } = SettingNames::default();
     match status {
-        401 | 403 => ModelError::Auth { status },
-        400 | 404 | 422 | 500 if takes_no_tools(message) => {
-            let detail = detail().trim_end_matches('.').to_owned();
-            ModelError::ToolsUnsupported { model: model.to_owned(), detail }
+        401 => return ModelError::Auth { detail: numbered, setting: api_key },
+        400 | 403 if quirks::refuses_key(reason) => return ModelError::Auth { detail: numbered, setting: api_key },
+        400 | 402 | 403 | 429 if status == 402 || is_out_of_credit(&whole) => {
+            return ModelError::OutOfCredit { detail: numbered };
         }
-        400 | 413 | 422 | 500 if context_error::says_so(message) => ModelError::ContextTooLong {
-            limit: context_error::stated_limit(message),
-            detail: detail().trim_end_matches('.').to_owned(),
+        400 | 413 | 422 | 500 if context_error::says_so(&whole) => {
+            return ModelError::ContextTooLong {
+                limit: context_error::stated_limit(&text),
+                detail: without_full_stop(),
+            };
+        }
+        _ => {}
+    }
+    let quirks = if matches!(status, 400 | 404 | 422 | 500 | 501) { quirks::named_in(reason) } else { Vec::new() };
+    match status {
+        _ if quirks.first() == Some(&Quirk::NoTools) => {
+            ModelError::ToolsUnsupported { model: model.to_owned(), detail: without_full_stop() }
+        }
+        _ if !quirks.is_empty() => ModelError::Refused { status, detail, quirks },
+        404 => ModelError::NotFound {
+            model: model.to_owned(),
+            detail: numbered,
+            settings: format!("{model_setting} and {base_url}"),
         },
-        404 => ModelError::NotFound { model: model.to_owned(), detail: numbered() },
-        408 | 409 | 429 | 503 | 529 => ModelError::Busy { detail: numbered() },
-        500.. => ModelError::Failing { detail: numbered() },
-        300..=399 => ModelError::Refused {
-            status,
-            detail: "it redirects to another address. Set LLM_BASE_URL to the final one.".to_owned(),
-        },
-        _ => ModelError::Refused { status, detail: detail() },
+        408 | 409 | 429 | 503 | 529 => ModelError::Busy { detail: numbered },
+        500.. => ModelError::Failing { detail: numbered },
+        _ => ModelError::Refused { status, detail, quirks },
     }
 }
 
-fn takes_no_tools(message: &str) -> bool {
-    let message = message.to_lowercase();
-    WITHOUT_TOOLS.iter().any(|words| message.contains(words))
+/// Words for an account without credit, in codes and in sentences.
+const OUT_OF_CREDIT: [&str; 17] = [
+    // OpenAI; its sentence is Gemini's too, for a limit that passes within a minute.
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "account is not active, please check your billing",
+    // Anthropic.
+    "credit balance is too low",
+    "billing_error",
+    "specified api usage limits",
+    // DeepSeek, Moonshot, OpenRouter and others.
+    "insufficient balance",
+    "insufficient_balance",
+    "insufficient credit",
+    "insufficient_credits",
+    "insufficient funds",
+    "insufficient quota",
+    "requires more credits",
+    "exceeded_current_quota_error",
+    "out of credit",
+    // LiteLLM.
+    "budget has been exceeded",
+];
+
+fn is_out_of_credit(whole: &str) -> bool {
+    let whole = whole.to_lowercase();
+    OUT_OF_CREDIT.iter().any(|words| whole.contains(words))
 }
 
-/// What an error body says, in one short line without the key; empty when it is not the JSON that providers send.
-pub(super) fn excerpt(body: &[u8], key: Option<&ApiKey>) -> String {
-    let Ok(body) = serde_json::from_slice::<Value>(body) else { return String::new() };
-    let error = &body["error"];
-    let said = [&error["message"], error, &body["message"], &body["detail"]].into_iter().find_map(Value::as_str);
-    clean(said.unwrap_or_default(), key)
-}
-
-/// One short line without control characters and without the key.
-pub(super) fn clean(text: &str, key: Option<&ApiKey>) -> String {
-    let text = key.map_or_else(|| text.to_owned(), |key| key.scrub(text));
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    shorten(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Makes an error fit to be shown: it names the settings of this model, and the provider's words are one short line
+/// without the key.
+pub(super) fn finished(error: ModelError, endpoint: &Endpoint) -> ModelError {
+    error.finished(&endpoint.setting_names, |text| {
+        let text = endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text));
+        shorten(&one_line(&text))
+    })
 }
 
 fn shorten(text: &str) -> String {
@@ -77,16 +98,20 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiKey, excerpt, from_status};
+    use super::{Reason, from_status, shorten};
+
+    fn code(status: u16, message: &str) -> &'static str {
+        from_status(status, &Reason::of(message), "m").code()
+    }
 
     #[test]
     fn every_status_has_its_cause() {
-        for (status, code) in [
+        for (status, cause) in [
             (301, "model_refused_request"),
             (400, "model_refused_request"),
             (401, "model_auth"),
-            (402, "model_refused_request"),
-            (403, "model_auth"),
+            (402, "model_out_of_credit"),
+            (403, "model_refused_request"),
             (404, "model_not_found"),
             (408, "model_busy"),
             (409, "model_busy"),
@@ -98,44 +123,40 @@ mod tests {
             (503, "model_busy"),
             (529, "model_busy"),
         ] {
-            assert_eq!(from_status(status, "", "m").code(), code, "{status}");
+            assert_eq!(code(status, ""), cause, "{status}");
         }
     }
 
     #[test]
-    fn servers_that_take_no_tools_are_told_apart() {
-        for (status, message) in [
-            (404, "No endpoints found that support tool use. To learn more about provider routing, visit: x"),
-            (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
-            (500, "tools param requires --jinja flag"),
-            (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
-            (400, "Unsupported parameter: 'tools' is not supported with this model."),
-            (422, "`tool calling` is not supported with this model"),
+    fn a_reason_counts_for_more_than_a_status() {
+        let quota = "You exceeded your current quota, please check your plan and billing details.";
+        for (status, message, cause) in [
+            (403, "Country, region, or territory not supported", "model_refused_request"),
+            (403, "Your input was flagged: violence", "model_refused_request"),
+            (403, "This key may not use the model m", "model_refused_request"),
+            (403, "Invalid API key provided", "model_auth"),
+            (400, "API key not valid. Please pass a valid API key.", "model_auth"),
+            (401, "gemma does not support tools", "model_auth"),
+            (429, "gemma does not support tools", "model_busy"),
+            (413, "gemma does not support tools", "model_refused_request"),
+            (429, quota, "model_busy"),
+            (429, "insufficient_quota", "model_out_of_credit"),
+            (400, "Your credit balance is too low to access the Anthropic API.", "model_out_of_credit"),
+            (400, "prompt is too long: 233153 tokens > 200000 maximum", "model_context_too_long"),
+            (500, "prompt is too long: 233153 tokens > 200000 maximum", "model_context_too_long"),
+            (500, "tools param requires --jinja flag", "model_without_tools"),
+            (404, "No endpoints found that support tool use.", "model_without_tools"),
         ] {
-            let error = from_status(status, message, "m");
-            assert_eq!(error.code(), "model_without_tools", "{message}");
-            assert!(error.to_string().contains(message.trim_end_matches('.')), "{error}");
+            assert_eq!(code(status, message), cause, "{status} {message}");
         }
-        for (status, code) in [(401, "model_auth"), (429, "model_busy"), (413, "model_refused_request")] {
-            assert_eq!(from_status(status, "gemma does not support tools", "m").code(), code, "{status}");
-        }
-        for status in [400, 500] {
-            let error = from_status(status, "prompt is too long: 233153 tokens > 200000 maximum", "m");
-            assert_eq!(error.code(), "model_context_too_long", "{error}");
-        }
-        let error = from_status(404, "No endpoints found for x/y.", "x/y").to_string();
+        let error = from_status(404, &Reason::of("No endpoints found for x/y."), "x/y").to_string();
         assert!(error.contains("(404: No endpoints found for x/y.)"), "{error}");
+        let error = from_status(403, &Reason::of("This model is blocked."), "m").to_string();
+        assert!(error.ends_with("refused the request (403): This model is blocked."), "{error}");
     }
 
     #[test]
-    fn messages_are_short_clean_and_without_the_key() {
-        let key = ApiKey::new("sk-secret");
-        let said = |body: &str| excerpt(body.as_bytes(), Some(&key));
-        assert_eq!(said(r#"{"error":{"message":"bad\nkey sk-secret"}}"#), "bad key [key]");
-        assert_eq!(said(r#"{"error":"model not loaded"}"#), "model not loaded");
-        assert_eq!(said(r#"{"detail":"no"}"#), "no");
-        assert_eq!(said("<html>sk-secret</html>"), "");
-        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "あ".repeat(9000));
-        assert_eq!(said(&long).chars().count(), 301);
+    fn details_are_short() {
+        assert_eq!(shorten(&"あ".repeat(9000)).chars().count(), 301);
     }
 }

@@ -1,10 +1,12 @@
 //! The provider port: what is asked of a model and what streams back, and one folder per wire format. The only crate that
 //! knows provider JSON. It does not know tools' code, SQL, or the page.
 
+mod adapted_request;
 mod answer_budget;
 mod anthropic;
 mod api_key;
 mod attempt_error;
+mod call_ids;
 mod connect;
 mod context_error;
 mod effort;
@@ -22,9 +24,12 @@ mod openai;
 mod pending_call;
 mod priced;
 mod prompted;
+mod property_names;
 mod provider;
 mod provider_model;
+mod quirks;
 mod reader;
+mod reason;
 mod request;
 mod retry;
 mod retry_after;
@@ -48,9 +53,10 @@ pub use limits::MAX_BLOCKS;
 pub use model::{ModelClient, ModelStream};
 pub use priced::priced;
 pub use provider::{ProviderKind, UnknownProvider};
+pub use quirks::{Quirk, QuirkSet};
 pub use request::{
     AssistantBlock, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
 };
 pub use retry_policy::RetryPolicy;
-pub use settings::{ConnectError, ModelSettings};
+pub use settings::{ConnectError, ModelSettings, SettingNames};
 pub use tool_mode::{ToolMode, UnknownToolMode};

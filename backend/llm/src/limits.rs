@@ -20,8 +20,10 @@ pub(crate) const MAX_STOP_REASON_CHARS: usize = 64;
 
 /// The longest tool name that every provider takes.
 pub(crate) const MAX_TOOL_NAME_CHARS: usize = 64;
-/// The longest call id that every provider takes (OpenAI).
-pub(crate) const MAX_CALL_ID_BYTES: usize = 40;
+/// The length of a call id that every provider takes: Mistral takes no other.
+pub(crate) const CALL_ID_CHARS: usize = 9;
+/// The longest name of an argument that every provider takes (Anthropic).
+pub(crate) const MAX_PROPERTY_NAME_CHARS: usize = 64;
 /// Deeper arguments are not replayed as they are: providers' own parsers give up at some depth.
 pub(crate) const MAX_REPLAYED_DEPTH: usize = 64;
 /// How much of unreadable arguments the model is shown again.
@@ -30,6 +32,14 @@ pub(crate) const MAX_UNREADABLE_BYTES: usize = 2000;
 /// How much of an error's body is read, and how long that may take.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 pub(crate) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most characters of one sentence of a provider's reason that are read, the most sentences, the deepest nesting of
+/// them, and the most characters of a code.
+pub(crate) const MAX_REASON_CHARS: usize = 4000;
+pub(crate) const MAX_REASONS: usize = 8;
+pub(crate) const MAX_REASON_DEPTH: usize = 10;
+pub(crate) const MAX_REASON_CODE_CHARS: usize = 64;
+/// The shortest key that is taken out of texts: a shorter one is a part of ordinary words.
+pub(crate) const MIN_SCRUBBED_KEY_BYTES: usize = 8;
 /// How much of a provider's message people are shown.
 pub(crate) const MAX_DETAIL_CHARS: usize = 300;
 /// The longest wait that a provider may ask for; beyond it a person should decide.

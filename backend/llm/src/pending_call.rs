@@ -58,7 +58,7 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
         }
         let id = if id.is_empty() || ids.contains(&id) { minted_id() } else { id };
         ids.insert(id.clone());
-        given.push(ToolCallRequest { id, name, input_text });
+        given.push(ToolCallRequest { id, name, input_text, written_by: None });
     }
     // Providers disagree with themselves here ("stop" although calls were seen); the calls decide.
     let stop_reason = match stop_reason {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use tallybook_protocol::{ModelInfo, Prices, ToolOffer};
+use tallybook_protocol::{ModelInfo, Prices};
 
 use super::{
     event::ModelEvent,
     model::{ModelClient, ModelStream},
+    quirks::QuirkSet,
     request::ModelRequest,
 };
 
@@ -26,8 +27,8 @@ impl ModelClient for Priced {
         self.model.info()
     }
 
-    fn tool_offer(&self) -> ToolOffer {
-        self.model.tool_offer()
+    fn quirks(&self) -> QuirkSet {
+        self.model.quirks()
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

@@ -52,7 +52,7 @@ impl ProviderKind {
     }
 
     /// The provider's own variable for its key, besides `LLM_API_KEY`; `None` where no key is needed.
-    pub(super) fn key_variable(self) -> Option<&'static str> {
+    pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
             Self::OpenAi => Some("OPENAI_API_KEY"),

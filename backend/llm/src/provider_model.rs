@@ -1,13 +1,20 @@
-//! A model behind a provider's API: the client that all wire formats share. How it is asked is in `retry`.
+//! A model behind a provider's API: the client that all wire formats share. It leaves out what the model's server cannot
+//! take, and learns that from refusals. One request and its retries are in `retry`.
 
 use std::sync::Arc;
 
+use async_stream::stream;
+use futures_util::StreamExt as _;
 use tallybook_protocol::ModelInfo;
 
 use super::{
+    adapted_request::AdaptedRequest,
     endpoint::Endpoint,
+    error::ModelError,
+    event::ModelEvent,
     model::{ModelClient, ModelStream},
-    reader::StreamReader,
+    quirks::{QuirkSet, Quirks},
+    reader::{StreamReader, bad_stream},
     request::ModelRequest,
     retry,
     settings::ModelSettings,
@@ -18,36 +25,123 @@ pub(super) trait WireFormat: Send + Sync + 'static {
     /// Reads one answer.
     type Reader: StreamReader + 'static;
 
-    /// The JSON text of a request.
-    fn body(&self, info: &ModelInfo, request: &ModelRequest) -> Result<String, serde_json::Error>;
+    /// `true` if every server of this format refuses names of arguments with special characters.
+    const PLAIN_PROPERTY_NAMES: bool;
 
-    /// A reader of one answer of the model of this name.
-    fn reader(model: &str) -> Self::Reader;
+    /// The JSON text of a request, for a server with these quirks.
+    fn body(&self, info: &ModelInfo, request: &ModelRequest, quirks: &QuirkSet) -> Result<String, serde_json::Error>;
+
+    /// Returns a reader of one answer of the model of this name.
+    fn reader(&self, model: &str) -> Self::Reader;
 }
 
 /// A model that speaks `F`.
-pub(super) struct ProviderModel<F> {
+pub(super) struct ProviderModel<F>(Arc<Inner<F>>);
+
+struct Inner<F> {
     endpoint: Arc<Endpoint>,
     info: ModelInfo,
     format: F,
+    quirks: Quirks,
+}
+
+/// A request as it is sent.
+struct Prepared {
+    adapted: AdaptedRequest,
+    body: String,
 }
 
 impl<F: WireFormat> ProviderModel<F> {
-    pub(super) fn new(endpoint: Endpoint, format: F, settings: &ModelSettings) -> Self {
+    pub(super) fn new(endpoint: Endpoint, format: F, quirks: Quirks, settings: &ModelSettings) -> Self {
         let info =
             ModelInfo { provider: settings.provider.as_str().to_owned(), model: settings.model_name().to_owned() };
-        Self { endpoint: Arc::new(endpoint), info, format }
+        Self(Arc::new(Inner { endpoint: Arc::new(endpoint), info, format, quirks }))
+    }
+}
+
+impl<F: WireFormat> Inner<F> {
+    fn prepare(&self, request: &ModelRequest, quirks: &QuirkSet) -> Result<Prepared, ModelError> {
+        let adapted = AdaptedRequest::new(&self.info, request, quirks, F::PLAIN_PROPERTY_NAMES)?;
+        let body = self.format.body(&self.info, adapted.request(request), quirks);
+        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
+        Ok(Prepared { adapted, body })
+    }
+
+    fn ask(self: &Arc<Self>, Prepared { adapted, body }: &Prepared) -> ModelStream {
+        let model = Arc::clone(self);
+        let reader = move || model.format.reader(&model.info.model);
+        adapted.read(retry::stream(self.endpoint.clone(), body.clone(), reader))
+    }
+
+    /// Returns the request without the part that the refusal names, if it has that part. The model remembers it.
+    fn remedy(
+        &self,
+        request: &ModelRequest,
+        refusal: &ModelError,
+        sent: &Prepared,
+        quirks: &QuirkSet,
+    ) -> Option<(Prepared, QuirkSet)> {
+        refusal.quirks().iter().find_map(|quirk| {
+            let more = self.quirks.add(*quirk, quirks)?;
+            let prepared = self.prepare(request, &more).ok().filter(|prepared| prepared.body != sent.body)?;
+            if self.quirks.learn(*quirk) {
+                let (model, quirk) = (&self.info.model, quirk.as_str());
+                tracing::warn!(
+                    model,
+                    quirk,
+                    error = %refusal,
+                    "the model's server refused a part of the request; from now on it is asked without it"
+                );
+            }
+            Some((prepared, more))
+        })
     }
 }
 
 impl<F: WireFormat> ModelClient for ProviderModel<F> {
     fn info(&self) -> &ModelInfo {
-        &self.info
+        &self.0.info
+    }
+
+    fn quirks(&self) -> QuirkSet {
+        self.0.quirks.known()
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
-        let body = self.format.body(&self.info, &request);
-        let model = self.info.model.clone();
-        retry::stream(self.endpoint.clone(), body, move || F::reader(&model))
+        let model = self.0.clone();
+        let events = stream! {
+            let mut quirks = model.quirks.known();
+            let mut prepared = match model.prepare(&request, &quirks) {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    yield Err(error);
+                    return;
+                }
+            };
+            // Each refusal adds a quirk to the set or ends this, so there are no more rounds than quirks.
+            loop {
+                let mut answer = model.ask(&prepared);
+                let mut has_begun = false;
+                let refusal = loop {
+                    match answer.next().await {
+                        None => return,
+                        Some(Err(error)) if !has_begun => break error,
+                        Some(event) => {
+                            // A server that was busy at first is still at the beginning.
+                            has_begun |= !matches!(event, Ok(ModelEvent::Attempt(_) | ModelEvent::RetryIn(_)));
+                            yield event;
+                        }
+                    }
+                };
+                match model.remedy(&request, &refusal, &prepared, &quirks) {
+                    Some(remedied) => (prepared, quirks) = remedied,
+                    None => {
+                        yield Err(refusal);
+                        return;
+                    }
+                }
+            }
+        };
+        events.boxed()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tallybook_protocol::ModelInfo;
 use tallybook_tools::ToolSpec;
 
 /// One question to a model.
@@ -19,6 +20,8 @@ pub struct ModelRequest {
     pub tool_choice: ToolChoice,
     /// How it is to write.
     pub sampling: Sampling,
+    /// Lets the model search the web if the settings do, too. The provider charges for that, so only answers have it.
+    pub may_search: bool,
 }
 
 /// How a model is to write an answer. What is absent follows the settings.
@@ -133,6 +136,10 @@ pub struct ToolCallRequest {
     /// The arguments exactly as the model wrote them; meant to be a JSON object, but nothing has checked that.
     /// An absent or empty text from the provider is given as `{}`.
     pub input_text: String,
+    /// The model that wrote the call and its id; absent if that is not known. It gets the id back unchanged. It is not
+    /// stored with the call, but with the step.
+    #[serde(skip)]
+    pub written_by: Option<ModelInfo>,
 }
 
 /// What a tool gave back, as the model is told.

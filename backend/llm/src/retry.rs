@@ -13,18 +13,17 @@ use super::{
     event::{ModelEvent, RetryWait},
     http,
     model::ModelStream,
-    reader::{StreamReader, bad_stream},
+    reader::StreamReader,
 };
 
 /// Asks, with retries, and streams the answer. What was handed on cannot be withdrawn, so after the first text or call a
 /// failure is final; thinking is no part of the answer, and begins anew.
 pub(super) fn stream<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
-    body: Result<String, serde_json::Error>,
+    body: String,
     reader: impl Fn() -> R + Send + 'static,
 ) -> ModelStream {
     let events = try_stream! {
-        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
         let body = Bytes::from(body);
         let mut backoff = endpoint.retries.backoff();
         let mut attempt = 1;

@@ -1,7 +1,7 @@
 //! Which model to use, as the configuration says it, and what can be wrong with that. Reads no environment: the server's
 //! `config` does.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     api_key::ApiKey,
@@ -10,6 +10,7 @@ use super::{
         CONTEXT_TOKENS, DEFAULT_CONTEXT_TOKENS, MAX_REVIEW_TOKENS, MAX_TITLE_TOKENS, MAX_TOKENS, MIN_THINKING_TOKENS,
     },
     provider::ProviderKind,
+    quirks::Quirk,
     retry_policy::RetryPolicy,
     tool_mode::ToolMode,
 };
@@ -48,6 +49,29 @@ pub struct ModelSettings {
     pub reasoning_effort: Option<ReasoningEffort>,
     /// How many tokens it may think, for Anthropic's models of before there was an effort, and OpenRouter's.
     pub thinking_tokens: Option<u32>,
+    /// Parts of a request that the model's server cannot take (`true`), or that are always sent (`false`).
+    pub quirks: BTreeMap<Quirk, bool>,
+    /// The names of settings that error messages mention.
+    pub setting_names: SettingNames,
+}
+
+/// The names of settings that error messages mention. A model of the environment and one of the settings file are set
+/// by different ones.
+#[derive(Clone, Debug)]
+pub struct SettingNames {
+    /// The variable that holds the key.
+    pub api_key: String,
+    /// The setting for the provider's name of the model.
+    pub model: String,
+    /// The setting for the provider's address.
+    pub base_url: String,
+}
+
+impl Default for SettingNames {
+    /// The names for the model of the environment.
+    fn default() -> Self {
+        Self { api_key: "LLM_API_KEY".to_owned(), model: "LLM_MODEL".to_owned(), base_url: "LLM_BASE_URL".to_owned() }
+    }
 }
 
 impl ModelSettings {
@@ -69,6 +93,8 @@ impl ModelSettings {
             tool_mode: ToolMode::Auto,
             reasoning_effort: None,
             thinking_tokens: None,
+            quirks: BTreeMap::new(),
+            setting_names: SettingNames::default(),
         }
     }
 

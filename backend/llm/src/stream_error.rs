@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::sse::Frame;
 
-use super::{error::ModelError, http_error, reader::bad_stream};
+use super::{error::ModelError, http_error, reader::bad_stream, reason::Reason};
 
 /// Fails when the frame is an error. What is no JSON, or makes no sense otherwise, is its reader's business.
 pub(super) fn check(frame: &Frame, model: &str) -> Result<(), ModelError> {
@@ -50,11 +50,13 @@ fn says_something(error: &Value) -> bool {
 fn read(data: &str, model: &str) -> ModelError {
     let body: Value = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
     let error = if says_something(&body["error"]) { &body["error"] } else { &body };
-    let message = error["message"].as_str().or(error.as_str()).unwrap_or("no message");
+    let reason = Reason::in_value(&body);
+    let text = reason.text();
+    let message = if text.is_empty() { "no message" } else { &text };
     let words = [&error["type"], &error["code"], &body["error_type"]].map(|word| word.as_str().unwrap_or_default());
     let status = status_code(&error["code"]).or_else(|| words.iter().find_map(|word| status_of(word)));
     match (status, words.iter().find(|word| !matches!(**word, "" | "error"))) {
-        (Some(status), _) => http_error::from_status(status, message, model),
+        (Some(status), _) => http_error::from_status(status, &reason, model),
         (None, Some(word)) => bad_stream(format!("the provider reports {word}: {message}")),
         (None, None) => bad_stream(format!("the provider reports: {message}")),
     }
@@ -72,7 +74,8 @@ fn status_of(word: &str) -> Option<u16> {
     let letters = word.chars().take(64).filter(char::is_ascii_alphanumeric);
     let word = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
     Some(match word.strip_suffix("error").unwrap_or(&word) {
-        "invalidrequest" | "badrequest" | "billing" | "contextlengthexceeded" | "exceedcontextsize" => 400,
+        "invalidrequest" | "badrequest" | "contextlengthexceeded" | "exceedcontextsize" => 400,
+        "billing" | "insufficientquota" | "insufficientbalance" | "insufficientcredits" => 402,
         "authentication" | "unauthorized" | "invalidapikey" => 401,
         "permission" | "permissiondenied" | "forbidden" => 403,
         "notfound" | "modelnotfound" => 404,

@@ -1,7 +1,10 @@
 //! Both wire formats over real HTTP against the scripted model server: what every provider must do alike.
 
 mod anthropic_faults;
+mod history;
 mod openai_faults;
+mod quirks;
+mod reasons;
 mod retries;
 mod split_characters;
 mod stalls;
@@ -56,6 +59,7 @@ fn request(messages: Vec<ModelMessage>) -> ModelRequest {
         tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
         sampling: Sampling::default(),
+        may_search: true,
     }
 }
 
@@ -219,6 +223,10 @@ async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
         let request = &model.requests()[0];
         let plugins = if provider == ProviderKind::OpenRouter { json!([{"id": "web"}]) } else { Value::Null };
         assert_eq!(request.body["plugins"], plugins);
+        // Titles, summaries and other calls beside the answer do not search.
+        model.reply([text("hi")]);
+        ask(&*connect(&settings).unwrap(), ModelRequest { may_search: false, ..question() }).await;
+        assert_eq!(model.requests()[1].body["plugins"], Value::Null);
         let version = (provider == ProviderKind::Anthropic).then_some("2031-01-02");
         assert_eq!(request.header("anthropic-version"), version);
     }
@@ -243,7 +251,8 @@ async fn error_statuses_say_what_to_fix_and_never_the_key() {
         for (status, code, words) in [
             (400, "model_refused_request", "wrong: [key]"),
             (401, "model_auth", "Check LLM_API_KEY"),
-            (403, "model_auth", "Check LLM_API_KEY"),
+            (402, "model_out_of_credit", "out of credit (402: wrong: [key])"),
+            (403, "model_refused_request", "403): wrong: [key]"),
             (404, "model_not_found", "\"some-model\""),
             (413, "model_refused_request", "413"),
             (429, "model_busy", "Try again"),

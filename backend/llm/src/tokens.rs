@@ -71,7 +71,12 @@ mod tests {
 
     #[test]
     fn calls_and_results_count_with_what_is_around_them() {
-        let call = ToolCallRequest { id: "a".to_owned(), name: "add".to_owned(), input_text: "{}".to_owned() };
+        let call = ToolCallRequest {
+            id: "a".to_owned(),
+            name: "add".to_owned(),
+            input_text: "{}".to_owned(),
+            written_by: None,
+        };
         let said = ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)]);
         let result = ToolResult {
             call_id: "a".to_owned(),

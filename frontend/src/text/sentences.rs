@@ -128,7 +128,7 @@ impl Language {
     fn asked_again(self, code: &str) -> &'static str {
         match code {
             "model_busy" => self.provider_busy(),
-            "model_unreachable" => self.provider_unreachable(),
+            "model_unreachable" | "model_timeout" => self.provider_unreachable(),
             "model_bad_stream" => self.provider_broke_off(),
             _ => self.provider_failing(),
         }
@@ -434,7 +434,10 @@ impl Language {
         }
         Some(match code {
             "model_auth" => "モデルの提供元がAPIキーを受け付けませんでした。キーの設定を確認してください。",
-            "model_not_found" => "指定されたモデルが見つかりません。LLM_MODEL の設定を確認してください。",
+            "model_not_found" => "指定されたモデルが見つかりません。モデルの設定を確認してください。",
+            "model_out_of_credit" => {
+                "モデルの提供元のアカウントの残高が不足しています。残高を追加するか、別のモデルを選んでください。"
+            }
             "model_without_tools" => {
                 "このモデルはツールを使えません。LLM_TOOL_MODE を prompt にするか、別のモデルを選んでください。"
             }

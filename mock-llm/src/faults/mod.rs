@@ -38,6 +38,10 @@ const COMMON: &[Fault] = &[
     ("forbidden", || error(403, "permission_error", "this key may not use this model")),
     ("unknown_model", || error(404, "not_found_error", "no such model")),
     ("too_large", || error(413, "request_too_large", "the request is too large")),
+    ("out_of_credit", || {
+        let words = "You exceeded your current quota, please check your plan and billing details.";
+        error(429, "insufficient_quota", words)
+    }),
     ("tools_unsupported", || error(400, "invalid_request_error", "some-model does not support tools")),
     ("not_a_stream", || Reply::fail(200, "{\"hello\": 1}")),
     // Stalls and broken connections.

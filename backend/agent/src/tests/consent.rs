@@ -48,7 +48,8 @@ fn launch_hash() -> String {
 fn approved(tool_hash: &str, calls: &[(i64, usize, bool)]) -> ContinuedTurn {
     let call = |(position, &(key, n, is_edited)): (u32, &(i64, usize, bool))| {
         let input_text = format!(r#"{{"n":{n}}}"#);
-        let request = ToolCallRequest { id: format!("call_{key}"), name: "launch".to_owned(), input_text };
+        let request =
+            ToolCallRequest { id: format!("call_{key}"), name: "launch".to_owned(), input_text, written_by: None };
         let waited = WaitedCall { id: ToolCallId(key), tool_hash: tool_hash.to_owned(), is_edited };
         PlannedCall { position, request, waited: Some(waited), secret: None }
     };

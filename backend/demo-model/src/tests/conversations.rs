@@ -118,6 +118,7 @@ async fn words_come_one_by_one_at_the_pace_asked_for() {
         tools: [].into(),
         tool_choice: ToolChoice::Auto,
         sampling: Sampling::default(),
+        may_search: false,
     };
     let pace = Duration::from_millis(2);
     let started = std::time::Instant::now();

@@ -7,7 +7,7 @@ mod tests;
 
 use tallybook_protocol::ModelInfo;
 
-use super::{provider_model::WireFormat, request::ModelRequest, settings::ModelSettings};
+use super::{provider_model::WireFormat, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings};
 
 /// The format of the Messages API.
 pub(super) struct Anthropic(request::Options);
@@ -26,11 +26,13 @@ impl Anthropic {
 impl WireFormat for Anthropic {
     type Reader = stream::Reader;
 
-    fn body(&self, info: &ModelInfo, request: &ModelRequest) -> Result<String, serde_json::Error> {
-        request::body(info, &self.0, request)
+    const PLAIN_PROPERTY_NAMES: bool = true;
+
+    fn body(&self, info: &ModelInfo, request: &ModelRequest, quirks: &QuirkSet) -> Result<String, serde_json::Error> {
+        request::body(info, &self.0, request, quirks)
     }
 
-    fn reader(model: &str) -> stream::Reader {
+    fn reader(&self, model: &str) -> stream::Reader {
         stream::Reader::new(model)
     }
 }

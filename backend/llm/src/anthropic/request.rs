@@ -8,6 +8,7 @@ use tallybook_protocol::ModelInfo;
 use crate::{
     effort::ReasoningEffort,
     history::{self, Block, Entry, Outcome, Part},
+    quirks::{Quirk, QuirkSet},
     request::{ModelRequest, ToolChoice},
 };
 
@@ -24,19 +25,26 @@ pub(super) struct Options {
 const MAX_TEMPERATURE: f64 = 1.0;
 
 /// The JSON text of a request.
-pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
+pub(super) fn body(
+    info: &ModelInfo,
+    options: &Options,
+    request: &ModelRequest,
+    quirks: &QuirkSet,
+) -> Result<String, serde_json::Error> {
+    let takes = |quirk| !quirks.has(quirk);
+    let mark = takes(Quirk::NoCacheControl).then_some(EPHEMERAL);
     let entries = history::repair(info, &request.messages);
     let mut messages = messages(&entries)?;
     let mut tools = tools(request, &entries);
     // With those of the system texts these are the four marks that a request may hold. Each request of a turn repeats the
     // one before up to the last mark.
     if let Some(tool) = tools.last_mut() {
-        tool.cache_control = Some(EPHEMERAL);
+        tool.cache_control = mark;
     }
-    mark_last(&mut messages);
-    let choice = Choice::of(&request.tool_choice).filter(|_| !tools.is_empty());
+    mark_last(&mut messages, mark);
+    let choice = Choice::of(&request.tool_choice).filter(|_| !tools.is_empty() && takes(Quirk::NoToolChoice));
     let max_tokens = request.sampling.max_tokens_within(options.max_tokens);
-    let thinking = Thinking::of(options, request, max_tokens);
+    let thinking = Thinking::of(options, request, max_tokens).filter(|_| takes(Quirk::NoReasoning));
     serde_json::to_string(&Body {
         model: &info.model,
         max_tokens,
@@ -48,11 +56,16 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
             .temperature
             .map(|asked| asked.min(MAX_TEMPERATURE))
             .or(options.temperature)
-            .filter(|_| thinking.is_none()),
+            .filter(|_| thinking.is_none() && takes(Quirk::NoTemperature)),
         thinking,
         // The API refuses blank ones.
-        stop_sequences: request.sampling.stop.iter().filter(|text| !text.trim().is_empty()).collect(),
-        system: system(&request.system),
+        stop_sequences: request
+            .sampling
+            .stop
+            .iter()
+            .filter(|text| !text.trim().is_empty() && takes(Quirk::NoStop))
+            .collect(),
+        system: system(&request.system, mark),
         tools,
         tool_choice: choice,
         messages,
@@ -188,19 +201,19 @@ enum Known<'a> {
 }
 
 /// Two marks: up to the first text, which all conversations have in common, and up to the last.
-fn system(texts: &[String]) -> Vec<Known<'_>> {
+fn system(texts: &[String], mark: Option<CacheControl>) -> Vec<Known<'_>> {
     let texts: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
     let is_marked = |at: usize| at == 0 || at + 1 == texts.len();
     let blocks = texts.iter().enumerate();
-    blocks.map(|(at, text)| Known::Text { text, cache_control: is_marked(at).then_some(EPHEMERAL) }).collect()
+    blocks.map(|(at, text)| Known::Text { text, cache_control: mark.filter(|_| is_marked(at)) }).collect()
 }
 
 /// Marks the end of the history, unless it is a block that can bear no mark (thinking, or a call) because the provider
 /// paused there.
-fn mark_last(messages: &mut [Message<'_>]) {
+fn mark_last(messages: &mut [Message<'_>], mark: Option<CacheControl>) {
     let last = messages.last_mut().and_then(|message| message.content.last_mut());
     if let Some(Content::Known(Known::Text { cache_control, .. } | Known::ToolResult { cache_control, .. })) = last {
-        *cache_control = Some(EPHEMERAL);
+        *cache_control = mark;
     }
 }
 
@@ -245,7 +258,7 @@ fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
 }
 
 fn result<'a>(outcome: &'a Outcome<'a>) -> Content<'a> {
-    let Outcome { id, content, is_error } = outcome;
+    let Outcome { id, content, is_error, .. } = outcome;
     Content::Known(Known::ToolResult { tool_use_id: id, content, is_error: *is_error, cache_control: None })
 }
 

@@ -11,6 +11,7 @@ use super::{request, stream::Reader};
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, ReasoningEffort, Sampling, StopReason, ToolCallRequest,
     ToolChoice, ToolResult,
+    quirks::QuirkSet,
     testing::{self, add_spec, calls, stop_reason},
 };
 
@@ -88,6 +89,7 @@ fn an_answer_with_everything_in_it() {
             id: format!("toolu_{index}"),
             name: "add".to_owned(),
             input_text: input.to_owned(),
+            written_by: None,
         })
     };
     let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
@@ -233,8 +235,11 @@ fn too_many_blocks() {
 const OPTIONS: request::Options =
     request::Options { max_tokens: 9, temperature: None, effort: None, thinking_tokens: None };
 
+fn info() -> ModelInfo {
+    ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() }
+}
+
 fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoice) -> Value {
-    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let options = OPTIONS;
     let request = ModelRequest {
         system: vec!["Be exact.".to_owned()],
@@ -242,13 +247,19 @@ fn wire(messages: Vec<ModelMessage>, tools: Vec<ToolSpec>, tool_choice: ToolChoi
         tools: Arc::from(tools),
         tool_choice,
         sampling: Sampling::default(),
+        may_search: true,
     };
-    serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
+    serde_json::from_str(&request::body(&info(), &options, &request, &QuirkSet::default()).unwrap()).unwrap()
 }
 
 fn a_step() -> Vec<ModelMessage> {
     let call = |id: &str, input: &str| {
-        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+        AssistantBlock::ToolCall(ToolCallRequest {
+            id: id.into(),
+            name: "add".into(),
+            input_text: input.into(),
+            written_by: Some(info()),
+        })
     };
     let result = |id: &str, is_error| ToolResult {
         call_id: id.into(),
@@ -312,24 +323,23 @@ fn a_call_can_be_required() {
 
 #[test]
 fn digits_of_replayed_arguments_survive() {
-    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let input = r#"{"b":0.10000000000000000000001,"a":123456789012345678901234567890}"#;
-    let call = ToolCallRequest { id: "a".into(), name: "add".into(), input_text: input.into() };
+    let call = ToolCallRequest { id: "a".into(), name: "add".into(), input_text: input.into(), written_by: None };
     let request = ModelRequest {
         system: Vec::new(),
         messages: vec![ModelMessage::user_text("x"), ModelMessage::Assistant(vec![AssistantBlock::ToolCall(call)])],
         tools: Arc::from(vec![add_spec()]),
         tool_choice: ToolChoice::Auto,
         sampling: Sampling::default(),
+        may_search: true,
     };
     let options = request::Options { temperature: Some(0.5), ..OPTIONS };
-    let text = request::body(&info, &options, &request).unwrap();
+    let text = request::body(&info(), &options, &request, &QuirkSet::default()).unwrap();
     assert!(text.contains(input) && text.contains("\"temperature\":0.5") && !text.contains("\"system\""), "{text}");
 }
 
 #[test]
 fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
-    let info = ModelInfo { provider: "anthropic".to_owned(), model: "m".to_owned() };
     let body = |options: &request::Options, tool_choice, max_tokens| -> Value {
         let request = ModelRequest {
             system: Vec::new(),
@@ -337,8 +347,9 @@ fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
             tools: Arc::from(vec![add_spec()]),
             tool_choice,
             sampling: Sampling { max_tokens, ..Sampling::default() },
+            may_search: true,
         };
-        serde_json::from_str(&request::body(&info, options, &request).unwrap()).unwrap()
+        serde_json::from_str(&request::body(&info(), options, &request, &QuirkSet::default()).unwrap()).unwrap()
     };
     let roomy = request::Options { max_tokens: 9000, temperature: Some(0.5), ..OPTIONS };
     let effort = request::Options { effort: Some(ReasoningEffort::High), ..roomy };

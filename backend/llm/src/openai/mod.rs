@@ -12,7 +12,7 @@ mod thought;
 use tallybook_protocol::ModelInfo;
 
 use super::{
-    endpoint::Endpoint, provider::ProviderKind, provider_model::WireFormat, request::ModelRequest,
+    endpoint::Endpoint, provider::ProviderKind, provider_model::WireFormat, quirks::QuirkSet, request::ModelRequest,
     settings::ModelSettings,
 };
 
@@ -36,11 +36,13 @@ impl OpenAi {
 impl WireFormat for OpenAi {
     type Reader = stream::Reader;
 
-    fn body(&self, info: &ModelInfo, request: &ModelRequest) -> Result<String, serde_json::Error> {
-        request::body(info, &self.0, request)
+    const PLAIN_PROPERTY_NAMES: bool = false;
+
+    fn body(&self, info: &ModelInfo, request: &ModelRequest, quirks: &QuirkSet) -> Result<String, serde_json::Error> {
+        request::body(info, &self.0, request, quirks)
     }
 
-    fn reader(model: &str) -> stream::Reader {
+    fn reader(&self, model: &str) -> stream::Reader {
         stream::Reader::new(model)
     }
 }

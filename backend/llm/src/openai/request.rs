@@ -7,7 +7,8 @@ use tallybook_protocol::ModelInfo;
 use super::reasoning;
 use crate::{
     effort::ReasoningEffort,
-    history::{self, Block, Entry},
+    history::{self, Block, Entry, Outcome},
+    quirks::{Quirk, QuirkSet},
     request::{ModelRequest, ToolChoice},
 };
 
@@ -35,17 +36,38 @@ pub(super) enum TokenLimit {
 }
 
 impl TokenLimit {
-    /// The field that the server at this host takes.
+    /// Returns the field that the server at this host most likely takes.
     pub(super) fn of(host: &str) -> Self {
         let own = ["openai.com", "openai.azure.com"]
             .iter()
             .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
         if own { Self::Completion } else { Self::Plain }
     }
+
+    /// Returns the field that a server with these quirks takes; `None` if it refuses both.
+    fn with(self, quirks: &QuirkSet) -> Option<Self> {
+        let is_taken = |field: &Self| {
+            !quirks.has(match field {
+                Self::Completion => Quirk::NoMaxCompletionTokens,
+                Self::Plain => Quirk::NoMaxTokens,
+            })
+        };
+        [self, Self::Plain, Self::Completion].into_iter().find(is_taken)
+    }
 }
 
+/// Text of the assistant message between the results of a failed turn and the next question. Without that message, Mistral
+/// refuses the request.
+const UNFINISHED: &str = "(This answer was not finished.)";
+
 /// The JSON text of a request.
-pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) -> Result<String, serde_json::Error> {
+pub(super) fn body(
+    info: &ModelInfo,
+    options: &Options,
+    request: &ModelRequest,
+    quirks: &QuirkSet,
+) -> Result<String, serde_json::Error> {
+    let takes = |quirk| !quirks.has(quirk);
     let entries = history::repair(info, &request.messages);
     let tools: Vec<Tool<'_>> = request
         .tools
@@ -56,21 +78,22 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
         })
         .collect();
     let max_tokens = request.sampling.max_tokens_within(options.max_tokens);
-    let limit = |field| (options.limit == field).then_some(max_tokens);
+    let limit = |field| (options.limit.with(quirks) == Some(field)).then_some(max_tokens);
+    let takes_reasoning = takes(Quirk::NoReasoning);
     serde_json::to_string(&Body {
         model: &info.model,
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
+        stream_options: takes(Quirk::NoStreamOptions).then_some(StreamOptions { include_usage: true }),
         max_tokens: limit(TokenLimit::Plain),
         max_completion_tokens: limit(TokenLimit::Completion),
-        temperature: request.sampling.temperature.or(options.temperature),
-        reasoning_effort: options.effort.map(ReasoningEffort::as_str),
-        reasoning: options.thinking_tokens.map(|max_tokens| Thinking { max_tokens }),
-        stop: &request.sampling.stop,
-        plugins: options.web_search.then_some([Plugin { id: "web" }]),
-        tool_choice: Choice::of(&request.tool_choice).filter(|_| !tools.is_empty()),
+        temperature: request.sampling.temperature.or(options.temperature).filter(|_| takes(Quirk::NoTemperature)),
+        reasoning_effort: options.effort.filter(|_| takes_reasoning).map(ReasoningEffort::as_str),
+        reasoning: options.thinking_tokens.filter(|_| takes_reasoning).map(|max_tokens| Thinking { max_tokens }),
+        stop: if takes(Quirk::NoStop) { &request.sampling.stop } else { &[] },
+        plugins: (options.web_search && request.may_search).then_some([Plugin { id: "web" }]),
+        tool_choice: Choice::of(&request.tool_choice).filter(|_| !tools.is_empty() && takes(Quirk::NoToolChoice)),
         tools,
-        messages: messages(&request.system, &entries),
+        messages: messages(&request.system, &entries, quirks),
     })
 }
 
@@ -78,7 +101,8 @@ pub(super) fn body(info: &ModelInfo, options: &Options, request: &ModelRequest) 
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,6 +201,9 @@ enum Message<'a> {
     },
     Tool {
         tool_call_id: &'a str,
+        /// Gemini wants it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<&'a str>,
         content: &'a str,
     },
 }
@@ -201,7 +228,7 @@ struct Called<'a> {
     arguments: &'a str,
 }
 
-fn messages<'a>(system: &[String], entries: &'a [Entry<'a>]) -> Vec<Message<'a>> {
+fn messages<'a>(system: &[String], entries: &'a [Entry<'a>], quirks: &QuirkSet) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
     // One message: many servers and the templates of many models take a single one, at the beginning.
     let system: Vec<&str> = system.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
@@ -210,19 +237,39 @@ fn messages<'a>(system: &[String], entries: &'a [Entry<'a>]) -> Vec<Message<'a>>
     }
     for entry in entries {
         match entry {
-            Entry::User(parts) => messages.push(Message::User { content: history::join_texts(parts) }),
+            Entry::User(parts) => {
+                if let Some(Message::Tool { .. }) = messages.last() {
+                    let (content, reasoning) = (Some(UNFINISHED.to_owned()), reasoning::Fields::default());
+                    messages.push(Message::Assistant { content, reasoning, tool_calls: Vec::new() });
+                }
+                messages.push(Message::User { content: history::join_texts(parts) });
+            }
+            Entry::Step { blocks, results } if quirks.has(Quirk::NoParallelToolCalls) => {
+                // Each call ends a message of its own.
+                let mut results = results.iter();
+                for part in blocks.split_inclusive(|block| matches!(block, Block::Call { .. })) {
+                    messages.push(said(part.iter(), quirks));
+                    if let Some(Block::Call { .. }) = part.last() {
+                        messages.extend(results.next().map(|outcome| result(outcome, quirks)));
+                    }
+                }
+            }
             Entry::Step { blocks, results } => {
-                messages.push(said(blocks));
-                let results = results.iter();
-                messages.extend(results.map(|one| Message::Tool { tool_call_id: &one.id, content: one.content }));
+                messages.push(said(blocks.iter(), quirks));
+                messages.extend(results.iter().map(|outcome| result(outcome, quirks)));
             }
         }
     }
     messages
 }
 
+fn result<'a>(outcome: &'a Outcome<'a>, quirks: &QuirkSet) -> Message<'a> {
+    let name = (!quirks.has(Quirk::NoToolMessageName)).then_some(outcome.name.as_str());
+    Message::Tool { tool_call_id: &outcome.id, name, content: outcome.content }
+}
+
 /// One message holds all text and all calls of a step.
-fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
+fn said<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet) -> Message<'a> {
     let mut text = String::new();
     let mut reasoning = reasoning::Fields::default();
     let mut tool_calls = Vec::new();
@@ -239,6 +286,7 @@ fn said<'a>(blocks: &'a [Block<'a>]) -> Message<'a> {
                     function: Called { name, arguments: input },
                 });
             }
+            Block::Opaque(_) if quirks.has(Quirk::NoReasoningHistory) => {}
             Block::Opaque(block) => reasoning = serde_json::from_str(block.get()).unwrap_or_default(),
         }
     }

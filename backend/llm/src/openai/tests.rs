@@ -13,6 +13,7 @@ use super::{
 use crate::{
     AssistantBlock, ModelEvent, ModelMessage, ModelRequest, Sampling, StopReason, ToolCallRequest, ToolChoice,
     ToolResult,
+    quirks::QuirkSet,
     testing::{self, calls, stop_reason},
 };
 
@@ -69,7 +70,12 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
     let (events, error) = testing::read(Reader::new("m"), &[rich().as_bytes()]);
     assert_eq!(error, None);
     let call = |id: &str, input: &str| {
-        ModelEvent::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+        ModelEvent::ToolCall(ToolCallRequest {
+            id: id.into(),
+            name: "add".into(),
+            input_text: input.into(),
+            written_by: None,
+        })
     };
     let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
     let expected = [
@@ -202,7 +208,7 @@ fn refusals_are_shown() {
 fn errors_inside_the_stream() {
     for (error, words) in [
         (json!({"error": {"code": 502, "message": "Bad gateway"}}), "broke at the model provider (502: Bad gateway)"),
-        (json!({"error": {"code": 401, "message": "no"}}), "refused the API key (401)"),
+        (json!({"error": {"code": 401, "message": "no"}}), "refused the API key (401: no)"),
         (json!({"error": {"type": "server_error", "message": "Oh"}}), "broke at the model provider (500: Oh)"),
         (json!({"error": {"code": "rate_limit_exceeded", "message": "slow"}}), "right now (429: slow)"),
         (json!({"error": "out of memory"}), "the provider reports: out of memory"),
@@ -223,8 +229,11 @@ const OPTIONS: Options = Options {
     web_search: false,
 };
 
+fn info() -> ModelInfo {
+    ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() }
+}
+
 fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Value {
-    let info = ModelInfo { provider: "openai".to_owned(), model: "m".to_owned() };
     let options = Options { limit: TokenLimit::of(host), ..OPTIONS };
     let tools = Arc::from(vec![testing::add_spec()]);
     let request = ModelRequest {
@@ -233,14 +242,20 @@ fn wire(host: &str, messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> Val
         tools,
         tool_choice,
         sampling: Sampling::default(),
+        may_search: true,
     };
-    serde_json::from_str(&request::body(&info, &options, &request).unwrap()).unwrap()
+    serde_json::from_str(&request::body(&info(), &options, &request, &QuirkSet::default()).unwrap()).unwrap()
 }
 
 #[test]
 fn a_request_whole() {
     let call = |id: &str, input: &str| {
-        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+        AssistantBlock::ToolCall(ToolCallRequest {
+            id: id.into(),
+            name: "add".into(),
+            input_text: input.into(),
+            written_by: Some(info()),
+        })
     };
     let result = |id: &str| ToolResult {
         call_id: id.into(),
@@ -276,8 +291,8 @@ fn a_request_whole() {
                 called("a", r#"{"b":1.00000000000000000000001, "a":1}"#),
                 called("b", r#"{"unreadable_arguments":"oops"}"#),
             ]},
-            {"role": "tool", "tool_call_id": "a", "content": "result a"},
-            {"role": "tool", "tool_call_id": "b", "content": "result b"},
+            {"role": "tool", "tool_call_id": "a", "name": "add", "content": "result a"},
+            {"role": "tool", "tool_call_id": "b", "name": "add", "content": "result b"},
             {"role": "assistant", "content": "3"},
             {"role": "user", "content": "and?"},
         ],

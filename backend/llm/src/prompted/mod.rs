@@ -1,8 +1,6 @@
 //! Tool calling for models that have none: tools are described in the prompt, calls are read out of the answer's text,
-//! and their results go back as text. A model client around another one, so that the agent sees no difference, and the
-//! provider underneath a plain conversation.
+//! and their results go back as text. The agent sees no difference, and the provider sees a plain conversation.
 
-mod auto;
 mod block;
 mod call;
 mod client;
@@ -19,5 +17,4 @@ mod tests;
 mod transcript;
 mod xml;
 
-pub(super) use auto::Auto;
-pub(super) use client::Prompted;
+pub(super) use client::{Calls, in_text};

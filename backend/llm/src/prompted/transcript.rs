@@ -17,8 +17,7 @@ pub(super) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<Mode
             Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut told, words)),
             Entry::Step { blocks, results } => {
                 push_assistant(&mut told, &joined(blocks.iter().filter_map(said)));
-                let names: Vec<&str> = history::names_in(&blocks).collect();
-                push_user(&mut told, &joined(results.iter().zip(names).map(|(outcome, name)| result(outcome, name))));
+                push_user(&mut told, &joined(results.iter().map(result)));
             }
         }
     }
@@ -70,8 +69,8 @@ fn said(block: &Block<'_>) -> Option<String> {
     }
 }
 
-fn result(outcome: &Outcome<'_>, name: &str) -> String {
-    let Outcome { id, content, .. } = outcome;
+fn result(outcome: &Outcome<'_>) -> String {
+    let Outcome { id, name, content, .. } = outcome;
     // On one line, whatever the content is, so that it cannot end the block.
     let is_plain = !content.contains(['\n', '\r']) && serde_json::from_str::<&RawValue>(content).is_ok();
     let content = if is_plain { (*content).to_owned() } else { serde_json::Value::from(*content).to_string() };
@@ -83,8 +82,17 @@ mod tests {
     use super::{ModelInfo, as_text};
     use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
 
+    fn reader() -> ModelInfo {
+        ModelInfo { provider: "openai".into(), model: "m".into() }
+    }
+
     fn call(id: &str, input: &str) -> AssistantBlock {
-        AssistantBlock::ToolCall(ToolCallRequest { id: id.into(), name: "add".into(), input_text: input.into() })
+        AssistantBlock::ToolCall(ToolCallRequest {
+            id: id.into(),
+            name: "add".into(),
+            input_text: input.into(),
+            written_by: Some(reader()),
+        })
     }
 
     fn result(id: &str, content: &str) -> ToolResult {
@@ -97,8 +105,7 @@ mod tests {
 
     /// Each message as `role: text`.
     fn told(messages: &[ModelMessage]) -> Vec<String> {
-        let reader = ModelInfo { provider: "openai".into(), model: "m".into() };
-        let told = as_text(&reader, messages).into_iter().map(|message| match message {
+        let told = as_text(&reader(), messages).into_iter().map(|message| match message {
             ModelMessage::User(parts) => format!("user: {}", UserPart::join_texts(&parts)),
             ModelMessage::Assistant(blocks) => match blocks.as_slice() {
                 [AssistantBlock::Text { text }] => format!("assistant: {text}"),

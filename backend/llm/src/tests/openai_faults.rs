@@ -131,7 +131,12 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
             ModelMessage::user_text("What is 1 + 2?"),
             ModelMessage::Assistant(vec![
                 AssistantBlock::Opaque { provider: provider.as_str().to_owned(), model: None, json: thought.clone() },
-                AssistantBlock::ToolCall(ToolCallRequest { id, name, input_text }),
+                AssistantBlock::ToolCall(ToolCallRequest {
+                    id,
+                    name,
+                    input_text,
+                    written_by: Some(client.info().clone()),
+                }),
             ]),
             ModelMessage::ToolResults(vec![result]),
         ]);
@@ -161,7 +166,12 @@ async fn a_thought_signature_goes_back_with_its_call_within_the_turn() {
         json: signed.clone(),
     };
     let calls = played.ids.iter().zip(&played.calls).map(|(id, (name, input_text))| {
-        AssistantBlock::ToolCall(ToolCallRequest { id: id.clone(), name: name.clone(), input_text: input_text.clone() })
+        AssistantBlock::ToolCall(ToolCallRequest {
+            id: id.clone(),
+            name: name.clone(),
+            input_text: input_text.clone(),
+            written_by: None,
+        })
     });
     let results = played.ids.iter().map(|id| ToolResult {
         call_id: id.clone(),

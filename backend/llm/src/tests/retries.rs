@@ -113,14 +113,15 @@ async fn up_to_llm_max_retries_and_not_once_more() {
 }
 
 #[tokio::test]
-async fn statuses_400_401_403_404_and_413_are_final() {
+async fn statuses_400_401_403_404_and_413_and_an_account_without_credit_are_final() {
     for provider in PROVIDERS {
         for (name, code) in [
             ("bad_request", "model_refused_request"),
             ("unauthorized", "model_auth"),
-            ("forbidden", "model_auth"),
+            ("forbidden", "model_refused_request"),
             ("unknown_model", "model_not_found"),
             ("too_large", "model_refused_request"),
+            ("out_of_credit", "model_out_of_credit"),
             ("tools_unsupported", "model_without_tools"),
         ] {
             let reply = named(name).header("retry-after", "0");

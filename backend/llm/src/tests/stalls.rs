@@ -9,7 +9,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{ModelClient, ModelError, PROVIDERS, ProviderKind, ask, connect, question, settings};
+use super::{
+    ModelClient, ModelError, ModelEvent, ModelSettings, PROVIDERS, ProviderKind, RetryPolicy, ask, connect, question,
+    settings,
+};
 
 /// With the limits that everybody has: 10 s for connecting, 60 s for each silence.
 fn client(provider: ProviderKind, address: impl std::fmt::Display) -> Arc<dyn ModelClient> {
@@ -95,4 +98,45 @@ async fn a_ping_starts_the_idle_timer_over() {
         // It was listened to until the server had no more to say, which is not the end of an answer.
         assert_eq!(error.unwrap().code(), "model_bad_stream");
     }
+}
+
+/// A proxy may have dropped the request, so it is sent again, as after a 529.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_silent_from_the_beginning_is_asked_again() {
+    for provider in PROVIDERS {
+        for beginning in [&b""[..], &[HEAD, b": one sign of life\n\n"].concat()] {
+            let listener = listener().await;
+            let settings = settings(provider, &format!("http://{}", listener.local_addr().unwrap()));
+            let retries = RetryPolicy { retries: 1, ..RetryPolicy::default() };
+            let client = connect(&ModelSettings { retries, ..settings }).unwrap();
+            let server = async {
+                let mut silent = taken(&listener).await;
+                silent.write_all(beginning).await.unwrap();
+                let mut second = taken(&listener).await;
+                second.write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                std::future::pending::<()>().await;
+            };
+            let asked = ask(&*client, question());
+            let (_, events, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+            let [ModelEvent::RetryIn(wait), ModelEvent::Attempt(2)] = events.as_slice() else { panic!("{events:?}") };
+            assert_eq!((wait.code, error.unwrap().code()), ("model_timeout", "model_auth"));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_falls_silent_after_a_word_is_not_asked_again() {
+    let listener = listener().await;
+    let settings = settings(ProviderKind::OpenAi, &format!("http://{}", listener.local_addr().unwrap()));
+    let client = connect(&ModelSettings { retries: RetryPolicy::default(), ..settings }).unwrap();
+    let server = async {
+        let mut connection = taken(&listener).await;
+        let word = b"data: {\"choices\":[{\"delta\":{\"content\":\"Well\"}}]}\n\n";
+        connection.write_all(&[HEAD, word].concat()).await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    let asked = ask(&*client, question());
+    let (said, events, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+    assert_eq!((said.as_str(), events.len()), ("Well", 0));
+    assert_eq!(error.unwrap().code(), "model_timeout");
 }

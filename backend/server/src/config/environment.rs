@@ -2,7 +2,7 @@
 
 use std::{str::FromStr as _, time::Duration};
 
-use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, ToolMode};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, SettingNames, ToolMode};
 
 use super::{
     error::{ConfigError, bad},
@@ -20,8 +20,16 @@ pub(super) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError
         model: set(options.llm_model.clone())
             .or(set(options.llm_model_name.clone()))
             .or(set(options.anthropic_model.clone()).filter(|_| provider == ProviderKind::Anthropic)),
+        setting_names: SettingNames { api_key: key_variable(options, provider), ..SettingNames::default() },
         ..for_all_models(options, provider)?
     }))
+}
+
+/// The variable that the key comes from, or would come from.
+fn key_variable(options: &Options, provider: ProviderKind) -> String {
+    let is_own = set(options.llm_api_key.clone()).is_none() || set(options.llm_provider.clone()).is_none();
+    let own = provider.key_variable().filter(|_| is_own && own_key(options, provider).is_some());
+    own.unwrap_or("LLM_API_KEY").to_owned()
 }
 
 /// The demo model.

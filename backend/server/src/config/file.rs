@@ -2,7 +2,7 @@
 //! reviewers in `review`, its `[memory]` in `memory`, its `[plan]` in `plan`. Every complaint names the file and the line, and none repeats a value that could be a secret.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     io::ErrorKind,
     ops::Range,
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, ReasoningEffort, ToolMode};
+use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, Quirk, ReasoningEffort, SettingNames, ToolMode};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
 use toml::{Spanned, de::DeTable};
@@ -93,6 +93,7 @@ struct ModelSection {
     input_price: Option<Spanned<f64>>,
     output_price: Option<Spanned<f64>>,
     context_tokens: Option<Spanned<u32>>,
+    quirks: Option<Spanned<BTreeMap<Quirk, bool>>>,
 }
 
 /// The file of this name; where none is named, the default one if it is there.
@@ -197,8 +198,31 @@ impl SettingsFile {
             tool_mode: tool_mode.transpose()?.unwrap_or(common.tool_mode),
             reasoning_effort: effort.transpose()?,
             thinking_tokens: section.thinking_tokens.as_ref().map(|tokens| *tokens.get_ref()),
+            quirks: self.quirks(section)?,
+            setting_names: self.setting_names(section, provider),
             ..common
         }))
+    }
+
+    fn quirks(&self, section: &ModelSection) -> Result<BTreeMap<Quirk, bool>, ConfigError> {
+        let Some(quirks) = &section.quirks else { return Ok(BTreeMap::new()) };
+        if quirks.get_ref().contains_key(&Quirk::NoTools) {
+            let problem = "no_tools is set by tool_mode: prompt for true, native for false. Take it out.";
+            return Err(self.bad(quirks, problem));
+        }
+        Ok(quirks.get_ref().clone())
+    }
+
+    /// The settings that an error of this model mentions.
+    fn setting_names(&self, section: &ModelSection, provider: ProviderKind) -> SettingNames {
+        let place = format!("of {:?} in {}", section.name.get_ref(), self.path.display());
+        let own_key = provider.key_variable().filter(|_| section.base_url.is_none()).map(str::to_owned);
+        let key = section.api_key_env.as_ref().map(|variable| variable.get_ref().clone()).or(own_key);
+        SettingNames {
+            api_key: key.unwrap_or_else(|| format!("api_key_env {place}")),
+            model: "model".to_owned(),
+            base_url: format!("base_url {place}"),
+        }
     }
 
     /// The demo model, of which nothing but its name can be chosen.
@@ -213,6 +237,7 @@ impl SettingsFile {
             ("tool_mode", section.tool_mode.as_ref().map(Spanned::span)),
             ("reasoning_effort", section.reasoning_effort.as_ref().map(Spanned::span)),
             ("thinking_tokens", section.thinking_tokens.as_ref().map(Spanned::span)),
+            ("quirks", section.quirks.as_ref().map(Spanned::span)),
         ];
         match spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
             Some((key, span)) => {

@@ -58,7 +58,8 @@ impl ConversationService {
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let GivenInput { messages, system, sampling, .. } = input;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
-        let stream = model.client().stream(ModelRequest { system, messages, tools, tool_choice, sampling });
+        let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
+        let stream = model.client().stream(request);
         let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());
         let task_context = Arc::clone(&context);

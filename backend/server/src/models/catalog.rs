@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tallybook_agent::TitleWriter;
-use tallybook_llm::{ConnectError, ModelClient};
+use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
 use super::{ModelEntry, Origin, Window};
@@ -77,6 +77,7 @@ impl Catalog {
                 provider,
                 model: provider_model,
                 tool_mode: model.client.tool_offer(),
+                quirks: quirks_of(&*model.client),
                 is_default: Arc::ptr_eq(model, &self.default_model),
                 vision: model.vision,
                 prices: model.prices,
@@ -132,6 +133,12 @@ impl Model {
     pub fn titles(&self) -> Option<&TitleWriter> {
         self.titles.as_ref()
     }
+}
+
+/// The names of the quirks that are known so far. `tool_mode` has the one about tools.
+fn quirks_of(client: &dyn ModelClient) -> Vec<String> {
+    let quirks = client.quirks();
+    quirks.iter().filter(|quirk| *quirk != Quirk::NoTools).map(|quirk| quirk.as_str().to_owned()).collect()
 }
 
 impl std::fmt::Debug for Model {

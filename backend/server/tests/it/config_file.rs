@@ -44,7 +44,7 @@ fn the_example_is_sound_and_has_every_key() {
                   costs 3 to read and 15 to write per million tokens";
     for words in [
         sonnet,
-        "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without a key, tools in the prompt",
+        "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without a key, tools in the prompt, no_stream_options = true\n",
         "Demo: ",
         "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
          tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
@@ -165,6 +165,13 @@ fn a_mistake_is_told_with_its_file_and_line() {
             "context_tokens must be a number from 1000 to 10000000",
         ),
         (model("context_tokens = \"many\""), 4, "invalid type: string"),
+        (model("[models.quirks]\nno_hats = true"), 5, "unknown variant `no_hats`, expected one of `no_stream_options`"),
+        (model("quirks = { no_tools = true }"), 4, "no_tools is set by tool_mode"),
+        (
+            "[[models]]\nname = \"A\"\nprovider = \"demo\"\nquirks = { no_stop = true }".to_owned(),
+            4,
+            "the demo model has no quirks",
+        ),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\ncontext_tokens = 9000".to_owned(),
             4,

@@ -4,7 +4,7 @@ use reqwest::Response;
 use serde_json::{Value, json};
 use tallybook::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_llm::ModelSettings;
-use tallybook_mock_llm::{MockLlm, Reply, text, thinking, tool_call};
+use tallybook_mock_llm::{MockLlm, Reply, text, thinking, tool_call, tool_call_with_id};
 use tallybook_protocol::{ChatEvent, FeedKind, Prices};
 use tallybook_tools::builtin;
 
@@ -109,6 +109,51 @@ on_every_engine! {
         patch(app, &uuid, json!({"model": "Local"})).await;
         let renamed: Value = patch(app, &uuid, json!({"title": "Models"})).await.json().await.unwrap();
         assert_eq!((&renamed["model"], &renamed["title"]), (&json!("Local"), &json!("Models")));
+    }
+
+    async fn call_ids_go_back_to_the_model_that_wrote_them_and_no_other_one(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let Fixture { sonnet, local, app } = &fixture;
+        let uuid = app.create_conversation().await;
+        local.reply([tool_call_with_id("functions.add:0", "add", r#"{"a":1,"b":2}"#)]);
+        local.reply([text("3.")]);
+        send(app, &uuid, json!({"content": "1 + 2?", "model": "Local"})).await;
+        sonnet.reply([text("Yes.")]);
+        send(app, &uuid, json!({"content": "Sure?", "model": "Sonnet"})).await;
+        local.reply([text("4.")]);
+        send(app, &uuid, json!({"content": "And one more?", "model": "Local"})).await;
+
+        let sent = |message: &Value| (message["tool_calls"][0]["id"].clone(), message["tool_call_id"].clone());
+        for request in &local.requests()[1..] {
+            let messages = request.body["messages"].as_array().unwrap();
+            let step = messages.iter().position(|message| message["tool_calls"].is_array()).unwrap();
+            assert_eq!(sent(&messages[step]).0, "functions.add:0");
+            assert_eq!(sent(&messages[step + 1]).1, "functions.add:0");
+        }
+        let messages = &sonnet.requests()[0].body["messages"];
+        let id = messages[1]["content"][0]["id"].as_str().unwrap();
+        assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+        assert_eq!(messages[2]["content"][0]["tool_use_id"], id);
+        for model in [sonnet, local] {
+            model.assert_calls_paired();
+        }
+    }
+
+    async fn a_part_that_a_server_refuses_is_left_out_from_then_on_and_listed(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let Fixture { local, app, .. } = &fixture;
+        let uuid = app.create_conversation().await;
+        local.fail(400, r#"{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}"#);
+        local.fail(400, r#"{"message":"System role not supported"}"#);
+        local.reply([text("Yes.")]);
+        let events = send(app, &uuid, json!({"content": "Well?", "model": "Local"})).await;
+        assert_eq!(end_of(&events).content, "Yes.");
+        let models = app.get_json("/api/models").await;
+        assert_eq!(models["items"][0].get("quirks"), None);
+        assert_eq!(models["items"][1]["quirks"], json!(["no_stream_options", "no_system_message"]));
+        local.reply([text("Yes.")]);
+        send(app, &uuid, json!({"content": "Sure?", "model": "Local"})).await;
+        assert_eq!(local.requests().len(), 4);
     }
 
     async fn an_answer_can_be_written_anew_by_another_model(engine: Engine) {

@@ -35,6 +35,7 @@ fn request(messages: Vec<ModelMessage>, tool_choice: ToolChoice) -> ModelRequest
         tools: tools(),
         tool_choice,
         sampling: Sampling::default(),
+        may_search: true,
     }
 }
 

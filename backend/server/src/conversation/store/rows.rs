@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    AnswerMode, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, RawJson, Role, Told, ToolCall,
-    ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, ModelInfo, RawJson, Role, Told,
+    ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -297,7 +297,14 @@ impl MessageRow {
 impl ModelCallRow {
     /// What the model said. A step that cannot be read is told by its calls alone.
     pub(crate) fn blocks(&self) -> Vec<AssistantBlock> {
-        serde_json::from_str(&self.blocks).unwrap_or_default()
+        let mut blocks: Vec<AssistantBlock> = serde_json::from_str(&self.blocks).unwrap_or_default();
+        for block in &mut blocks {
+            if let AssistantBlock::ToolCall(call) = block {
+                let (provider, model) = (self.provider.clone(), self.model.clone());
+                call.written_by = Some(ModelInfo { provider, model });
+            }
+        }
+        blocks
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn client_calls_of(message_id: MessageId, (step, blocks, open): OpenC
 
 impl From<ClientCall> for ToolCallRequest {
     fn from(ClientCall { id, name, arguments }: ClientCall) -> Self {
-        Self { id, name, input_text: arguments }
+        Self { id, name, input_text: arguments, written_by: None }
     }
 }
 

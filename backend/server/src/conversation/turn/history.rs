@@ -290,6 +290,7 @@ fn request(call: &ToolCallRow) -> ToolCallRequest {
         name: call.tool_name.clone(),
         // What the model said is told to it, whatever a person made of it.
         input_text: call.proposed_input_text.as_ref().unwrap_or(&call.input_text).clone(),
+        written_by: None,
     }
 }
 

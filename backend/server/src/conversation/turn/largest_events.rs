@@ -69,7 +69,8 @@ fn full_plan() -> Plan {
 fn tell_call(log: &TurnLog, number: usize, is_reviewed: bool) {
     let id = ToolCallId(i64::MAX - offset(number));
     let bytes = if number < 20 { MAX_CALL_TEXT_BYTES + 1 } else { 20 };
-    let request = ToolCallRequest { id: String::new(), name: text(WORST, 100), input_text: text(WORST, bytes) };
+    let (name, input_text) = (text(WORST, 100), text(WORST, bytes));
+    let request = ToolCallRequest { id: String::new(), name, input_text, written_by: None };
     let call = StartedToolCall { step: 0, position: 0, request: &request, waited: None };
     let at = DateTime::from_timestamp_micros(1_800_000_000_123_456).unwrap();
     if is_reviewed {

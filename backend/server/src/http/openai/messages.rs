@@ -23,7 +23,7 @@ pub(super) fn read(messages: Vec<ChatMessage>) -> Result<Said, Refusal> {
             "user" => telling.user(text)?,
             "assistant" => {
                 let calls = tool_calls.unwrap_or_default().into_iter().map(|ToolCall { id, function }| {
-                    ToolCallRequest { id, name: function.name, input_text: function.arguments }
+                    ToolCallRequest { id, name: function.name, input_text: function.arguments, written_by: None }
                 });
                 telling.answer(format!("messages[{at}].tool_calls"), &text, calls.collect())?;
             }

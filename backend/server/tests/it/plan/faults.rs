@@ -2,6 +2,7 @@
 
 use tallybook::conversation::PlanSettings;
 use tallybook_agent::Limits;
+use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::{MessageStatus, PlanStepStatus};
 
@@ -40,6 +41,22 @@ on_every_engine! {
         let second = &model.requests()[1];
         assert!(told(second).contains("not the JSON object that was asked for"), "{}", told(second));
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM plans"), [(0,)]);
+    }
+
+    async fn only_the_steps_and_the_answer_of_a_plan_search_the_web(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let settings = Provider::OpenAi.settings(model.url());
+        let settings = ModelSettings { provider: ProviderKind::OpenRouter, web_search: true, ..settings };
+        let app = TestApp::spawn_with(&engine, settings).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text(plan(&["Count."]))]);
+        model.reply([text("One.")]);
+        model.reply([text(r#"{"passed": true, "reason": "", "need_replan": false}"#)]);
+        model.reply([text("One.")]);
+        let events = send_planned(&app, &conversation, "How many?").await.all().await;
+        assert!(end_of(&events).plan.is_some());
+        let searched: Vec<bool> = model.requests().iter().map(|request| request.body["plugins"].is_array()).collect();
+        assert_eq!(searched, [false, true, false, true], "the plan, its step, the judgment, the answer");
     }
 
     async fn a_planner_that_cannot_be_asked_or_reads_no_temperature_is_no_failure(engine: Engine) {

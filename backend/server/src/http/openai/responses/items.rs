@@ -87,7 +87,7 @@ fn call(at: usize, item: InputItem) -> Result<ToolCallRequest, Refusal> {
         return Err(Refusal::bad(format!("input[{at}]"), message));
     };
     let name = namespace.map_or(name.clone(), |namespace| full_name(&namespace, &name));
-    Ok(ToolCallRequest { id, name, input_text })
+    Ok(ToolCallRequest { id, name, input_text, written_by: None })
 }
 
 /// What the model is told that a function in a namespace is called.

@@ -1,0 +1,89 @@
+//! Adapts requests and answers to a server's quirks, for the quirks that all wire formats share.
+
+use futures_util::StreamExt as _;
+use tallybook_protocol::ModelInfo;
+
+use super::{
+    error::ModelError,
+    event::ModelEvent,
+    model::ModelStream,
+    prompted,
+    property_names::PropertyNames,
+    quirks::{Quirk, QuirkSet},
+    request::{ModelMessage, ModelRequest, UserPart},
+};
+
+/// A request as a server with quirks takes it, and how its answer is read.
+pub(super) struct AdaptedRequest {
+    /// Nothing if the request needs no change.
+    changed: Option<ModelRequest>,
+    names: Option<PropertyNames>,
+    /// The request whose tools are described in the prompt.
+    prompted: Option<prompted::Calls>,
+}
+
+impl AdaptedRequest {
+    pub(super) fn new(
+        info: &ModelInfo,
+        request: &ModelRequest,
+        quirks: &QuirkSet,
+        plain_names: bool,
+    ) -> Result<Self, ModelError> {
+        let mut changed = None;
+        let mut prompted = None;
+        if quirks.has(Quirk::NoTools) {
+            changed = Some(prompted::in_text(info, request)?);
+            prompted = prompted::Calls::of(request);
+        }
+        if quirks.has(Quirk::NoSystemMessage) {
+            changed = Some(with_system_in_question(changed.unwrap_or_else(|| request.clone())));
+        }
+        let sent = changed.as_ref().unwrap_or(request);
+        let has_plain_names = plain_names || quirks.has(Quirk::NoSpecialPropertyNames);
+        let names = if has_plain_names { PropertyNames::of(&sent.tools) } else { None };
+        if let Some(names) = &names {
+            changed = Some(names.request(sent.clone()));
+        }
+        Ok(Self { changed, names, prompted })
+    }
+
+    /// Returns what is sent for this request.
+    pub(super) fn request<'a>(&'a self, original: &'a ModelRequest) -> &'a ModelRequest {
+        self.changed.as_ref().unwrap_or(original)
+    }
+
+    /// Reads the answer as one to the original request.
+    pub(super) fn read(&self, answer: ModelStream) -> ModelStream {
+        let answer = match self.names.clone() {
+            None => answer,
+            Some(names) => answer.map(move |event| event.map(|event| with_original_names(&names, event))).boxed(),
+        };
+        match self.prompted.clone() {
+            None => answer,
+            Some(calls) => calls.read(answer),
+        }
+    }
+}
+
+fn with_original_names(names: &PropertyNames, event: ModelEvent) -> ModelEvent {
+    match event {
+        ModelEvent::ToolCall(call) => ModelEvent::ToolCall(names.original(call)),
+        event => event,
+    }
+}
+
+/// The system texts as the beginning of the first user message.
+fn with_system_in_question(mut request: ModelRequest) -> ModelRequest {
+    let texts = std::mem::take(&mut request.system).into_iter().filter(|text| !text.trim().is_empty());
+    let mut texts: Vec<UserPart> = texts.map(UserPart::Text).collect();
+    if texts.is_empty() {
+        return request;
+    }
+    if let Some(ModelMessage::User(parts)) = request.messages.first_mut() {
+        texts.append(parts);
+        *parts = texts;
+    } else {
+        request.messages.insert(0, ModelMessage::User(texts));
+    }
+    request
+}

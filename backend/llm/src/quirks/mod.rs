@@ -1,0 +1,166 @@
+//! Quirks: the parts of a request that a model's server cannot take. The settings name them, or a refusal does
+//! (`refusal`); the model remembers them for the life of the process. How a request does without each of them is in
+//! the wire formats, and in `adapted_request` where that is the same for all of them.
+
+mod refusal;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{PoisonError, RwLock},
+};
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use refusal::{named_in, refuses_key};
+
+/// A part of a request that a model's server cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quirk {
+    /// The field `stream_options`: the answer may end without the number of its tokens.
+    NoStreamOptions,
+    /// The field `max_tokens`: `max_completion_tokens` is sent in its place.
+    NoMaxTokens,
+    /// The field `max_completion_tokens`: `max_tokens` is sent in its place.
+    NoMaxCompletionTokens,
+    /// The field `temperature`.
+    NoTemperature,
+    /// The texts before which the model stops: `stop`, `stop_sequences`.
+    NoStop,
+    /// The fields for the effort of reasoning and for its tokens.
+    NoReasoning,
+    /// The model's earlier reasoning, sent back with its calls.
+    NoReasoningHistory,
+    /// The field `tool_choice`.
+    NoToolChoice,
+    /// The field `name` of a tool's result.
+    NoToolMessageName,
+    /// Several calls in one message: each is sent in its own, followed by its result.
+    NoParallelToolCalls,
+    /// Names of arguments outside `^[a-zA-Z0-9_.-]{1,64}$`: they are mapped to such names and back.
+    NoSpecialPropertyNames,
+    /// Anthropic's marks for its cache.
+    NoCacheControl,
+    /// A system message: its text becomes the beginning of the first user message.
+    NoSystemMessage,
+    /// Tools: they are described in the prompt. In the settings, the tool mode says this.
+    NoTools,
+}
+
+impl Quirk {
+    /// Every quirk.
+    pub const ALL: [Self; 14] = [
+        Self::NoStreamOptions,
+        Self::NoMaxTokens,
+        Self::NoMaxCompletionTokens,
+        Self::NoTemperature,
+        Self::NoStop,
+        Self::NoReasoning,
+        Self::NoReasoningHistory,
+        Self::NoToolChoice,
+        Self::NoToolMessageName,
+        Self::NoParallelToolCalls,
+        Self::NoSpecialPropertyNames,
+        Self::NoCacheControl,
+        Self::NoSystemMessage,
+        Self::NoTools,
+    ];
+
+    /// The word in the settings file and in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoStreamOptions => "no_stream_options",
+            Self::NoMaxTokens => "no_max_tokens",
+            Self::NoMaxCompletionTokens => "no_max_completion_tokens",
+            Self::NoTemperature => "no_temperature",
+            Self::NoStop => "no_stop",
+            Self::NoReasoning => "no_reasoning",
+            Self::NoReasoningHistory => "no_reasoning_history",
+            Self::NoToolChoice => "no_tool_choice",
+            Self::NoToolMessageName => "no_tool_message_name",
+            Self::NoParallelToolCalls => "no_parallel_tool_calls",
+            Self::NoSpecialPropertyNames => "no_special_property_names",
+            Self::NoCacheControl => "no_cache_control",
+            Self::NoSystemMessage => "no_system_message",
+            Self::NoTools => "no_tools",
+        }
+    }
+}
+
+/// The quirks that one request takes into account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuirkSet(BTreeSet<Quirk>);
+
+impl QuirkSet {
+    /// Returns whether `quirk` is in the set.
+    pub fn has(&self, quirk: Quirk) -> bool {
+        self.0.contains(&quirk)
+    }
+
+    /// Returns the quirks in the order of [`Quirk::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = Quirk> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<Quirk> for QuirkSet {
+    fn from_iter<T: IntoIterator<Item = Quirk>>(quirks: T) -> Self {
+        Self(quirks.into_iter().collect())
+    }
+}
+
+/// The quirks of one connected model.
+#[derive(Debug)]
+pub(super) struct Quirks {
+    /// Those that the settings deny.
+    denied: QuirkSet,
+    known: RwLock<QuirkSet>,
+}
+
+impl Quirks {
+    /// Starts with the quirks that the settings name: `true` holds from the start, `false` is never assumed.
+    pub(super) fn new(settings: &BTreeMap<Quirk, bool>) -> Self {
+        let set_to = |wanted| settings.iter().filter(|(_, is)| **is == wanted).map(|(quirk, _)| *quirk).collect();
+        Self { denied: set_to(false), known: RwLock::new(set_to(true)) }
+    }
+
+    /// Returns a copy of the quirks that are known so far.
+    pub(super) fn known(&self) -> QuirkSet {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds `quirk` to the quirks of a request that was sent with `known`. Returns `None` if that changes nothing, or
+    /// if the settings deny the quirk.
+    pub(super) fn add(&self, quirk: Quirk, known: &QuirkSet) -> Option<QuirkSet> {
+        (!known.has(quirk) && !self.denied.has(quirk)).then(|| known.iter().chain([quirk]).collect())
+    }
+
+    /// Remembers a quirk. Returns whether it is new.
+    pub(super) fn learn(&self, quirk: Quirk) -> bool {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).0.insert(quirk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quirk, QuirkSet, Quirks};
+
+    #[test]
+    fn each_quirk_has_one_word_in_the_settings_and_in_the_api() {
+        for quirk in Quirk::ALL {
+            assert_eq!(serde_json::to_value(quirk).unwrap(), quirk.as_str());
+        }
+    }
+
+    #[test]
+    fn settings_confirm_and_deny_quirks() {
+        let quirks = Quirks::new(&[(Quirk::NoStop, true), (Quirk::NoTools, false)].into());
+        let known = quirks.known();
+        assert_eq!(known, QuirkSet::from_iter([Quirk::NoStop]));
+        assert_eq!(quirks.add(Quirk::NoStop, &known), None);
+        assert_eq!(quirks.add(Quirk::NoTools, &known), None);
+        let more = quirks.add(Quirk::NoTemperature, &known).unwrap();
+        assert!(quirks.learn(Quirk::NoTemperature) && !quirks.learn(Quirk::NoTemperature));
+        assert_eq!(quirks.known(), more);
+    }
+}

@@ -1,0 +1,408 @@
+//! Recognizes in a provider's refusal which part of the request the model's server cannot take. Providers share no
+//! code for it, so this reads the field that the error names, and the words for "not supported" in the same sentence.
+
+use super::Quirk;
+use crate::reason::Reason;
+
+/// Words for a part that the server does not take.
+const NOT_TAKEN: [&str; 36] = [
+    "not support",
+    "n't support",
+    "unsupported",
+    "no support",
+    "not enabled",
+    "n't enabled",
+    "not available",
+    "n't available",
+    "unavailable",
+    "not allowed",
+    "n't allowed",
+    "not permitted",
+    "n't permitted",
+    "not accept",
+    "n't accept",
+    "not implement",
+    "n't implement",
+    "not compatible",
+    "incompatible",
+    "not capable",
+    "incapable",
+    "disabled",
+    "deprecated",
+    "no longer",
+    "no endpoints found that support",
+    "only the default",
+    "only supports single",
+    "does not have",
+    "doesn't have",
+    "cannot be used",
+    "can't be used",
+    "cannot be set",
+    "cannot use",
+    "can't use",
+    "cannot call",
+    "can't call",
+];
+
+/// Words for a field that the server does not know. Errors about the id of a call use them too, so they count for
+/// fields only.
+const UNKNOWN: [&str; 8] = [
+    "unknown",
+    "unrecognized",
+    "unrecognised",
+    "not recognized",
+    "unexpected",
+    "extra input",
+    "extra field",
+    "additional propert",
+];
+
+/// Words for a number that does not fit: the server does take the field.
+const BAD_NUMBER: [&str; 13] = [
+    "too large",
+    "too small",
+    "too high",
+    "too low",
+    "too long",
+    "at most",
+    "at least",
+    "must be",
+    "should be",
+    "between",
+    "greater than",
+    "less than",
+    "exceed",
+];
+
+/// Words for a word that does not fit.
+const BAD_WORD: [&str; 4] = ["unsupported value", "supported values", "expected one of", "invalid value"];
+
+/// Words of errors about the definition of one tool, which say nothing about tools as such.
+const TOOL_DEFINITION: [&str; 9] = [
+    "input_schema",
+    "json schema",
+    "json_schema",
+    "function.parameters",
+    "function_declarations",
+    "tools[",
+    "oneof",
+    "anyof",
+    "allof",
+];
+
+/// Names of the capability to call tools.
+const TOOLS: [&str; 15] = [
+    "tools",
+    "tool use",
+    "tool-use",
+    "tool call",
+    "tool-call",
+    "tool_calls",
+    "tool support",
+    "tool message",
+    "tool role",
+    "role tool",
+    "function calling",
+    "function-calling",
+    "function call",
+    "functions",
+    "function support",
+];
+
+/// Words of errors about one call, or about several at once.
+const LESS_THAN_TOOLS: [&str; 6] =
+    ["tool call id", "tool_call_id", "tool_use_id", "parallel", "multiple tool", "single tool"];
+
+/// Errors of servers that were started without the options for tool calls: llama.cpp, vLLM.
+const STARTED_WITHOUT_TOOLS: [&str; 3] = ["requires --jinja", "--enable-auto-tool-choice", "--tool-call-parser"];
+
+/// Names of the system message.
+const SYSTEM: [&str; 10] = [
+    "system role",
+    "system message",
+    "system prompt",
+    "system instruction",
+    "system_instruction",
+    "developer instruction",
+    "role system",
+    "role: system",
+    "messages[0].role",
+    "messages.0.role",
+];
+
+/// Names of the field `stop` in sentences in which the word can mean nothing else.
+const STOP: [&str; 6] =
+    ["stop sequence", "stop parameter", "parameter: stop", "parameter stop", "field stop", "supplied: stop"];
+
+/// Returns the parts of a request that the refusal names, the likeliest first.
+pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
+    let whole = normalized(&reason.whole());
+    let mut found = Vec::new();
+    if has_any(&whole, &["propert"]) && has_any(&whole, &["pattern", "regex", "alphanumeric"]) {
+        found.push(Quirk::NoSpecialPropertyNames);
+    }
+    if whole.contains("cache_control") && is_refused(&whole) {
+        found.push(Quirk::NoCacheControl);
+    }
+    if is_about_one_tool(&whole) {
+        return found;
+    }
+    // The field of an error needs no sentence around it.
+    for field in reason.fields.iter().filter(|_| is_refused(&whole)) {
+        let field = normalized(field);
+        let root = field.trim_start_matches("body.").split('.').next().unwrap_or_default();
+        found.extend(by_name(root).filter(|quirk| !is_about_value(*quirk, &whole)));
+    }
+    for sentence in whole.split(". ") {
+        found.extend(named_in_sentence(sentence));
+    }
+    if recommends(&whole, "max_completion_tokens") {
+        found.push(Quirk::NoMaxTokens);
+    }
+    if recommends(&whole, "max_tokens") {
+        found.push(Quirk::NoMaxCompletionTokens);
+    }
+    found
+}
+
+/// Returns whether the error says that the key is wrong, for servers that have another status for it.
+pub(crate) fn refuses_key(reason: &Reason) -> bool {
+    let whole = normalized(&reason.whole()).replace(['_', '-'], " ");
+    has_any(&whole, &["api key", "apikey", "access token", "bearer token"])
+        && has_any(
+            &whole,
+            &["invalid", "incorrect", "not valid", "missing", "expired", "revoked", "no api key", "wrong"],
+        )
+}
+
+fn named_in_sentence(sentence: &str) -> Vec<Quirk> {
+    let mut found = Vec::new();
+    if is_refused(sentence) {
+        // "stop" is too common a word to be taken for the field.
+        let fields = words(sentence).filter(|word| *word != "stop").filter_map(by_name);
+        found.extend(fields.filter(|quirk| !is_about_value(*quirk, sentence)));
+        // "Reasoning models do not support temperature" is about the temperature.
+        found.sort_by_key(|quirk| *quirk == Quirk::NoReasoning);
+        for (names, quirk) in [
+            (&STOP[..], Quirk::NoStop),
+            (&["parallel tool", "parallel function", "single tool", "multiple tool"], Quirk::NoParallelToolCalls),
+            (&["tool choice"], Quirk::NoToolChoice),
+        ] {
+            if has_any(sentence, names) && !has_any(sentence, &STARTED_WITHOUT_TOOLS) {
+                found.push(quirk);
+            }
+        }
+        if sentence.contains("messages") && words(sentence).any(|word| word == "name") {
+            found.push(Quirk::NoToolMessageName);
+        }
+    }
+    if takes_no_system(sentence) {
+        found.push(Quirk::NoSystemMessage);
+    }
+    if takes_no_tools(sentence) {
+        found.push(Quirk::NoTools);
+    }
+    found
+}
+
+/// Returns the quirk of a server that does not take the field of this name.
+fn by_name(field: &str) -> Option<Quirk> {
+    Some(match field {
+        "stream_options" | "include_usage" => Quirk::NoStreamOptions,
+        "max_tokens" => Quirk::NoMaxTokens,
+        "max_completion_tokens" => Quirk::NoMaxCompletionTokens,
+        "temperature" => Quirk::NoTemperature,
+        "stop" | "stop_sequences" => Quirk::NoStop,
+        "reasoning_effort" | "reasoning" | "output_config" | "effort" | "thinking" => Quirk::NoReasoning,
+        "reasoning_content" | "reasoning_details" => Quirk::NoReasoningHistory,
+        "tool_choice" => Quirk::NoToolChoice,
+        "parallel_tool_calls" => Quirk::NoParallelToolCalls,
+        _ => return None,
+    })
+}
+
+/// Returns whether the server takes the field, but not this value.
+fn is_about_value(quirk: Quirk, sentence: &str) -> bool {
+    match quirk {
+        // OpenAI calls every temperature but one an unsupported value.
+        Quirk::NoMaxTokens | Quirk::NoMaxCompletionTokens | Quirk::NoTemperature => has_any(sentence, &BAD_NUMBER),
+        Quirk::NoReasoning => has_any(sentence, &BAD_NUMBER) || has_any(sentence, &BAD_WORD),
+        _ => false,
+    }
+}
+
+fn is_refused(text: &str) -> bool {
+    has_any(text, &NOT_TAKEN) || has_any(text, &UNKNOWN)
+}
+
+/// Returns whether the error is about the definition of one tool, as in `tools.0.custom.input_schema: …`.
+fn is_about_one_tool(whole: &str) -> bool {
+    let has_index = whole.split("tools.").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_about_schema = whole.contains("schema") && has_any(whole, &["tool", "function", "parameters"]);
+    has_index || is_about_schema || has_any(whole, &TOOL_DEFINITION)
+}
+
+fn takes_no_tools(sentence: &str) -> bool {
+    let is_unknown_field = has_any(sentence, &UNKNOWN) && words(sentence).any(|word| word == "tools");
+    let is_not_taken = has_any(sentence, &TOOLS) && has_any(sentence, &NOT_TAKEN);
+    has_any(sentence, &STARTED_WITHOUT_TOOLS)
+        || ((is_unknown_field || is_not_taken) && !has_any(sentence, &LESS_THAN_TOOLS))
+}
+
+fn takes_no_system(sentence: &str) -> bool {
+    // The chat templates of models that know two roles.
+    let knows_two_roles = has_any(sentence, &["only user and assistant", "only user, assistant"])
+        || (sentence.contains("conversation roles must alternate") && !sentence.contains("optional system"));
+    let is_bad_role = is_refused(sentence) || has_any(sentence, &["invalid", "not one of", "should be", "must be"]);
+    knows_two_roles || (has_any(sentence, &SYSTEM) && is_bad_role)
+}
+
+/// Returns whether the error recommends this field, as in "Use 'max_completion_tokens' instead."
+fn recommends(whole: &str, field: &str) -> bool {
+    let parts: Vec<&str> = whole.split(field).collect();
+    parts.windows(2).any(|pair| {
+        let (before, after) = (pair[0], pair[1]);
+        // No part of a longer name.
+        let is_name = !after.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric());
+        let is_used =
+            ["use ", "use the ", "use the parameter ", "in favor of ", "renamed to ", "replaced by ", "replaced with "];
+        is_name && (is_used.iter().any(|word| before.ends_with(word)) || after.trim_start().starts_with("instead"))
+    })
+}
+
+/// Lower case, without the marks around names, which every server writes differently, and with one kind of end of a
+/// sentence.
+fn normalized(text: &str) -> String {
+    let text = text.to_lowercase().replace("n’t", "n't").replace("n't", "n\u{2}t");
+    let plain: String = text.chars().filter(|c| !matches!(c, '"' | '`' | '\'' | '“' | '”' | '‘' | '’')).collect();
+    plain.replace('\u{2}', "'").replace("! ", ". ").replace(char::is_whitespace, " ")
+}
+
+fn has_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// The names and words of a text.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Quirk, Reason, named_in};
+
+    fn named(message: &str) -> Vec<Quirk> {
+        let mut found = named_in(&Reason::of(message));
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn models_without_tools_are_recognized_by_meaning() {
+        for message in [
+            "No endpoints found that support tool use. To learn more about provider routing, visit: x",
+            "registry.ollama.ai/library/gemma:2b does not support tools",
+            "tools param requires --jinja flag",
+            "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set",
+            "Unsupported parameter: 'tools' is not supported with this model.",
+            "`tool calling` is not supported with this model",
+            "Function calling is not enabled for models/gemma-3-27b-it",
+            "Function calling is not enabled for this model",
+            "This model doesn't support tool use.",
+            "This model doesn’t support tool use in streaming mode.",
+            "Tool use is not available for this model",
+            "Model m is not capable of function calling.",
+            "The model `m` cannot call functions",
+            "Extra inputs are not permitted: tools",
+            "Unrecognized request argument supplied: tools",
+            "json: unknown field \"tools\"",
+            "got an unexpected keyword argument 'tools'",
+            "property 'tool_calls' is unsupported",
+            "Tools are disabled on this deployment",
+        ] {
+            assert_eq!(named(message), [Quirk::NoTools], "{message}");
+        }
+    }
+
+    #[test]
+    fn fields_are_recognized_by_their_names() {
+        for (message, quirk) in [
+            ("Unrecognized request argument supplied: stream_options", Quirk::NoStreamOptions),
+            ("stream_options: Extra inputs are not permitted", Quirk::NoStreamOptions),
+            (
+                "Invalid JSON payload received. Unknown name \"stream_options\": Cannot find field.",
+                Quirk::NoStreamOptions,
+            ),
+            ("Additional properties are not allowed ('stream_options' was unexpected)", Quirk::NoStreamOptions),
+            ("Unsupported parameter: 'max_tokens' is not supported with this model.", Quirk::NoMaxTokens),
+            ("Please use max_completion_tokens", Quirk::NoMaxTokens),
+            ("max_completion_tokens is not supported", Quirk::NoMaxCompletionTokens),
+            ("`temperature` is deprecated for this model.", Quirk::NoTemperature),
+            (
+                "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+                Quirk::NoTemperature,
+            ),
+            ("Unsupported parameter: 'stop' is not supported with this model.", Quirk::NoStop),
+            ("This model does not support the effort parameter.", Quirk::NoReasoning),
+            ("adaptive thinking is not supported on this model", Quirk::NoReasoning),
+            ("Reasoning models do not support temperature", Quirk::NoTemperature),
+            ("property 'reasoning_content' is unsupported", Quirk::NoReasoningHistory),
+            ("No endpoints found that support the provided 'tool_choice' value.", Quirk::NoToolChoice),
+            (
+                "'messages.2' : for 'role:tool' the following must be satisfied[('messages.2' : property 'name' is unsupported)]",
+                Quirk::NoToolMessageName,
+            ),
+            ("This model only supports single tool-calls at once!", Quirk::NoParallelToolCalls),
+            (
+                "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'",
+                Quirk::NoSpecialPropertyNames,
+            ),
+            ("tools.0.cache_control: Extra inputs are not permitted", Quirk::NoCacheControl),
+            ("System role not supported", Quirk::NoSystemMessage),
+            ("Developer instruction is not enabled for models/gemma-3-27b-it", Quirk::NoSystemMessage),
+            ("Conversation roles must alternate user/assistant/user/assistant/...", Quirk::NoSystemMessage),
+            ("Only user and assistant roles are supported!", Quirk::NoSystemMessage),
+            ("messages[0].role: unknown variant `system`, expected `user` or `assistant`", Quirk::NoSystemMessage),
+        ] {
+            assert_eq!(named(message).first(), Some(&quirk), "{message}");
+        }
+        let both = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+        assert_eq!(named(both), [Quirk::NoMaxTokens]);
+    }
+
+    #[test]
+    fn other_errors_name_nothing() {
+        for message in [
+            "",
+            "the request is not as it should be",
+            "Invalid schema for function 'add': 'oneOf' is not supported",
+            "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
+            "tools[0].function.parameters.type 'any' is not supported",
+            "Invalid 'tools[0].function.name': string does not match pattern.",
+            "Invalid schema for function 'heat': 'temperature' is not permitted",
+            "tool function schema with unknown keyword 'stop'",
+            "GenerateContentRequest.tools[0].function_declarations[0].parameters: unknown field",
+            "messages.3: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1",
+            "Unexpected tool call id abc in tool results",
+            "No tool output found for function call call_1.",
+            "max_tokens is too large: 9000. This model supports at most 4096 completion tokens, whereas you provided 9000.",
+            "max_tokens: 9000 is not allowed, must be at most 8192",
+            "temperature: Input should be less than or equal to 1",
+            "`max_tokens` must be greater than `thinking.budget_tokens`",
+            "Unsupported value: 'reasoning_effort' does not support 'xhigh' with this model. Supported values are: 'low'.",
+            "The system is not available",
+            "The model `m` does not exist",
+            "We stop: this content is not allowed",
+        ] {
+            assert_eq!(named(message), [], "{message}");
+        }
+    }
+
+    #[test]
+    fn the_field_of_an_error_counts_with_its_code() {
+        let reason = Reason::read(
+            br#"{"error":{"message":"This is wrong.","param":"stream_options","code":"unsupported_parameter"}}"#,
+        );
+        assert_eq!(named_in(&reason), [Quirk::NoStreamOptions]);
+    }
+}

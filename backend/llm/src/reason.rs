@@ -1,0 +1,226 @@
+//! The reason in a provider's error body. Providers agree on no form for it: an object, a list, JSON within a text, a
+//! web page, or plain text.
+
+use serde_json::Value;
+
+use super::limits::{MAX_REASON_CHARS, MAX_REASON_CODE_CHARS, MAX_REASON_DEPTH, MAX_REASONS};
+
+/// Keys under which a reason is, the most general first.
+const TEXTS: [&str; 12] = [
+    "error",
+    "errors",
+    "message",
+    "msg",
+    "detail",
+    "details",
+    "description",
+    "metadata",
+    "raw",
+    "reasons",
+    "innererror",
+    "fieldViolations",
+];
+
+/// Keys of the word that is used in place of a missing reason.
+const TITLES: [&str; 5] = ["error_description", "reason", "title", "status", "code"];
+
+/// Keys of the field that is wrong.
+const FIELDS: [&str; 3] = ["param", "loc", "field"];
+
+/// Keys of a word for programs.
+const CODES: [&str; 4] = ["code", "type", "status", "reason"];
+
+/// A provider's reason for an error. Nothing secret is taken out of it yet.
+#[derive(Debug, Default)]
+pub(super) struct Reason {
+    /// The sentences, the most general first.
+    texts: Vec<String>,
+    /// The fields of the request that the error names, as paths: `messages.0.role`.
+    pub(super) fields: Vec<String>,
+    /// The words for programs: `insufficient_quota`.
+    pub(super) codes: Vec<String>,
+}
+
+impl Reason {
+    /// Reads the beginning of an error's body.
+    pub(super) fn read(body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        // Some servers write errors as the event of a stream, whatever the status.
+        let text = text.trim().trim_start_matches("data:");
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) => Self::in_value(&value),
+            Err(_) if text.trim_start().starts_with('<') => Self::of(&page_title(text)),
+            Err(_) => Self::of(text),
+        }
+    }
+
+    /// Reads an error that is JSON.
+    pub(super) fn in_value(value: &Value) -> Self {
+        let mut reason = Self::default();
+        reason.collect(value, MAX_REASON_DEPTH);
+        if reason.texts.is_empty() {
+            reason.collect_titles(value, MAX_REASON_DEPTH);
+        }
+        reason
+    }
+
+    /// Makes a reason of one sentence.
+    pub(super) fn of(text: &str) -> Self {
+        let mut reason = Self::default();
+        reason.add_text(text);
+        reason
+    }
+
+    /// Returns all sentences on one line; empty if the body has none.
+    pub(super) fn text(&self) -> String {
+        self.texts.join(": ")
+    }
+
+    /// Returns the sentences and the words for programs, for recognizing what is meant.
+    pub(super) fn whole(&self) -> String {
+        format!("{}. {}", self.text(), self.codes.join(", "))
+    }
+
+    fn collect(&mut self, value: &Value, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match value {
+            Value::String(text) => match serde_json::from_str::<Value>(text) {
+                Ok(inner @ (Value::Object(_) | Value::Array(_))) => self.collect(&inner, depth),
+                _ => self.add_text(text),
+            },
+            Value::Array(values) => values.iter().take(MAX_REASONS).for_each(|value| self.collect(value, depth)),
+            Value::Object(fields) => {
+                let place = FIELDS.iter().find_map(|key| path(fields.get(*key)?));
+                let codes = CODES.iter().filter_map(|key| fields.get(*key)?.as_str());
+                self.codes
+                    .extend(codes.take(MAX_REASONS).map(|code| code.chars().take(MAX_REASON_CODE_CHARS).collect()));
+                // FastAPI names the field beside the message only.
+                if let (Some(place), Some(Value::String(message))) = (&place, fields.get("msg")) {
+                    self.add_text(&format!("{place}: {message}"));
+                }
+                self.fields.extend(place);
+                TEXTS.iter().filter_map(|key| fields.get(*key)).for_each(|value| self.collect(value, depth));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn collect_titles(&mut self, value: &Value, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        match value {
+            Value::Array(values) => values.iter().take(1).for_each(|value| self.collect_titles(value, depth)),
+            Value::Object(fields) => {
+                TITLES.iter().filter_map(|key| fields.get(*key)?.as_str()).take(1).for_each(|text| self.add_text(text));
+                fields.get("error").into_iter().for_each(|value| self.collect_titles(value, depth));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a sentence, unless another one says the same.
+    fn add_text(&mut self, text: &str) {
+        let text: String = one_line(text).chars().take(MAX_REASON_CHARS).collect();
+        let is_said = self.texts.iter().any(|other| other.contains(&text));
+        if !text.is_empty() && !is_said && self.texts.len() < MAX_REASONS {
+            self.texts.push(text);
+        }
+    }
+}
+
+/// Returns the title of a web page, as a proxy sends it, or else its first heading.
+fn page_title(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let between = |tag: &str| {
+        let start = lower.find(&format!("<{tag}"))?;
+        let start = start + lower[start..].find('>')? + 1;
+        let end = start + lower[start..].find(&format!("</{tag}"))?;
+        Some(&page[start..end])
+    };
+    let title = between("title").or_else(|| between("h1")).unwrap_or_default();
+    title.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&")
+}
+
+/// Joins the names and numbers that lead to a field: `messages.0.role`.
+fn path(place: &Value) -> Option<String> {
+    let part = |value: &Value| match value {
+        Value::String(name) => Some(name.clone()),
+        Value::Number(index) => Some(index.to_string()),
+        _ => None,
+    };
+    let path = match place {
+        Value::Array(parts) => parts.iter().take(MAX_REASONS).filter_map(part).collect::<Vec<_>>().join("."),
+        value => part(value)?,
+    };
+    (!path.is_empty()).then(|| path.chars().take(MAX_REASON_CHARS).collect())
+}
+
+/// Puts a text on one line, without control characters.
+pub(super) fn one_line(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Reason;
+
+    fn text(body: &str) -> String {
+        Reason::read(body.as_bytes()).text()
+    }
+
+    #[test]
+    fn reasons_are_found_wherever_a_provider_puts_them() {
+        let raw = json!({"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}).to_string();
+        for (body, reason) in [
+            (json!({"error": {"message": "bad\nkey"}}), "bad key"),
+            (json!({"error": "model not loaded"}), "model not loaded"),
+            (json!({"message": "no"}), "no"),
+            (json!({"detail": "no"}), "no"),
+            (
+                json!([{"error": {"code": 400, "message": "Bad argument.", "status": "INVALID_ARGUMENT"}}]),
+                "Bad argument.",
+            ),
+            (json!({"detail": [{"loc": ["body", "stop"], "msg": "too long", "type": "x"}]}), "body.stop: too long"),
+            (json!({"errors": [{"message": "one"}, {"message": "two"}]}), "one: two"),
+            (json!({"errors": ["one"]}), "one"),
+            (json!({"error": {"message": raw}}), "prompt is too long: 9 tokens > 8 maximum"),
+            (
+                json!({"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}}),
+                "Provider returned error: prompt is too long: 9 tokens > 8 maximum",
+            ),
+            (
+                json!({"error": {"message": "Provider returned error", "metadata": {"raw": "Sorry"}}}),
+                "Provider returned error: Sorry",
+            ),
+            (json!({"error": {"code": "content_filter"}}), "content_filter"),
+            (json!({"title": "Not Found", "status": 404}), "Not Found"),
+            (json!({"error": "Bad Request", "message": "why", "timestamp": 1}), "Bad Request: why"),
+            (json!({"ok": false}), ""),
+        ] {
+            assert_eq!(text(&body.to_string()), reason, "{body}");
+        }
+        assert_eq!(text("upstream connect error\r\n"), "upstream connect error");
+        assert_eq!(text("<html><head><TITLE>502 Bad &amp; Gateway</TITLE></head></html>"), "502 Bad & Gateway");
+        assert_eq!(text("<!DOCTYPE html><body><h1 class=x>Blocked</h1>"), "Blocked");
+        assert_eq!(text("<html>nothing</html>"), "");
+        assert_eq!(text("data: {\"error\":{\"message\":\"no\"}}\n\n"), "no");
+    }
+
+    #[test]
+    fn fields_and_codes_are_kept_apart() {
+        let reason =
+            Reason::in_value(&json!({"error": {"message": "No.", "param": "stop", "code": "unsupported_parameter"}}));
+        assert_eq!((reason.fields, reason.codes), (vec!["stop".to_owned()], vec!["unsupported_parameter".to_owned()]));
+    }
+
+    #[test]
+    fn reasons_are_bounded() {
+        let many: Vec<_> =
+            (0..1000).map(|number| json!({"message": format!("{number} {}", "x".repeat(9000))})).collect();
+        assert!(Reason::in_value(&json!({ "errors": many })).text().len() < 40_000);
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        assert_eq!(text(&deep), "");
+    }
+}
