@@ -4,6 +4,7 @@
 mod answer_budget;
 mod anthropic;
 mod api_key;
+mod arguments;
 mod attempt_error;
 mod connect;
 mod context_error;
@@ -18,6 +19,8 @@ mod http;
 mod http_error;
 mod limits;
 mod model;
+mod names;
+mod object;
 mod openai;
 mod pending_call;
 mod priced;

@@ -30,7 +30,7 @@ impl WireFormat for Anthropic {
         request::body(info, &self.0, request)
     }
 
-    fn reader(model: &str) -> stream::Reader {
+    fn reader(&self, model: &str) -> stream::Reader {
         stream::Reader::new(model)
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     error::ModelError,
     event::{ModelEvent, StopReason},
     model::{ModelClient, ModelStream},
+    names,
     pending_call::minted_id,
     reader::bad_stream,
     request::{ModelRequest, ToolCallRequest, ToolChoice},
@@ -69,7 +70,8 @@ impl ModelClient for Prompted {
 /// The answer with its calls read out of its text.
 fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
     let events = try_stream! {
-        let mut parser = Parser::new(request.tools);
+        let tools = request.tools;
+        let mut parser = Parser::new(Arc::clone(&tools));
         let mut calls = Calls { allowed: request.tool_choice != ToolChoice::None, any: false };
         while let Some(event) = answer.next().await {
             match event {
@@ -80,12 +82,12 @@ fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
                 }
                 // Some servers read calls out of the text themselves.
                 Ok(ModelEvent::ToolCall(call)) => {
-                    if let Some(event) = calls.one(call) {
+                    if let Some(event) = calls.one(names::resolved(call, &tools)) {
                         yield event;
                     }
                 }
                 Ok(ModelEvent::Ended { stop_reason, usage }) => {
-                    for event in calls.events(parser.end(stop_reason == StopReason::MaxTokens)) {
+                    for event in calls.events(parser.end(stop_reason.is_cut_off())) {
                         yield event;
                     }
                     yield ModelEvent::Ended { stop_reason: calls.stop_reason(stop_reason), usage };
@@ -98,6 +100,12 @@ fn with_calls(mut answer: ModelStream, request: ModelRequest) -> ModelStream {
                     | ModelEvent::Opaque(_)
                     | ModelEvent::ReasoningDelta(_)),
                 ) => yield event,
+                // A model that thinks about calls makes none.
+                Ok(event @ ModelEvent::TextWasReasoning(_)) => {
+                    parser = Parser::new(Arc::clone(&tools));
+                    calls.any = false;
+                    yield event;
+                }
                 // Whether one is allowed is known when it is complete.
                 Ok(ModelEvent::CallGrew { .. }) => {}
                 Err(error) => {
@@ -138,7 +146,7 @@ impl Calls {
     /// The calls decide, as with native calls; to the provider it was a text that ended.
     fn stop_reason(&self, said: StopReason) -> StopReason {
         match said {
-            StopReason::EndTurn | StopReason::Other(_) if self.any => StopReason::ToolUse,
+            StopReason::EndTurn if self.any => StopReason::ToolUse,
             StopReason::ToolUse if !self.any => StopReason::EndTurn,
             other => other,
         }

@@ -10,9 +10,9 @@ mod fence;
 mod json;
 mod lead;
 mod marked;
-mod names;
 pub(super) mod parser;
 mod prompt;
+mod python;
 mod tag;
 #[cfg(test)]
 mod tests;
