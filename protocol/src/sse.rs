@@ -70,7 +70,7 @@ impl Decoder {
     }
 
     /// Takes the next portion and gives the frames that it completes. An incomplete frame at the end of a stream is
-    /// dropped, as the standard asks.
+    /// dropped, as the standard asks, unless [`Decoder::end`] is called for it.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, FrameTooLarge> {
         let mut frames = Vec::new();
         let mut rest = bytes;
@@ -101,6 +101,14 @@ impl Decoder {
             frames.extend(frame);
         }
         Ok(frames)
+    }
+
+    /// Returns the frame that the stream ended in, if any. Some servers leave out the empty line after their last frame, but
+    /// the frame may as well be incomplete.
+    pub fn end(&mut self) -> Option<Frame> {
+        let line = std::mem::take(&mut self.line);
+        let before = if line.is_empty() { None } else { self.end_line(&line) };
+        before.or_else(|| self.dispatch())
     }
 
     fn end_line(&mut self, line: &[u8]) -> Option<Frame> {
@@ -175,6 +183,17 @@ mod tests {
         for text in ["\u{feff}data:x\n\ndata:y\n\n", "data:x\r\n\r\ndata:y\r\n\r\n", "data:x\r\rdata:y\r\r"] {
             assert_eq!(decode(text.as_bytes()), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_last_frame_may_lack_its_empty_line() {
+        for text in ["event: a\ndata: x", "event: a\ndata: x\n", "event: a\r\ndata: x\r", "event: a\ndata: x\nid"] {
+            let mut decoder = Decoder::new();
+            assert_eq!(decoder.push(text.as_bytes()), Ok(vec![]));
+            assert_eq!(decoder.end(), Some(frame(None, "a", "x")), "{text:?}");
+            assert_eq!(decoder.end(), None);
+        }
+        assert_eq!(Decoder::new().end(), None);
     }
 
     #[test]

@@ -90,6 +90,7 @@ async fn follow(
         match event? {
             ModelEvent::TextDelta(delta) => answer.add_text(&delta),
             ModelEvent::Attempt(attempt) => answer.begin(attempt),
+            ModelEvent::TextWasReasoning(_) => answer.take_back(),
             ModelEvent::Ended { stop_reason, usage } => {
                 answer.stop_reason = stop_reason;
                 answer.usage = usage;

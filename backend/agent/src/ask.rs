@@ -120,6 +120,12 @@ impl Answer {
         self.blocks.iter().map(text).collect()
     }
 
+    /// All text and all calls so far were reasoning.
+    pub(super) fn take_back(&mut self) {
+        self.blocks.retain(|block| matches!(block, AssistantBlock::Opaque { .. }));
+        self.secret_inputs.clear();
+    }
+
     pub(super) fn add_text(&mut self, delta: &str) {
         self.first_event_at.get_or_insert_with(Instant::now);
         if let Some(AssistantBlock::Text { text }) = self.blocks.last_mut() {
@@ -188,6 +194,11 @@ async fn follow(
                 recorder.text(step, &delta).await?;
             }
             ModelEvent::ReasoningDelta(delta) => recorder.reasoning(step, &delta),
+            ModelEvent::TextWasReasoning(words) => {
+                answer.take_back();
+                seen_ids.clear();
+                recorder.text_was_reasoning(step, &words).await?;
+            }
             // An id that occurs twice counts once: results are matched by id, so the second could never be told apart
             // from the first.
             ModelEvent::ToolCall(call) => {

@@ -20,6 +20,9 @@ pub trait TurnRecorder: Send {
     /// The model showed more of its thinking in a step. It ends for now with whatever the recorder is told next of the step.
     fn reasoning(&mut self, step: u32, delta: &str);
 
+    /// All text that the model wrote in a step so far was reasoning, which is given here as a whole. Takes the text back.
+    fn text_was_reasoning(&mut self, step: u32, words: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
+
     /// Whether a person has given consent to a tool for good.
     fn is_approved_for_good(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
 

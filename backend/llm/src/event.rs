@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tallybook_protocol::{Usage, without_nul};
 
-use super::request::ToolCallRequest;
+use super::{limits::MAX_STOP_REASON_CHARS, request::ToolCallRequest};
 
 /// What streams back from a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,9 @@ pub enum ModelEvent {
     /// More of what the model shows of its thinking, for people to read; it is no part of the answer and of no request.
     /// Never empty.
     ReasoningDelta(String),
+    /// All text and all calls of this answer so far were reasoning, which is given here as a whole: some models only write
+    /// where their reasoning ends. Blocks of [`Opaque`](Self::Opaque) stay valid. Given at most once in an answer.
+    TextWasReasoning(String),
     /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.
     ToolCall(ToolCallRequest),
     /// A block to be replayed verbatim; see [`AssistantBlock::Opaque`](super::AssistantBlock::Opaque).
@@ -47,6 +50,7 @@ impl ModelEvent {
         match self {
             Self::TextDelta(text) => Self::TextDelta(without_nul(text)),
             Self::ReasoningDelta(text) => Self::ReasoningDelta(without_nul(text)),
+            Self::TextWasReasoning(text) => Self::TextWasReasoning(without_nul(text)),
             Self::ToolCall(call) => Self::ToolCall(ToolCallRequest {
                 name: without_nul(call.name),
                 input_text: without_nul(call.input_text),
@@ -87,11 +91,40 @@ pub enum StopReason {
     Refusal,
     /// The provider paused a long turn; asking again with the same history continues it.
     Pause,
-    /// Something else, in the provider's word.
+    /// Something else, in the provider's word. The answer counts as cut off.
     Other(String),
 }
 
 impl StopReason {
+    /// Returns `true` if the answer was cut off, so that its last call may be incomplete.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Self::MaxTokens | Self::Other(_))
+    }
+
+    /// Reads the word of any provider: servers and gateways send each other's words, in upper or lower case. `None` for
+    /// a word that gives no reason.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        Some(match word.trim().to_ascii_lowercase().as_str() {
+            "" | "null" | "none" | "undefined" | "finish_reason_unspecified" => return None,
+            "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "stop_token" | "complete" | "completed" => {
+                Self::EndTurn
+            }
+            "tool_use" | "tool_calls" | "tool_call" | "function_call" => Self::ToolUse,
+            "length"
+            | "max_length"
+            | "model_length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_context_window_exceeded" => Self::MaxTokens,
+            "refusal" | "content_filter" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii" => {
+                Self::Refusal
+            }
+            "pause_turn" => Self::Pause,
+            // It is stored as a word, so it is cut to the length of one.
+            _ => Self::Other(word.trim().chars().take(MAX_STOP_REASON_CHARS).collect()),
+        })
+    }
+
     /// The word stored in `model_calls` and sent in `message_end`.
     pub fn as_str(&self) -> &str {
         match self {

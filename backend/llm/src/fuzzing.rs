@@ -19,7 +19,7 @@ use super::{
     anthropic,
     event::{ModelEvent, StopReason},
     limits::{MAX_ANSWER_BYTES, MAX_BLOCKS, MAX_HELD_BYTES},
-    openai,
+    openai::{self, thought::ThoughtHabit},
     prompted::parser::{Parser, Piece},
     reader::StreamReader,
     request::ToolCallRequest,
@@ -63,7 +63,11 @@ pub fn anthropic_stream(bytes: &[u8]) {
 /// # Panics
 /// When that is not so.
 pub fn openai_stream(bytes: &[u8]) {
-    answer(|| openai::stream::Reader::new("m"), bytes);
+    for begins_in_thought in [false, true] {
+        // Each answer may change the habit.
+        let habit = || ThoughtHabit::new(begins_in_thought);
+        answer(|| openai::stream::Reader::new("m", habit()), bytes);
+    }
 }
 
 /// Any split of an answer's text gives the same words and calls; no reader ever sees a call's block; no more is held
@@ -149,7 +153,7 @@ fn assert_promises(events: &[ModelEvent], error: Option<&str>) {
 
 fn assert_bounded(events: &[ModelEvent]) {
     let sizes = events.iter().map(|event| match event {
-        ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) => {
+        ModelEvent::TextDelta(text) | ModelEvent::ReasoningDelta(text) | ModelEvent::TextWasReasoning(text) => {
             assert!(!text.is_empty(), "an empty delta");
             text.len()
         }

@@ -7,7 +7,7 @@ use async_stream::try_stream;
 use bytes::Bytes;
 use futures_util::Stream;
 use reqwest::{Response, header::CONTENT_TYPE};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     attempt_error::AttemptError,
@@ -15,8 +15,8 @@ use super::{
     error::ModelError,
     event::ModelEvent,
     http_error,
-    limits::{ERROR_BODY_TIMEOUT, MAX_ERROR_BODY_BYTES},
-    reader::{Parser, Portion, StreamReader, bad_stream},
+    limits::{END_MARK_TIMEOUT, ERROR_BODY_TIMEOUT, MAX_ERROR_BODY_BYTES},
+    reader::{BodyEnd, Parser, Portion, StreamReader, bad_stream},
     reason::Reason,
 };
 
@@ -29,12 +29,24 @@ pub(super) fn ask<R: StreamReader + 'static>(
     try_stream! {
         let mut response = open(&endpoint, body).await?;
         let mut parser = Parser::new(reader);
+        let mut deadline = None;
         loop {
-            let (Portion { events, error, is_over }, broken_off) = match next_portion(&endpoint, &mut response).await {
-                Ok(Some(bytes)) => (parser.push(&bytes), None),
-                Ok(None) => (parser.end(), Some(AttemptError::broken_off(bad_stream("it ended before it was finished")))),
-                Err(failure) => (parser.end(), Some(failure)),
+            let next = next_portion(&endpoint, &mut response);
+            let next = match deadline {
+                None => next.await,
+                Some(deadline) => timeout_at(deadline, next).await.unwrap_or(Ok(None)),
             };
+            let (Portion { events, error, is_over }, broken_off) = match next {
+                Ok(Some(bytes)) => (parser.push(&bytes), None),
+                Ok(None) => {
+                    let failure = bad_stream("it ended before it was finished");
+                    (parser.end(BodyEnd::Clean), Some(AttemptError::broken_off(failure)))
+                }
+                Err(failure) => (parser.end(BodyEnd::Lost), Some(failure)),
+            };
+            if parser.has_stop_reason() && (deadline.is_none() || !events.is_empty()) {
+                deadline = Some(Instant::now() + END_MARK_TIMEOUT);
+            }
             for event in events {
                 yield event;
             }

@@ -29,6 +29,10 @@ pub(crate) const MAX_REPLAYED_DEPTH: usize = 64;
 /// How much of unreadable arguments the model is shown again.
 pub(crate) const MAX_UNREADABLE_BYTES: usize = 2000;
 
+/// Grace period for the end mark and the usage, once a provider has said why its answer ended: some servers send neither,
+/// and keep the connection open.
+pub(crate) const END_MARK_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// How much of an error's body is read, and how long that may take.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 pub(crate) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);

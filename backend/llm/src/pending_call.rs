@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use serde_json::value::RawValue;
 use tallybook_protocol::Usage;
 
 use super::{
+    arguments,
     event::{ModelEvent, StopReason},
     limits::MAX_TOOL_NAME_CHARS,
     request::ToolCallRequest,
@@ -22,6 +22,11 @@ pub(super) struct PendingCall {
 }
 
 impl PendingCall {
+    /// Returns `true` if its arguments are a complete JSON object.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.input.trim().is_empty() && arguments::is_object(&arguments::mended(&self.input))
+    }
+
     /// Tells of the call as far as it is: once its name is known, and again whenever it grew by [`GROWTH_TOLD`].
     pub(super) fn growth(&mut self) -> Option<ModelEvent> {
         let bytes = self.input.len();
@@ -38,20 +43,20 @@ impl PendingCall {
 /// hundred bytes in that time.
 const GROWTH_TOLD: usize = 64;
 
-/// The end of an answer: the calls that may be handed on, then `Ended`.
+/// Ends an answer: returns the calls that may be handed on, then `Ended`.
 ///
-/// When the answer was cut off (`StopReason::MaxTokens`), only calls whose arguments are whole JSON objects are given;
-/// otherwise all are, and the agent answers unreadable arguments with an error that the model sees. A call that comes
-/// twice, id and all, is given once; another call under the same id gets an id of its own.
+/// If the answer was cut off, only calls whose arguments are complete JSON objects are given. Otherwise all are, and the
+/// agent answers unreadable arguments with an error that the model sees. A call that comes twice, id and all, is given
+/// once; another call under the same id gets an id of its own.
 pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Usage) -> Vec<ModelEvent> {
-    let cut_off = stop_reason == StopReason::MaxTokens;
     let mut given: Vec<ToolCallRequest> = Vec::new();
     let mut ids = HashSet::new();
-    for PendingCall { id, name, input, .. } in calls {
-        if cut_off && !is_json_object(&input) {
+    for call in calls {
+        if stop_reason.is_cut_off() && !call.is_complete() {
             continue;
         }
-        let input_text = if input.trim().is_empty() { "{}".to_owned() } else { input };
+        let PendingCall { id, name, input, .. } = call;
+        let input_text = arguments::mended(&input).into_owned();
         let repeats = |other: &ToolCallRequest| other.id == id && other.name == name && other.input_text == input_text;
         if !id.is_empty() && given.iter().any(repeats) {
             continue;
@@ -73,11 +78,6 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
 /// An id for a call that its provider gave none; within the 40 characters that OpenAI allows.
 pub(super) fn minted_id() -> String {
     format!("call_{}", uuid::Uuid::new_v4().simple())
-}
-
-/// Checks without recursion, so that any depth is fine.
-fn is_json_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use async_stream::stream;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use tallybook_protocol::ModelInfo;
+use tallybook_tools::ToolSpec;
 
 use super::{
     adapted_request::AdaptedRequest,
@@ -13,6 +14,7 @@ use super::{
     error::ModelError,
     event::ModelEvent,
     model::{ModelClient, ModelStream},
+    names,
     quirks::{QuirkSet, Quirks},
     reader::{StreamReader, bad_stream},
     request::ModelRequest,
@@ -67,10 +69,12 @@ impl<F: WireFormat> Inner<F> {
         Ok(Prepared { adapted, body })
     }
 
-    fn ask(self: &Arc<Self>, Prepared { adapted, body }: &Prepared) -> ModelStream {
+    fn ask(self: &Arc<Self>, request: &ModelRequest, Prepared { adapted, body }: &Prepared) -> ModelStream {
         let model = Arc::clone(self);
         let reader = move || model.format.reader(&model.info.model);
-        adapted.read(retry::stream(self.endpoint.clone(), body.clone(), reader))
+        let tools = Arc::clone(&adapted.request(request).tools);
+        let answer = retry::stream(self.endpoint.clone(), body.clone(), reader);
+        adapted.read(answer.map_ok(move |event| with_resolved_name(event, &tools)).boxed())
     }
 
     /// Returns the request without the part that the refusal names, if it has that part. The model remembers it.
@@ -120,7 +124,7 @@ impl<F: WireFormat> ModelClient for ProviderModel<F> {
             };
             // Each refusal adds a quirk to the set or ends this, so there are no more rounds than quirks.
             loop {
-                let mut answer = model.ask(&prepared);
+                let mut answer = model.ask(&request, &prepared);
                 let mut has_begun = false;
                 let refusal = loop {
                     match answer.next().await {
@@ -143,5 +147,13 @@ impl<F: WireFormat> ModelClient for ProviderModel<F> {
             }
         };
         events.boxed()
+    }
+}
+
+/// Replaces the name in a call with the name of the tool that it means.
+fn with_resolved_name(event: ModelEvent, tools: &[ToolSpec]) -> ModelEvent {
+    match event {
+        ModelEvent::ToolCall(call) => ModelEvent::ToolCall(names::resolved(call, tools)),
+        event => event,
     }
 }

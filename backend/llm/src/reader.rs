@@ -2,23 +2,33 @@
 //! I/O, no time.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tallybook_protocol::sse;
 
-use super::{
-    error::ModelError,
-    event::{ModelEvent, StopReason},
-    limits::MAX_STOP_REASON_CHARS,
-    surrogates::Surrogates,
-};
+use super::{error::ModelError, event::ModelEvent, surrogates::Surrogates};
+
+/// The end mark of Chat Completions.
+pub(super) const DONE: &str = "[DONE]";
 
 /// Reads one provider's stream frame by frame.
 pub(super) trait StreamReader: Send {
     /// Takes the next frame and gives what it means.
     fn on_frame(&mut self, frame: &sse::Frame) -> Result<Vec<ModelEvent>, ModelError>;
 
-    /// The body has ended, cleanly or not: the rest of the answer, or `None` when it was not finished.
-    fn on_end(&mut self) -> Option<Vec<ModelEvent>>;
+    /// Returns `true` if the provider has said why the answer ended. Only its end mark, or usage, may still follow.
+    fn has_stop_reason(&self) -> bool;
+
+    /// No more frames come. Returns the rest of the answer, or `None` if it was not finished.
+    fn on_end(&mut self, end: BodyEnd) -> Option<Vec<ModelEvent>>;
+}
+
+/// The way in which the body of an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyEnd {
+    /// As HTTP ends a body.
+    Clean,
+    /// The connection was lost, or nothing came for too long.
+    Lost,
 }
 
 /// Turns bytes in any portions into events. After an error, and after [`ModelEvent::Ended`], it is done.
@@ -60,12 +70,21 @@ impl<R: StreamReader> Parser<R> {
         portion
     }
 
-    /// The body has ended, cleanly or not: what it had still to say. It is not over when the answer was not finished.
-    pub(super) fn end(&mut self) -> Portion {
-        let mut portion = Portion::read(self.surrogates.end(), &mut self.reader);
+    /// Returns `true` if the provider has said why the answer ended.
+    pub(super) fn has_stop_reason(&self) -> bool {
+        self.reader.has_stop_reason()
+    }
+
+    /// The body has ended. Returns the rest of the answer, which is not over if the answer was not finished.
+    pub(super) fn end(&mut self, how: BodyEnd) -> Portion {
+        // Some servers leave out the empty line after their last frame. Half a frame is nothing.
+        let last = self.decoder.end().filter(is_whole).into_iter().flat_map(|frame| self.surrogates.push(frame));
+        let frames: Vec<sse::Frame> = last.collect();
+        let frames = frames.into_iter().chain(self.surrogates.end());
+        let mut portion = Portion::read(frames, &mut self.reader);
         if !portion.is_over
             && portion.error.is_none()
-            && let Some(end) = self.reader.on_end()
+            && let Some(end) = self.reader.on_end(how)
         {
             portion.events.extend(end);
             portion.is_over = true;
@@ -94,14 +113,15 @@ impl Portion {
     }
 }
 
-/// A number of tokens, tolerant of what is missing or makes no sense.
-pub(super) fn tokens(count: &Value) -> Option<i64> {
-    count.as_i64().filter(|count| *count >= 0)
+/// Returns `true` if no part of the frame's data is missing.
+fn is_whole(frame: &sse::Frame) -> bool {
+    let data = frame.data.trim();
+    data == DONE || (data.starts_with('{') && serde_json::from_str::<&RawValue>(data).is_ok())
 }
 
-/// A reason to stop that nobody here knows, cut to the length of a word: it is stored as one.
-pub(super) fn unknown_stop_reason(word: &str) -> StopReason {
-    StopReason::Other(word.chars().take(MAX_STOP_REASON_CHARS).collect())
+/// Reads a number of tokens, which may be in a string; `None` if it is missing or makes no sense.
+pub(super) fn tokens(count: &Value) -> Option<i64> {
+    count.as_i64().or_else(|| count.as_str()?.trim().parse().ok()).filter(|count| *count >= 0)
 }
 
 /// Reads a part of the stream as JSON. Halves of characters are mended before it comes here.

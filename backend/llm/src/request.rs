@@ -131,7 +131,7 @@ impl AssistantBlock {
 pub struct ToolCallRequest {
     /// The provider's id of the call; minted by the client where the provider gives none. Unique within a step.
     pub id: String,
-    /// The tool's name as the model wrote it, which may be none at all; in the prompt-based mode, as it was understood.
+    /// The name of the tool that the model means; if it means none, the name as written, which may be empty.
     pub name: String,
     /// The arguments exactly as the model wrote them; meant to be a JSON object, but nothing has checked that.
     /// An absent or empty text from the provider is given as `{}`.

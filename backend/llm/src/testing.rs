@@ -4,7 +4,7 @@
 use super::event::StopReason;
 use super::{
     event::ModelEvent,
-    reader::{Parser, Portion, StreamReader},
+    reader::{BodyEnd, Parser, Portion, StreamReader},
 };
 
 /// Everything that a body means, however it is cut, and the error's words if there is one.
@@ -18,7 +18,7 @@ pub(crate) fn read<R: StreamReader>(reader: R, portions: &[&[u8]]) -> (Vec<Model
             return (all, error.map(|error| error.to_string()));
         }
     }
-    let Portion { events, error, is_over } = parser.end();
+    let Portion { events, error, is_over } = parser.end(BodyEnd::Clean);
     all.extend(events);
     let unfinished = (!is_over).then(|| "unfinished".to_owned());
     (all, error.map(|error| error.to_string()).or(unfinished))

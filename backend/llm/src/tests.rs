@@ -96,6 +96,10 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
     while let Some(event) = stream.next().await {
         match event {
             Ok(ModelEvent::TextDelta(delta)) => text.push_str(&delta),
+            Ok(ModelEvent::TextWasReasoning(thought)) => {
+                text.clear();
+                events.push(ModelEvent::TextWasReasoning(thought));
+            }
             // It has a test of its own.
             Ok(ModelEvent::CallGrew { .. }) => {}
             Ok(event) => events.push(event),

@@ -68,22 +68,23 @@ fn ending_of(entry: &Entry, text: Language) -> End {
         MessageStatus::Stopped => End::Note(text.stopped(Tally::of(entry)).into()),
         MessageStatus::Interrupted if entry.error.is_none() => End::Note(text.interrupted().into()),
         MessageStatus::Interrupted | MessageStatus::Failed => failure_of(entry, text),
-        MessageStatus::Complete => note_on(entry, text).map_or(End::Text, |note| End::Note(note.into())),
+        MessageStatus::Complete => note_on(entry, text).map_or(End::Text, End::Note),
         MessageStatus::Streaming | MessageStatus::AwaitingApproval | MessageStatus::Unknown => End::Text,
     }
 }
 
 /// What a reader must know of an answer that is whole and yet not as it should be.
-fn note_on(entry: &Entry, text: Language) -> Option<&'static str> {
+fn note_on(entry: &Entry, text: Language) -> Option<Cow<'static, str>> {
     match entry.stop_reason.as_deref() {
-        Some("refusal") => Some(text.model_refused()),
-        Some("max_tokens") => Some(text.cut_off()),
-        Some("step_limit") => Some(text.step_limit()),
-        Some("client_calls") => Some(text.handed_over()),
+        Some("refusal") => Some(text.model_refused().into()),
+        Some("max_tokens") => Some(text.cut_off().into()),
+        Some("step_limit") => Some(text.step_limit().into()),
+        Some("client_calls") => Some(text.handed_over().into()),
+        Some(reason) if entry.is_cut_short() => Some(text.cut_off_because(reason).into()),
         // What was said before its calls is not an answer.
         _ => match entry.segments().last() {
             Some(Segment::Text(_)) => None,
-            Some(Segment::Items(_) | Segment::Plan) | None => Some(text.no_output()),
+            Some(Segment::Items(_) | Segment::Plan) | None => Some(text.no_output().into()),
         },
     }
 }

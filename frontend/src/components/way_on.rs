@@ -27,10 +27,8 @@ pub(crate) enum WayOn {
 
 impl WayOn {
     fn of(entry: &Entry) -> Option<Self> {
-        let is_cut_short = entry.status == MessageStatus::Complete
-            && matches!(entry.stop_reason.as_deref(), Some("max_tokens" | "step_limit"));
         match () {
-            () if is_cut_short => Some(Self::AskForRest),
+            () if entry.status == MessageStatus::Complete && entry.is_cut_short() => Some(Self::AskForRest),
             () if !entry.is_cut_off() => None,
             () if entry.calls().next().is_none() && entry.plan.is_none() => Some(Self::Again),
             () => Some(Self::Continue),

@@ -248,6 +248,14 @@ impl Language {
         }
     }
 
+    /// Under an answer that its provider cut off for a reason of its own.
+    pub(crate) fn cut_off_because(self, reason: &str) -> String {
+        match self {
+            Self::English => format!("The answer was cut off. The provider's reason: {reason}."),
+            Self::Japanese => format!("回答が途中で打ち切られました。モデルの提供元による理由: {reason}"),
+        }
+    }
+
     /// Under an answer that was stopped: what became of its calls.
     pub(crate) fn stopped(self, calls: Tally) -> String {
         let Tally { finished, cancelled, unclear } = calls;

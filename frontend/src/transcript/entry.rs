@@ -183,6 +183,12 @@ impl Entry {
         self.status.is_cut_off()
     }
 
+    /// Returns `true` if its stop reason says that it is not complete. Any word of the provider's own counts as one that does.
+    pub fn is_cut_short(&self) -> bool {
+        let is_whole = |word| matches!(word, "" | "end_turn" | "tool_use" | "refusal" | "pause_turn" | "client_calls");
+        self.stop_reason.as_deref().is_some_and(|word| !is_whole(word))
+    }
+
     /// Whether the turn still writes this message.
     pub fn is_streaming(&self) -> bool {
         self.status == MessageStatus::Streaming

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStart, MessageStatus, ReasoningDelta, Snapshot, ToolCallEnd,
-    ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
+    ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStart, MessageStatus, Reasoning, ReasoningDelta, Snapshot,
+    ToolCallEnd, ToolCallProgress, ToolCallStart, ToolCallStatus, TurnError, Usage,
 };
 
-use super::{Activity, Entry, Item, Progress, Thought, Transcript, consent, item::StoredItems, plan};
+use super::{Activity, Entry, Item, ItemKey, Progress, Thought, Transcript, consent, item::StoredItems, plan};
 
 /// Applies one event. What it has heard before, and what it does not know, changes nothing.
 pub fn fold(transcript: &mut Transcript, event: ChatEvent) {
@@ -199,8 +199,15 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         transcript.expected_len = 0;
         return;
     }
-    // A turn only ever adds to its text, so a snapshot that is the beginning of what is here is an old one.
-    if !runs || !entry.text.starts_with(&snapshot.content) {
+    // A turn only adds to its text, so a snapshot that is the beginning of what is here is an old one, unless text has
+    // turned into reasoning.
+    let is_new = |thought: &Reasoning| {
+        let key = ItemKey::Thought(message, thought.reasoning_id);
+        !entry.items.iter().any(|item| item.key() == key)
+    };
+    let is_taken_back = runs && stored.reasoning.iter().any(is_new);
+    let is_shorter = is_taken_back && snapshot.content.len() < entry.text.len();
+    if !runs || is_taken_back || !entry.text.starts_with(&snapshot.content) {
         entry.text = snapshot.content;
     }
     let mut held = std::mem::take(&mut entry.items);
@@ -217,4 +224,7 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
     entry.plan = plan::merged(entry.plan.take(), snapshot.plan);
     entry.status = snapshot.status;
     entry.author = snapshot.provider.zip(snapshot.model).or(entry.author.take());
+    if is_shorter {
+        transcript.expected_len = entry.text.len();
+    }
 }

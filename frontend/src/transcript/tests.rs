@@ -13,8 +13,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Conversation, ConversationSummary, Earlier, Message, MessageEnd, MessageId, MessageStart,
-    MessageStatus, RawJson, Role, Snapshot, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus,
-    TurnError, Usage,
+    MessageStatus, RawJson, Reasoning, Role, Snapshot, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart,
+    ToolCallStatus, TurnError, Usage,
 };
 
 use super::{Call, Entry, Item, Transcript, fold};
@@ -83,6 +83,32 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
         started_at: chrono::DateTime::UNIX_EPOCH,
         proposed_input: None,
         reviews: Vec::new(),
+    }
+}
+
+#[test]
+fn text_that_turns_into_reasoning_is_taken_back_once() {
+    let taken_back = |reasoning_id: i64, content: &str| {
+        let thought = |reasoning_id| Reasoning { reasoning_id, text: "Hm, hm".to_owned(), ..Reasoning::default() };
+        let ChatEvent::Snapshot(told) = snapshot(1, content, vec![]) else { unreachable!() };
+        ChatEvent::Snapshot(Snapshot { reasoning: (0..=reasoning_id).map(thought).collect(), ..told })
+    };
+    let mut transcript = Transcript::default();
+    let mut hear = |event: ChatEvent| {
+        fold(&mut transcript, event);
+        (transcript.entries().last().unwrap().text.clone(), transcript.has_gap())
+    };
+    let shown = |text: &str| (text.to_owned(), false);
+    hear(start(1));
+    hear(delta(0, "Hm, hm"));
+    assert_eq!(hear(taken_back(0, "")), shown(""));
+    assert_eq!(hear(delta(0, "Adding. ")), shown("Adding. "));
+    // The next step of the same run.
+    hear(delta(8, "\n\nHm, hm"));
+    assert_eq!(hear(taken_back(1, "Adding. ")), shown("Adding. "));
+    assert_eq!(hear(delta(8, "\n\nThree.")), shown("Adding. \n\nThree."));
+    for again in [taken_back(0, ""), taken_back(1, "Adding. ")] {
+        assert_eq!(hear(again), shown("Adding. \n\nThree."));
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) const FAULTS: &[Fault] = &[
             json!({"type": "content_block_stop", "index": 90}),
             json!({"type": "content_block_start", "index": 91, "content_block": {"type": "text", "text": ""}}),
             json!({"type": "content_block_delta", "index": 91, "delta": {"type": "citations_delta", "citation": {}}}),
-            json!({"type": "content_block_delta", "index": 92, "delta": {"type": "text_delta", "text": "of no block"}}),
+            json!({"type": "content_block_delta", "index": 92, "delta": {"type": "text_delta", "text": " Of no block."}}),
             json!({"type": "content_block_stop", "index": 91}),
         ];
         [text("Known."), raw(frames(&events))].into()

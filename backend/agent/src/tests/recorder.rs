@@ -78,6 +78,14 @@ impl TurnRecorder for MemoryRecorder {
         self.record(RecordedEvent::Thought(step, delta.to_owned()));
     }
 
+    async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {
+        if matches!(self.events.last(), Some(RecordedEvent::Text(_))) {
+            self.events.pop();
+        }
+        self.reasoning(step, words);
+        Ok(())
+    }
+
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
         Ok(self.approved.contains(&tool.name.as_str()))
     }

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
 use crate::{
     answer_budget::AnswerBudget,
+    arguments,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
+    object::{self, Object},
     pending_call::{PendingCall, finish},
-    reader::{StreamReader, bad_stream, parse, tokens, unknown_stop_reason},
+    reader::{BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
     stream_error,
 };
 
@@ -53,22 +55,6 @@ struct Counts {
     output: i64,
 }
 
-#[derive(Deserialize)]
-struct BlockStart<'a> {
-    #[serde(default)]
-    index: u64,
-    #[serde(borrow)]
-    content_block: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct StartedCall<'a> {
-    id: Option<String>,
-    name: Option<String>,
-    #[serde(borrow)]
-    input: Option<&'a RawValue>,
-}
-
 impl Reader {
     pub(crate) fn new(model: &str) -> Self {
         Self {
@@ -83,82 +69,116 @@ impl Reader {
         }
     }
 
-    fn start_block(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let BlockStart { index, content_block } = parse(data)?;
+    fn start_block(&mut self, event: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
+        let index = event.index("index").unwrap_or_else(|| self.next_index());
+        match event.get("content_block") {
+            Some(block) => self.open_block(index, block),
+            None => Ok(vec![]),
+        }
+    }
+
+    /// Opens a block under an index. One that was never closed is closed first.
+    fn open_block(&mut self, index: u64, raw: &RawValue) -> Result<Vec<ModelEvent>, ModelError> {
         self.begun += 1;
         if self.begun > MAX_BLOCKS {
             return Err(bad_stream(format!("it has more than {MAX_BLOCKS} blocks")));
         }
-        let raw = content_block.get();
-        // Only its kind and its short texts are read this way; a call's input goes untouched below.
-        let kind = parse::<Kind>(raw)?.kind;
-        let (block, events) = match kind.as_str() {
-            "text" => (Open::Text, self.text(parse::<Text>(raw)?.text)?),
-            "tool_use" => {
-                let mut call = self.started_call(raw)?;
-                let growth = call.growth();
-                (Open::Call(call), growth.into_iter().collect())
+        let Some(block) = Object::parse(raw.get()) else { return Ok(vec![]) };
+        let mut events = self.close_block(index);
+        let open = match block.string("type").as_deref() {
+            Some("text") => {
+                events.extend(self.text(&block.string("text").unwrap_or_default())?);
+                Open::Text
             }
-            "thinking" => {
-                let Thinking { thinking, signature } = parse(raw)?;
+            Some("tool_use") => {
+                let mut call = self.started_call(&block)?;
+                events.extend(call.growth());
+                Open::Call(call)
+            }
+            Some("thinking") => {
+                let thinking = block.string("thinking").unwrap_or_default().into_owned();
+                let signature = block.string("signature").unwrap_or_default().into_owned();
                 self.budget.take_nested(&thinking)?;
                 self.budget.take_nested(&signature)?;
                 // Two thoughts are two paragraphs.
                 let gap = if self.has_thought { "\n\n" } else { "" };
-                let shown = self.thought(&format!("{gap}{thinking}"));
-                (Open::Thinking { thinking, signature }, shown)
+                events.extend(self.thought(&format!("{gap}{thinking}")));
+                Open::Thinking { thinking, signature }
             }
-            "redacted_thinking" => {
-                self.budget.take_nested(raw)?;
-                (Open::Whole(raw.to_owned()), vec![])
+            Some("redacted_thinking") => {
+                self.budget.take_nested(raw.get())?;
+                Open::Whole(raw.get().to_owned())
             }
-            _ => (Open::Unknown, vec![]),
+            _ => Open::Unknown,
         };
-        self.open.insert(index, block);
+        self.open.insert(index, open);
         Ok(events)
     }
 
-    fn started_call(&mut self, raw: &str) -> Result<PendingCall, ModelError> {
-        let StartedCall { id, name, input } = parse(raw)?;
+    fn started_call(&mut self, block: &Object<'_>) -> Result<PendingCall, ModelError> {
+        let text = |key: &str| block.text(key).unwrap_or_default().into_owned();
         // Some gateways send the whole input here instead of in deltas.
-        let input = input.map(RawValue::get).filter(|text| !is_empty_object(text)).unwrap_or_default().to_owned();
-        let call = PendingCall { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input, told_bytes: None };
+        let input = block.get("input").map(RawValue::get).unwrap_or_default();
+        let input = if arguments::is_empty_object(input) { "" } else { input };
+        let call = PendingCall { id: text("id"), name: text("name"), input: input.to_owned(), told_bytes: None };
         for text in [&call.id, &call.name, &call.input] {
             self.budget.take(text)?;
         }
         Ok(call)
     }
 
-    fn delta(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let event: Value = parse(data)?;
-        let delta = &event["delta"];
-        let text = |field: &str| delta[field].as_str().unwrap_or_default();
-        let block = event["index"].as_u64().and_then(|index| self.open.get_mut(&index));
-        match (delta["type"].as_str().unwrap_or_default(), block) {
-            ("text_delta", Some(Open::Text)) => return self.text(text("text").to_owned()),
-            ("input_json_delta", Some(Open::Call(call))) => {
-                self.budget.take(text("partial_json"))?;
-                call.input.push_str(text("partial_json"));
-                return Ok(call.growth().into_iter().collect());
-            }
-            ("thinking_delta", Some(Open::Thinking { thinking, .. })) => {
-                self.budget.take_nested(text("thinking"))?;
-                thinking.push_str(text("thinking"));
-                return Ok(self.thought(text("thinking")));
+    fn delta(&mut self, event: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
+        let Some(delta) = event.object("delta") else { return Ok(vec![]) };
+        let index = event.index("index").or_else(|| self.open.keys().next_back().copied());
+        let text = |key: &str| delta.string(key).unwrap_or_default();
+        let block = index.and_then(|index| self.open.get_mut(&index));
+        match (delta.string("type").as_deref().unwrap_or_default(), block) {
+            // What a block of an unknown kind holds is not for readers.
+            (_, Some(Open::Unknown)) => {}
+            ("text_delta", _) => return self.text(&text("text")),
+            ("thinking_delta", block) => {
+                self.budget.take_nested(&text("thinking"))?;
+                if let Some(Open::Thinking { thinking, .. }) = block {
+                    thinking.push_str(&text("thinking"));
+                }
+                return Ok(self.thought(&text("thinking")));
             }
             ("signature_delta", Some(Open::Thinking { signature, .. })) => {
-                self.budget.take_nested(text("signature"))?;
-                signature.push_str(text("signature"));
+                self.budget.take_nested(&text("signature"))?;
+                signature.push_str(&text("signature"));
             }
-            // A kind of delta that is new, or one for a block of a kind that is.
+            ("input_json_delta", _) => {
+                let part = text("partial_json");
+                self.budget.take(&part)?;
+                // An empty part begins no call.
+                let Some(call) = self.call_of(index).filter(|_| !part.is_empty()) else { return Ok(vec![]) };
+                call.input.push_str(&part);
+                return Ok(call.growth().into_iter().collect());
+            }
+            // A kind of delta that is new.
             _ => {}
         }
         Ok(vec![])
     }
 
-    fn text(&mut self, text: String) -> Result<Vec<ModelEvent>, ModelError> {
-        self.budget.take(&text)?;
-        Ok(if text.is_empty() { vec![] } else { vec![ModelEvent::TextDelta(text)] })
+    /// Returns the call that arguments for this block belong to: the call that was begun last, if the block is something else.
+    fn call_of(&mut self, index: Option<u64>) -> Option<&mut PendingCall> {
+        let is_call = |open: Option<&Open>| matches!(open, Some(Open::Call(_)));
+        let last = || self.open.iter().rev().find(|(_, open)| is_call(Some(open))).map(|(index, _)| *index);
+        let index = index.filter(|index| is_call(self.open.get(index))).or_else(last)?;
+        match self.open.get_mut(&index)? {
+            Open::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    fn next_index(&self) -> u64 {
+        self.open.keys().next_back().map_or(0, |index| index.saturating_add(1))
+    }
+
+    fn text(&mut self, text: &str) -> Result<Vec<ModelEvent>, ModelError> {
+        self.budget.take(text)?;
+        Ok(if text.is_empty() { vec![] } else { vec![ModelEvent::TextDelta(text.to_owned())] })
     }
 
     fn thought(&mut self, text: &str) -> Vec<ModelEvent> {
@@ -166,9 +186,8 @@ impl Reader {
         if text.is_empty() { vec![] } else { vec![ModelEvent::ReasoningDelta(text.to_owned())] }
     }
 
-    fn stop_block(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let event: Value = parse(data)?;
-        Ok(match event["index"].as_u64().and_then(|index| self.open.remove(&index)) {
+    fn close_block(&mut self, index: u64) -> Vec<ModelEvent> {
+        match self.open.remove(&index) {
             Some(Open::Call(call)) => {
                 self.calls.push(call);
                 vec![]
@@ -179,49 +198,75 @@ impl Reader {
             }
             Some(Open::Whole(block)) => vec![ModelEvent::Opaque(block)],
             Some(Open::Text | Open::Unknown) | None => vec![],
-        })
+        }
     }
 
-    fn message_delta(&mut self, data: &str) -> Result<Vec<ModelEvent>, ModelError> {
-        let event: Value = parse(data)?;
-        if let Some(word) = event["delta"]["stop_reason"].as_str() {
-            self.stop_reason = Some(stop_reason(word));
+    fn message_start(&mut self, message: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
+        self.usage.replace(&message.value("usage"));
+        // Some gateways send what was written at once in the message that should only announce it.
+        let mut events = Vec::new();
+        for block in message.get("content").and_then(object::elements).unwrap_or_default() {
+            let index = self.next_index();
+            events.extend(self.open_block(index, block)?);
+            events.extend(self.close_block(index));
         }
-        self.usage.replace(&event["usage"]);
-        Ok(vec![])
+        Ok(events)
+    }
+
+    fn message_delta(&mut self, event: &Object<'_>) {
+        let word = event.object("delta").and_then(|delta| delta.string("stop_reason"));
+        self.stop_reason = word.and_then(|word| StopReason::of_word(&word)).or(self.stop_reason.take());
+        self.usage.replace(&event.value("usage"));
     }
 
     fn end(&mut self) -> Vec<ModelEvent> {
+        // Nothing of a block is lost because its server did not close it.
+        let open: Vec<u64> = self.open.keys().copied().collect();
+        let mut events: Vec<ModelEvent> = open.into_iter().flat_map(|index| self.close_block(index)).collect();
         let stop_reason = self.stop_reason.take().unwrap_or(StopReason::EndTurn);
-        finish(std::mem::take(&mut self.calls), stop_reason, self.usage.total())
+        events.extend(finish(std::mem::take(&mut self.calls), stop_reason, self.usage.total()));
+        events
     }
 }
 
 impl StreamReader for Reader {
     fn on_frame(&mut self, frame: &Frame) -> Result<Vec<ModelEvent>, ModelError> {
         stream_error::check(frame, &self.model)?;
-        let data = &frame.data;
+        let data = frame.data.trim_start_matches('\u{feff}').trim();
+        let Some(event) = Object::parse(data) else {
+            // Gateways of Chat Completions end every stream so.
+            return if data == DONE { Ok(vec![]) } else { parse::<IgnoredAny>(data).map(|_| vec![]) };
+        };
         // The event's name repeats the data's `type`; gateways are known to leave it out.
-        let kind = if frame.event == "message" { parse::<Kind>(data)?.kind } else { frame.event.clone() };
-        match kind.as_str() {
-            "message_start" => {
-                let event: Value = parse(data)?;
-                self.usage.replace(&event["message"]["usage"]);
+        let kind = event.string("type").filter(|_| frame.event == "message");
+        match kind.as_deref().unwrap_or(&frame.event) {
+            "message_start" => match event.object("message") {
+                Some(message) => self.message_start(&message),
+                None => Ok(vec![]),
+            },
+            "content_block_start" => self.start_block(&event),
+            "content_block_delta" => self.delta(&event),
+            "content_block_stop" => {
+                let index = event.index("index").or_else(|| self.open.keys().next_back().copied());
+                Ok(index.map(|index| self.close_block(index)).unwrap_or_default())
+            }
+            "message_delta" => {
+                self.message_delta(&event);
                 Ok(vec![])
             }
-            "content_block_start" => self.start_block(data),
-            "content_block_delta" => self.delta(data),
-            "content_block_stop" => self.stop_block(data),
-            "message_delta" => self.message_delta(data),
             "message_stop" => Ok(self.end()),
             // `ping`, and whatever the API may learn to say.
             _ => Ok(vec![]),
         }
     }
 
-    /// Only `message_stop` finishes an answer.
-    fn on_end(&mut self) -> Option<Vec<ModelEvent>> {
-        None
+    fn has_stop_reason(&self) -> bool {
+        self.stop_reason.is_some()
+    }
+
+    /// `message_stop` finishes an answer, and a reason to stop is enough: some gateways leave out the rest.
+    fn on_end(&mut self, _: BodyEnd) -> Option<Vec<ModelEvent>> {
+        self.stop_reason.is_some().then(|| self.end())
     }
 }
 
@@ -242,41 +287,5 @@ impl Counts {
     fn total(&self) -> Usage {
         let input_tokens = self.input.saturating_add(self.cache_written).saturating_add(self.cache_read);
         Usage { input_tokens, output_tokens: self.output, cached_tokens: self.cache_read, ..Usage::default() }
-    }
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    #[serde(rename = "type", default)]
-    kind: String,
-}
-
-#[derive(Deserialize)]
-struct Text {
-    #[serde(default)]
-    text: String,
-}
-
-#[derive(Deserialize)]
-struct Thinking {
-    #[serde(default)]
-    thinking: String,
-    #[serde(default)]
-    signature: String,
-}
-
-fn is_empty_object(text: &str) -> bool {
-    text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|inner| inner.trim().is_empty())
-}
-
-fn stop_reason(word: &str) -> StopReason {
-    match word {
-        "end_turn" | "stop_sequence" => StopReason::EndTurn,
-        "tool_use" => StopReason::ToolUse,
-        // Both mean that the answer is cut off and its last call may be, too.
-        "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
-        "refusal" => StopReason::Refusal,
-        "pause_turn" => StopReason::Pause,
-        other => unknown_stop_reason(other),
     }
 }

@@ -135,13 +135,13 @@ fn unknown_event_delta_or_block_type() {
         stop(0),
         start(1, &json!({"type": "text", "text": "A", "citations": null})),
         delta(1, &json!({"type": "citations_delta", "citation": {}})),
-        delta(9, &json!({"type": "text_delta", "text": "of no block"})),
+        delta(9, &json!({"type": "text_delta", "text": " of no block "})),
         delta(1, &json!({"type": "text_delta", "text": "B"})),
         stop(1),
     ];
     events.extend(end("end_turn"));
     let (events, error) = read(&events);
-    assert_eq!((testing::texts(&events).as_str(), error), ("AB", None));
+    assert_eq!((testing::texts(&events).as_str(), error), ("A of no block B", None));
 }
 
 #[test]
@@ -158,8 +158,113 @@ fn overloaded_error_after_http_200() {
 fn end_of_file_without_message_stop() {
     let mut events = text_block(0, "half");
     assert_eq!(read(&events).1.as_deref(), Some("unfinished"));
-    events.push(end("end_turn")[0].clone());
+    events.push(json!({"type": "message_delta", "delta": {"stop_reason": "null"}}));
     assert_eq!(read(&events).1.as_deref(), Some("unfinished"));
+}
+
+#[test]
+fn a_stop_reason_without_message_stop_finishes_an_answer() {
+    let events =
+        [text_block(0, "Let me see."), tool_block(1, &["{\"a\":1}"]), vec![end("tool_use")[0].clone()]].concat();
+    let (events, error) = read(&events);
+    assert_eq!(
+        (testing::texts(&events).as_str(), calls(&events), error),
+        ("Let me see.", vec![("toolu_1", "{\"a\":1}")], None)
+    );
+    assert_eq!(stop_reason(&events), Some(&StopReason::ToolUse));
+}
+
+#[test]
+fn a_block_that_is_not_closed_is_not_lost() {
+    let open = |mut block: Vec<Value>| {
+        block.pop();
+        block
+    };
+    let call = |index: u64| open(tool_block(index, &["{\"a\":", "1}"]));
+    let input = "{\"a\":1}";
+    let (events, error) = read(&[call(0), call(1), end("tool_use").to_vec()].concat());
+    assert_eq!((calls(&events), error), (vec![("toolu_0", input), ("toolu_1", input)], None));
+    // The same index again.
+    let second = start(0, &json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}));
+    let (events, _) = read(&[call(0), vec![second], end("tool_use").to_vec()].concat());
+    assert_eq!(calls(&events), [("toolu_0", input), ("toolu_1", input)]);
+    let thinking = [
+        start(0, &json!({"type": "thinking", "thinking": "Hm.", "signature": "c2ln"})),
+        start(1, &json!({"type": "redacted_thinking", "data": "x"})),
+    ];
+    let (events, _) = read(&[thinking.to_vec(), call(2), end("tool_use").to_vec()].concat());
+    let blocks = events.iter().filter(|event| matches!(event, ModelEvent::Opaque(_))).count();
+    assert_eq!((blocks, calls(&events)), (2, vec![("toolu_2", input)]));
+}
+
+#[test]
+fn deltas_of_blocks_that_never_began_are_not_lost() {
+    let text = delta(0, &json!({"type": "text_delta", "text": "Let me see."}));
+    let thinking = delta(5, &json!({"type": "thinking_delta", "thinking": "Hm."}));
+    let input = |index: u64| delta(index, &json!({"type": "input_json_delta", "partial_json": "{\"a\":1}"}));
+    let call = start(1, &json!({"type": "tool_use", "id": "a", "name": "add", "input": {}}));
+    let (events, error) = read(&[vec![thinking, text, call, input(7)], end("tool_use").to_vec()].concat());
+    assert_eq!(
+        (testing::texts(&events).as_str(), calls(&events), error),
+        ("Let me see.", vec![("a", "{\"a\":1}")], None)
+    );
+    assert!(events.contains(&ModelEvent::ReasoningDelta("Hm.".to_owned())), "{events:?}");
+    // Arguments of no call at all are those of nothing that could run.
+    let (events, error) = read(&[vec![input(0)], end("end_turn").to_vec()].concat());
+    assert_eq!((calls(&events), error), (vec![], None));
+}
+
+#[test]
+fn a_message_that_begins_with_its_content_is_read() {
+    let call = json!({"type": "tool_use", "id": "a", "name": "add", "input": {"a": 1}});
+    let content = json!([{"type": "text", "text": "Let me see."}, call]);
+    let begin = json!({"type": "message_start", "message": {"content": content, "usage": null}});
+    let (events, error) = read(&[vec![begin], end("tool_use").to_vec()].concat());
+    assert_eq!(
+        (testing::texts(&events).as_str(), calls(&events), error),
+        ("Let me see.", vec![("a", "{\"a\":1}")], None)
+    );
+}
+
+#[test]
+fn a_field_of_another_type_ends_no_answer() {
+    for odd in [
+        json!({"type": "content_block_delta", "index": "0", "delta": {"type": "text_delta", "text": "A"}}),
+        json!({"type": "content_block_delta", "index": -1, "delta": {"type": "text_delta", "text": "A"}}),
+        json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": "A"}}),
+        json!({"type": "content_block_start", "index": null, "content_block": {"type": "text", "text": "A"}}),
+    ] {
+        let nothing = [
+            json!({"type": "message_start", "message": []}),
+            json!({"type": "message_start"}),
+            start(0, &json!({"type": "text", "text": 0})),
+            json!({"type": "content_block_start", "index": 3}),
+            json!({"type": "content_block_start", "index": 3, "content_block": [null]}),
+            delta(0, &json!([])),
+            delta(0, &json!({"type": "text_delta", "text": {}})),
+            json!({"type": "message_delta"}),
+            json!({"type": "message_delta", "delta": {"stop_reason": 7}, "usage": []}),
+            json!({"type": "content_block_stop", "index": {}}),
+        ];
+        let (events, error) = read(&[nothing.to_vec(), vec![odd.clone()], end("end_turn").to_vec()].concat());
+        assert_eq!((testing::texts(&events).as_str(), error), ("A", None), "{odd}");
+    }
+    let call = start(0, &json!({"type": "tool_use", "id": 7, "name": "add", "input": "{\"a\":1}"}));
+    assert_eq!(calls(&read(&[vec![call], end("tool_use").to_vec()].concat()).0), [("7", "{\"a\":1}")]);
+    for nothing in ["data: null\n\n", "data: []\n\n", "data: \"x\"\n\n", "data: {}\n\n", "data: [DONE]\n\n"] {
+        let text = body(&text_block(0, "A")) + nothing + &body(&end("end_turn"));
+        let (events, error) = testing::read(Reader::new("m"), &[text.as_bytes()]);
+        assert_eq!((testing::texts(&events).as_str(), error), ("A", None), "{nothing}");
+    }
+}
+
+#[test]
+fn a_last_frame_without_its_empty_line_is_read() {
+    let text = body(&[text_block(0, "A"), end("end_turn").to_vec()].concat());
+    for text in [text.trim_end().to_owned(), format!("\u{feff}{}", text.trim_end().replace('\n', "\r\n"))] {
+        let (events, error) = testing::read(Reader::new("m"), &[text.as_bytes()]);
+        assert_eq!((testing::texts(&events).as_str(), error), ("A", None), "{text}");
+    }
 }
 
 #[test]

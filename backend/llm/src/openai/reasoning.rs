@@ -1,9 +1,9 @@
-//! What a model thought before it answered. It is no part of the answer, but it goes back with the next request of the
-//! same turn where a server gave it in a form that it wants back: OpenRouter's `reasoning_details`
-//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of
-//! their calls, and `reasoning_content`, which DeepSeek and Kimi ask for, and the `extra_content` of a
-//! call, in which Gemini signs what it thought (<https://ai.google.dev/gemini-api/docs/thought-signatures>). `reasoning`, which others send, is for people
-//! to read; servers refuse it in a request. What people are shown of it is text of any of these.
+//! Reasoning that a model writes before its answer. It is not part of the answer, but goes back with the next request of
+//! the same turn, in the form in which it came. OpenRouter sends `reasoning_details`
+//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of their
+//! calls. DeepSeek and Kimi send `reasoning_content`, newer vLLM and Ollama `reasoning`, Mistral parts of the content, and
+//! others tags in the text. Gemini signs its reasoning in the `extra_content` of a call
+//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Users are shown the text of any of these.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -19,16 +19,49 @@ pub(super) struct Fields<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<&'a RawValue>,
+    /// Text with tags, which goes back before the text of the answer.
+    #[serde(borrow, default, skip_serializing)]
+    pub(super) tagged: Cow<'a, str>,
+    /// Goes back as a part of the content.
+    #[serde(borrow, default, skip_serializing)]
+    pub(super) part: Cow<'a, str>,
     /// What goes back with calls, by their ids.
     #[serde(borrow, default, skip_serializing)]
     pub(super) extra_content: BTreeMap<Cow<'a, str>, &'a RawValue>,
+}
+
+/// A form of reasoning that is text alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    ReasoningContent,
+    Reasoning,
+    /// Between tags in the text.
+    Tags,
+    /// In parts of the content.
+    Part,
+}
+
+impl Field {
+    const ALL: [Self; 4] = [Self::ReasoningContent, Self::Reasoning, Self::Tags, Self::Part];
+
+    /// The name of the field in a delta, for the first two; the key in an opaque block.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ReasoningContent => "reasoning_content",
+            Self::Reasoning => "reasoning",
+            Self::Tags => "tagged",
+            Self::Part => "part",
+        }
+    }
 }
 
 /// The reasoning of one answer, as the stream has built it up.
 #[derive(Debug, Default)]
 pub(super) struct Reasoning {
     details: Vec<Map<String, Value>>,
-    content: String,
+    texts: [String; Field::ALL.len()],
     extra: Map<String, Value>,
 }
 
@@ -54,12 +87,14 @@ impl Reasoning {
         Ok(words)
     }
 
-    /// Takes a chunk's `reasoning_content`, and gives it as text.
-    pub(super) fn add_content(&mut self, content: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
-        let text: String = serde_json::from_str(content.get()).unwrap_or_default();
-        budget.take_nested(&text)?;
-        self.content.push_str(&text);
-        Ok(text)
+    /// Takes more text in this form.
+    pub(super) fn add(&mut self, field: Field, words: &str) {
+        self.texts[field as usize].push_str(words);
+    }
+
+    /// Forgets all text in this form.
+    pub(super) fn forget(&mut self, field: Field) {
+        self.texts[field as usize].clear();
     }
 
     /// Takes what goes back with a call.
@@ -67,13 +102,18 @@ impl Reasoning {
         self.extra.insert(call_id.to_owned(), extra);
     }
 
-    /// The opaque block that holds it, if there is any. A server that sends it in both forms wants the first.
-    pub(super) fn into_block(self) -> Option<String> {
+    /// Returns the opaque block that holds it, if there is any. A server that sends it in several forms wants the first.
+    /// `tags` are those around text that had tags.
+    pub(super) fn into_block(self, tags: (&str, &str)) -> Option<String> {
         let mut block = Map::new();
+        let text = Field::ALL.into_iter().zip(self.texts).find(|(_, text)| !text.is_empty());
         if !self.details.is_empty() {
-            block.insert("reasoning_details".to_owned(), self.details.into());
-        } else if !self.content.is_empty() {
-            block.insert("reasoning_content".to_owned(), Value::String(self.content));
+            let details = self.details.into_iter().map(Value::Object).collect();
+            block.insert("reasoning_details".to_owned(), Value::Array(details));
+        } else if let Some((field, text)) = text {
+            let (opening, closing) = tags;
+            let text = if field == Field::Tags { format!("{opening}\n{}\n{closing}\n\n", text.trim()) } else { text };
+            block.insert(field.name().to_owned(), Value::String(text));
         }
         if !self.extra.is_empty() {
             block.insert("extra_content".to_owned(), Value::Object(self.extra));
@@ -126,7 +166,7 @@ mod tests {
         for chunk in chunks {
             reasoning.add_details(&to_raw_value(chunk).unwrap(), &mut AnswerBudget::default()).unwrap();
         }
-        reasoning.into_block().map_or(Value::Null, |block| serde_json::from_str(&block).unwrap())
+        reasoning.into_block(("<think>", "</think>")).map_or(Value::Null, |block| serde_json::from_str(&block).unwrap())
     }
 
     #[test]

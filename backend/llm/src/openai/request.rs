@@ -1,7 +1,7 @@
 //! A request in the shape of Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, json, value::RawValue};
 use tallybook_protocol::ModelInfo;
 
 use super::reasoning;
@@ -192,8 +192,8 @@ enum Message<'a> {
         content: String,
     },
     Assistant {
-        /// `null` when there are only calls, as the API itself writes it.
-        content: Option<String>,
+        /// `null` when there are only calls, as the API itself writes it; a list of parts if reasoning is one of them.
+        content: Option<Value>,
         #[serde(flatten)]
         reasoning: reasoning::Fields<'a>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -239,7 +239,7 @@ fn messages<'a>(system: &[String], entries: &'a [Entry<'a>], quirks: &QuirkSet) 
         match entry {
             Entry::User(parts) => {
                 if let Some(Message::Tool { .. }) = messages.last() {
-                    let (content, reasoning) = (Some(UNFINISHED.to_owned()), reasoning::Fields::default());
+                    let (content, reasoning) = (Some(Value::from(UNFINISHED)), reasoning::Fields::default());
                     messages.push(Message::Assistant { content, reasoning, tool_calls: Vec::new() });
                 }
                 messages.push(Message::User { content: history::join_texts(parts) });
@@ -293,5 +293,14 @@ fn said<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet) -> M
     for call in &mut tool_calls {
         call.extra_content = reasoning.extra_content.get(call.written_id).copied();
     }
-    Message::Assistant { content: (!text.is_empty()).then_some(text), reasoning, tool_calls }
+    text.insert_str(0, &reasoning.tagged);
+    let text = Some(text).filter(|text| !text.is_empty());
+    let content = if reasoning.part.is_empty() {
+        text.map(Value::String)
+    } else {
+        let thinking = json!({"type": "thinking", "thinking": [{"type": "text", "text": reasoning.part}]});
+        let text = text.map(|text| json!({"type": "text", "text": text}));
+        Some(std::iter::once(thinking).chain(text).collect())
+    };
+    Message::Assistant { content, reasoning, tool_calls }
 }

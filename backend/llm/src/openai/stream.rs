@@ -4,21 +4,23 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, value::RawValue};
 use tallybook_protocol::{Usage, sse::Frame};
 
 use super::{
-    reasoning::Reasoning,
-    thought::{Said, ThoughtTags},
+    content::{self, Piece},
+    reasoning::{Field, Reasoning},
+    thought::{Said, ThoughtHabit, ThoughtTags},
 };
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
+    object::{self, Object},
     pending_call::{PendingCall, finish, minted_id},
-    reader::{StreamReader, bad_stream, parse, tokens, unknown_stop_reason},
+    reader::{BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
     stream_error,
 };
 
@@ -29,6 +31,8 @@ pub(crate) struct Reader {
     calls: Vec<Indexed>,
     finish_reason: Option<StopReason>,
     refused: bool,
+    /// Set once a delta has said something.
+    speaks_in_deltas: bool,
     reasoning: Reasoning,
     tags: ThoughtTags,
     usage: Usage,
@@ -43,116 +47,74 @@ struct Indexed {
     extra: Option<Value>,
 }
 
-#[derive(Deserialize)]
-struct Chunk<'a> {
-    #[serde(borrow)]
-    choices: Option<Vec<Choice<'a>>>,
-    usage: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice<'a> {
-    index: Option<u64>,
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    finish_reason: Option<String>,
-}
-
-/// What is new.
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    refusal: Option<String>,
-    #[serde(borrow)]
-    reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    reasoning: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<CallDelta<'a>>>,
-}
-
-#[derive(Deserialize)]
-struct CallDelta<'a> {
-    index: Option<u64>,
-    id: Option<String>,
-    /// What the provider wants back with the call (Gemini's thought signature).
-    extra_content: Option<Value>,
-    #[serde(borrow)]
-    function: Option<FunctionDelta<'a>>,
-}
-
-#[derive(Deserialize)]
-struct FunctionDelta<'a> {
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
-/// Content that is a string, as it is almost everywhere.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// Content that is none; a list of parts where a model writes several kinds.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Parts(Vec<Part>),
-    Other(serde::de::IgnoredAny),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(default)]
-    text: String,
-}
-
-/// The text of some content, given as JSON.
-fn text_of(content: &str) -> Result<Cow<'_, str>, ModelError> {
-    if content.starts_with('"') {
-        return parse(content).map(|Text(text)| text);
-    }
-    Ok(match parse(content)? {
-        Content::Parts(parts) => parts.into_iter().map(|part| part.text).collect(),
-        Content::Other(_) => Cow::default(),
-    })
-}
-
 impl Reader {
-    pub(crate) fn new(model: &str) -> Self {
+    /// Reads an answer of the model of this name, which has this habit.
+    pub(crate) fn new(model: &str, habit: ThoughtHabit) -> Self {
         Self {
             model: model.to_owned(),
             calls: Vec::new(),
             finish_reason: None,
             refused: false,
+            speaks_in_deltas: false,
             reasoning: Reasoning::default(),
-            tags: ThoughtTags::default(),
+            tags: ThoughtTags::new(habit),
             usage: Usage::default(),
             budget: AnswerBudget::default(),
         }
     }
 
-    fn choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if let Some(delta) = choice.delta {
-            events.extend(self.thinking(&delta)?);
-            if let Some(content) = delta.content {
-                self.text(&text_of(content.get())?, events)?;
-            }
-            if let Some(words) = delta.refusal.filter(|words| !words.is_empty()) {
-                self.refused = true;
-                self.text(&words, events)?;
-            }
-            for call in delta.tool_calls.unwrap_or_default() {
-                events.extend(self.call(call)?);
+    fn choice(&mut self, choice: &Object<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let delta = choice.object("delta").filter(says_something);
+        self.speaks_in_deltas |= delta.is_some();
+        // Some servers send a `message` in place of a delta; others repeat the complete message beside their deltas.
+        let message = || choice.object("message").filter(|_| !self.speaks_in_deltas);
+        if let Some(delta) = delta.or_else(message) {
+            self.delta(&delta, events)?;
+        }
+        let Some(word) = choice.string("finish_reason") else { return Ok(()) };
+        if word.eq_ignore_ascii_case("error") {
+            return Err(bad_stream("the provider reports an error without saying which"));
+        }
+        self.finish_reason = StopReason::of_word(&word).or(self.finish_reason.take());
+        Ok(())
+    }
+
+    /// Reads a delta, or a message in its place.
+    fn delta(&mut self, delta: &Object<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        events.extend(self.thinking(delta)?);
+        if let Some(content) = delta.get("content") {
+            for piece in content::pieces(content) {
+                self.piece(piece, events)?;
             }
         }
-        match choice.finish_reason.as_deref() {
-            None | Some("") => Ok(()),
-            Some("error") => Err(bad_stream("the provider reports an error without saying which")),
-            Some(word) => {
-                self.finish_reason = Some(stop_reason(word));
+        if let Some(words) = delta.string("refusal").filter(|words| !words.is_empty()) {
+            self.piece(Piece::Refusal(words), events)?;
+        }
+        let calls = delta.objects("tool_calls");
+        for call in &calls {
+            // Some servers leave out the level of the function.
+            let function = call.object("function");
+            events.extend(self.call(call, function.as_ref().unwrap_or(call))?);
+        }
+        // The older form of a call, which some servers send beside the newer one.
+        if let Some(function) = delta.object("function_call").filter(|_| calls.is_empty()) {
+            events.extend(self.call(&Object::default(), &function)?);
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match piece {
+            Piece::Text(words) => self.text(&words, events),
+            Piece::Refusal(words) => {
+                self.refused = true;
+                self.text(&words, events)
+            }
+            Piece::Reasoning(words) => {
+                self.budget.take_nested(&words)?;
+                self.reasoning.add(Field::Part, &words);
+                self.tags.has_reasoning_field();
+                events.push(ModelEvent::ReasoningDelta(words.into_owned()));
                 Ok(())
             }
         }
@@ -160,66 +122,95 @@ impl Reader {
 
     fn text(&mut self, text: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.budget.take(text)?;
-        events.extend(self.tags.push(text).into_iter().map(Said::into_event));
+        for said in self.tags.push(text) {
+            events.push(self.said(said)?);
+        }
         Ok(())
     }
 
-    /// What a chunk has of the model's thinking: what goes back is kept, what people may read is shown. Servers that write
-    /// it in several fields write the same in each.
-    fn thinking(&mut self, delta: &Delta<'_>) -> Result<Option<ModelEvent>, ModelError> {
+    /// Text, or reasoning between tags, which goes back to the model with its tags.
+    fn said(&mut self, said: Said) -> Result<ModelEvent, ModelError> {
+        Ok(match said {
+            Said::Text(words) => ModelEvent::TextDelta(words),
+            Said::Thought(words) => {
+                self.budget.take_nested(&words)?;
+                self.reasoning.add(Field::Tags, &words);
+                ModelEvent::ReasoningDelta(words)
+            }
+            Said::TextWasThought(words) => {
+                self.budget.take_nested(&words)?;
+                self.reasoning.add(Field::Tags, &words);
+                ModelEvent::TextWasReasoning(words)
+            }
+            Said::ThoughtWasText(words) => {
+                self.reasoning.forget(Field::Tags);
+                ModelEvent::TextDelta(words)
+            }
+        })
+    }
+
+    /// Reads a chunk's reasoning: what goes back is kept, what is readable is shown. Servers that write it in several
+    /// fields write the same in each.
+    fn thinking(&mut self, delta: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
+        let named = [Field::ReasoningContent, Field::Reasoning];
+        let words = |field: Field| {
+            Some((field, content::joined(delta.get(field.name())?))).filter(|(_, words)| !words.is_empty())
+        };
         let mut shown = String::new();
-        if let Some(content) = delta.reasoning_content {
-            shown = self.reasoning.add_content(content, &mut self.budget)?;
+        if let Some((field, words)) = named.into_iter().find_map(words) {
+            self.budget.take_nested(&words)?;
+            self.reasoning.add(field, &words);
+            shown = words;
         }
-        if let (true, Some(words)) = (shown.is_empty(), delta.reasoning) {
-            shown = serde_json::from_str(words.get()).unwrap_or_default();
-            self.budget.take(&shown)?;
-        }
-        if let Some(details) = delta.reasoning_details {
+        if let Some(details) = delta.get("reasoning_details") {
             let words = self.reasoning.add_details(details, &mut self.budget)?;
             if shown.is_empty() {
                 shown = words;
             }
         }
-        Ok((!shown.is_empty()).then_some(ModelEvent::ReasoningDelta(shown)))
+        if shown.is_empty() {
+            return Ok(None);
+        }
+        self.tags.has_reasoning_field();
+        Ok(Some(ModelEvent::ReasoningDelta(shown)))
     }
 
-    fn call(&mut self, delta: CallDelta<'_>) -> Result<Option<ModelEvent>, ModelError> {
-        let id = delta.id.unwrap_or_default();
-        let function = delta.function.unwrap_or(FunctionDelta { name: None, arguments: None });
-        let name = function.name.unwrap_or_default();
-        let arguments = function.arguments.map(fragment).transpose()?.unwrap_or_default();
+    fn call(&mut self, part: &Object<'_>, function: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
+        let id = part.text("id").unwrap_or_default();
+        let name = function.text("name").unwrap_or_default();
+        let arguments = function.get("arguments").map(fragment).unwrap_or_default();
         for text in [&id, &name, &arguments] {
             self.budget.take(text)?;
         }
-        let extra = delta.extra_content.filter(Value::is_object);
+        // What the provider wants back with the call (Gemini's thought signature).
+        let extra = Some(part.value("extra_content")).filter(Value::is_object);
         if let Some(extra) = &extra {
             self.budget.take_nested(&extra.to_string())?;
         }
-        let Indexed { call, extra: held, .. } = self.entry(delta.index, &id, &name)?;
+        let Indexed { call, extra: held, .. } = self.entry(part.index("index"), &id, &name)?;
         if extra.is_some() {
             *held = extra;
         }
         // Servers repeat id and name in later fragments, so they are set once and never joined.
         if call.id.is_empty() {
-            call.id = id;
+            call.id = id.into_owned();
         }
         if call.name.is_empty() {
-            call.name = name;
+            call.name = name.into_owned();
         }
         call.input.push_str(&arguments);
         Ok(call.growth())
     }
 
-    /// The call that a fragment belongs to. Without an index it is the last one, unless the fragment begins another.
-    /// Gemini's server gives every call the index 0; there a new id with a name begins another.
+    /// The call that a fragment belongs to. Without an index it is the one with its id, or the last one, unless the fragment
+    /// begins another. Gemini's server gives every call the index 0; there a new id with a name begins another.
     fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut Indexed, ModelError> {
         let same_index = |one: &Indexed| index.is_none_or(|index| one.index == index);
-        let found = self.calls.iter().rposition(same_index).filter(|at| {
-            let call = &self.calls[*at].call;
-            let begins_another = !name.is_empty() && if id.is_empty() { index.is_none() } else { call.id != id };
-            !begins_another || (call.id.is_empty() && call.name.is_empty())
-        });
+        let same_id = |one: &Indexed| !id.is_empty() && one.call.id == id && same_index(one);
+        let last = || {
+            self.calls.iter().rposition(same_index).filter(|at| !begins_another(&self.calls[*at].call, index, id, name))
+        };
+        let found = self.calls.iter().rposition(same_id).or_else(last);
         let at = match found {
             Some(at) => at,
             None if self.calls.len() >= MAX_BLOCKS => {
@@ -236,6 +227,7 @@ impl Reader {
 
     fn end(&mut self, said: StopReason) -> Vec<ModelEvent> {
         let stop_reason = if self.refused { StopReason::Refusal } else { said };
+        let held = self.tags.end(stop_reason.is_cut_off()).and_then(|held| self.said(held).ok());
         let mut reasoning = std::mem::take(&mut self.reasoning);
         let calls = std::mem::take(&mut self.calls).into_iter().map(|Indexed { mut call, extra, .. }| {
             if let Some(extra) = extra {
@@ -249,17 +241,24 @@ impl Reader {
         // A call without a name is the agent's to answer with an error; only what holds nothing at all is no call.
         let calls: Vec<PendingCall> =
             calls.filter(|call| ![&call.id, &call.name, &call.input].iter().all(|text| text.is_empty())).collect();
-        let held = self.tags.end().map(Said::into_event);
-        let reasoning = reasoning.into_block().map(ModelEvent::Opaque);
+        let reasoning = reasoning.into_block(self.tags.pair()).map(ModelEvent::Opaque);
         held.into_iter().chain(reasoning).chain(finish(calls, stop_reason, self.usage)).collect()
+    }
+
+    /// Returns `true` if there are calls, and nothing of them is missing. Then a body that ended as it should was an answer,
+    /// although its server wrote neither a reason to finish nor an end mark.
+    fn has_complete_calls(&self) -> bool {
+        !self.refused
+            && !self.calls.is_empty()
+            && self.calls.iter().all(|one| !one.call.name.is_empty() && one.call.is_complete())
     }
 }
 
 impl StreamReader for Reader {
     fn on_frame(&mut self, frame: &Frame) -> Result<Vec<ModelEvent>, ModelError> {
         stream_error::check(frame, &self.model)?;
-        let data = frame.data.trim();
-        if data == "[DONE]" {
+        let data = frame.data.trim_start_matches('\u{feff}').trim();
+        if data == DONE {
             // Some servers say that they are done without saying why.
             let said = self.finish_reason.take().unwrap_or(StopReason::EndTurn);
             return Ok(self.end(said));
@@ -267,29 +266,52 @@ impl StreamReader for Reader {
         if data.is_empty() {
             return Ok(vec![]);
         }
-        let chunk: Chunk<'_> = parse(data)?;
-        if let Some(usage) = chunk.usage {
-            replace_usage(&mut self.usage, &usage);
-        }
+        let Some(chunk) = Object::parse(data) else {
+            // JSON of another kind says nothing.
+            return parse::<IgnoredAny>(data).map(|_| vec![]);
+        };
+        replace_usage(&mut self.usage, &chunk.value("usage"));
         let mut events = Vec::new();
         // Only one answer is asked for; were there others, they would not belong between its words.
-        for choice in chunk.choices.unwrap_or_default().into_iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
-            self.choice(choice, &mut events)?;
+        for choice in chunk.objects("choices").into_iter().filter(|choice| choice.index("index").unwrap_or(0) == 0) {
+            self.choice(&choice, &mut events)?;
         }
         Ok(events)
     }
 
-    /// A reason to finish is enough; not every server writes `[DONE]`.
-    fn on_end(&mut self) -> Option<Vec<ModelEvent>> {
-        let said = self.finish_reason.take()?;
+    fn has_stop_reason(&self) -> bool {
+        self.finish_reason.is_some()
+    }
+
+    /// A reason to finish is enough; not every server writes `[DONE]`. Some do not even write a reason.
+    fn on_end(&mut self, end: BodyEnd) -> Option<Vec<ModelEvent>> {
+        let unsaid = || (end == BodyEnd::Clean && self.has_complete_calls()).then_some(StopReason::ToolUse);
+        let said = self.finish_reason.clone().or_else(unsaid)?;
         Some(self.end(said))
     }
 }
 
+/// Returns `true` if a delta holds anything but a role.
+fn says_something(delta: &Object<'_>) -> bool {
+    delta.fields().any(|(key, value)| key != "role" && !matches!(value.get(), "null" | "\"\"" | "[]" | "{}" | "false"))
+}
+
+/// Returns `true` if a fragment with this id and name belongs to another call than the last one at its index.
+fn begins_another(last: &PendingCall, index: Option<u64>, id: &str, name: &str) -> bool {
+    if name.is_empty() || (last.id.is_empty() && last.name.is_empty()) {
+        return false;
+    }
+    match (id.is_empty(), last.id.is_empty()) {
+        // The name may come with each fragment.
+        (true, _) => index.is_none() && (last.name != name || last.is_complete()),
+        (false, true) => last.name != name || last.is_complete(),
+        (false, false) => last.id != id,
+    }
+}
+
 /// A piece of the arguments: text to be joined; some servers send the whole as a JSON object instead.
-fn fragment(arguments: &RawValue) -> Result<String, ModelError> {
-    let text = arguments.get();
-    if text.starts_with('"') { parse(text) } else { Ok(text.to_owned()) }
+fn fragment(arguments: &RawValue) -> Cow<'_, str> {
+    object::string(arguments).unwrap_or(Cow::Borrowed(arguments.get()))
 }
 
 fn replace_usage(usage: &mut Usage, counted: &Value) {
@@ -300,15 +322,5 @@ fn replace_usage(usage: &mut Usage, counted: &Value) {
     ];
     for (count, value) in counts {
         *count = tokens(value).unwrap_or(*count);
-    }
-}
-
-fn stop_reason(word: &str) -> StopReason {
-    match word {
-        "stop" | "end_turn" | "eos" => StopReason::EndTurn,
-        "tool_calls" | "function_call" => StopReason::ToolUse,
-        "length" => StopReason::MaxTokens,
-        "content_filter" => StopReason::Refusal,
-        other => unknown_stop_reason(other),
     }
 }

@@ -1,109 +1,289 @@
-//! Thinking that a model writes into its text, between tags before its answer (DeepSeek, Qwen), where its server
-//! does not take it out. Read character by character, so any split of the text gives the same.
+//! Tells reasoning that a model writes into its text from the answer (DeepSeek, Qwen), if its server does not take it out.
+//! Reads the text so that any split of it gives the same.
+//!
+//! Most models write their reasoning between two tags. Some chat templates write the opening tag into the prompt, and then
+//! the model only writes the closing one. The first such answer streams as text, which turns into reasoning at the closing
+//! tag. The model's next answers stream as reasoning from their first word on. If one of those ends without the tag, all
+//! of it was text.
 
-use crate::event::ModelEvent;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-/// The tags between which models think.
-const TAGS: [(&str, &str); 3] = [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<thought>", "</thought>")];
+/// The tags between which models write their reasoning.
+const TAGS: [(&str, &str); 5] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("[THINK]", "[/THINK]"),
+];
 
-/// The most blanks before the tag.
+/// Maximum length of the blanks before the opening tag.
 const MAX_BLANK_BYTES: usize = 64;
+
+/// Maximum number of closing tags that are quoted before the tags of an answer count as words.
+const MAX_QUOTED_TAGS: usize = 16;
+
+/// Remembers if a model begins its answers within its reasoning. All answers of the model share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ThoughtHabit(Arc<AtomicBool>);
+
+impl ThoughtHabit {
+    /// A habit that is known already.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn new(begins_in_thought: bool) -> Self {
+        Self(Arc::new(AtomicBool::new(begins_in_thought)))
+    }
+
+    fn begins_in_thought(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn learn(&self, begins_in_thought: bool) {
+        self.0.store(begins_in_thought, Ordering::Relaxed);
+    }
+}
 
 /// A piece of what a model wrote; never empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Thought(String),
     Text(String),
+    /// All text so far was reasoning, which is this.
+    TextWasThought(String),
+    /// All reasoning so far was text, which is this.
+    ThoughtWasText(String),
 }
 
-impl Said {
-    pub(super) fn into_event(self) -> ModelEvent {
-        match self {
-            Self::Thought(words) => ModelEvent::ReasoningDelta(words),
-            Self::Text(words) => ModelEvent::TextDelta(words),
-        }
-    }
+/// Tells reasoning from text while an answer streams in.
+#[derive(Debug)]
+pub(super) struct ThoughtTags {
+    state: State,
+    habit: ThoughtHabit,
+    /// The tags around the reasoning.
+    pair: (&'static str, &'static str),
+    /// Set if the server takes the reasoning out of the text, so that a lone closing tag is a word.
+    is_apart: bool,
 }
-
-/// Tells thinking from text while an answer streams in.
-#[derive(Debug, Default)]
-pub(super) struct ThoughtTags(State);
 
 #[derive(Debug)]
 enum State {
     /// Before the first word: what may become a tag, with the blanks before it.
     Before(String),
-    /// In thinking, until this tag, of which this much may have come; `blank`: it has said nothing yet.
+    /// In reasoning, until this tag, of which this much may have come; `blank`: nothing but blanks so far.
     Thinking { closing: &'static str, held: String, blank: bool },
-    /// After thinking, before the first word of the text.
+    /// In text without an opening tag, which is all reasoning if a closing tag follows.
+    Unopened(Unopened),
+    /// After reasoning, before the first word of the text.
     Between,
     /// In the text, in which tags are words.
     Text,
 }
 
-impl Default for State {
-    fn default() -> Self {
-        Self::Before(String::new())
-    }
+/// Text that began without an opening tag.
+#[derive(Debug)]
+struct Unopened {
+    /// Set if it is given as reasoning, because of the model's habit.
+    is_thought: bool,
+    all: String,
+    /// Length of the part that was given.
+    given: usize,
+    /// Closing tags are looked for from here on.
+    searched: usize,
+    /// Closing tags that were words.
+    quoted: usize,
 }
 
 impl ThoughtTags {
+    /// Reads an answer of a model with this habit.
+    pub(super) fn new(habit: ThoughtHabit) -> Self {
+        Self { state: State::Before(String::new()), habit, pair: TAGS[0], is_apart: false }
+    }
+
+    /// The server sends reasoning in a field of its own.
+    pub(super) fn has_reasoning_field(&mut self) {
+        self.is_apart = true;
+    }
+
+    /// Returns the tags around the reasoning.
+    pub(super) fn pair(&self) -> (&'static str, &'static str) {
+        self.pair
+    }
+
     /// Takes the next portion and gives what is certain now.
     pub(super) fn push(&mut self, text: &str) -> Vec<Said> {
         let mut said = Vec::new();
-        for (at, c) in text.char_indices() {
-            if matches!(self.0, State::Text) {
-                push_text(&mut said, &text[at..]);
-                break;
-            }
-            self.character(c, &mut said);
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let (first, after) = rest.split_at(c.len_utf8());
+            rest = match &mut self.state {
+                State::Text => {
+                    push_text(&mut said, rest);
+                    break;
+                }
+                State::Unopened(unopened) => {
+                    unopened.all.push_str(rest);
+                    let Some(after) = self.look_for_closing(&mut said) else { break };
+                    said.extend(self.push(&after));
+                    break;
+                }
+                _ => {
+                    self.character(c, first, &mut said);
+                    after
+                }
+            };
         }
         said
     }
 
-    /// The answer is over: what was held back was written too. A thought without an end was nothing but that.
-    pub(super) fn end(&mut self) -> Option<Said> {
-        let (said, words): (fn(String) -> Said, _) = match std::mem::replace(&mut self.0, State::Text) {
+    /// The answer is over: what was held back was written too. Reasoning without an end was nothing but that, unless
+    /// an answer that was not cut off should have ended it.
+    pub(super) fn end(&mut self, cut_off: bool) -> Option<Said> {
+        let (said, words): (fn(String) -> Said, _) = match std::mem::replace(&mut self.state, State::Text) {
             State::Before(held) => (Said::Text, held),
             State::Thinking { held, .. } => (Said::Thought, held),
+            State::Unopened(Unopened { is_thought: true, all, .. }) if !cut_off => {
+                self.habit.learn(false);
+                (Said::ThoughtWasText, all)
+            }
+            State::Unopened(Unopened { is_thought, all, given, .. }) => {
+                (if is_thought { Said::Thought } else { Said::Text }, all[given..].to_owned())
+            }
             State::Between | State::Text => return None,
         };
         (!words.is_empty()).then(|| said(words))
     }
 
-    fn character(&mut self, c: char, said: &mut Vec<Said>) {
-        match &mut self.0 {
+    fn character(&mut self, c: char, written: &str, said: &mut Vec<Said>) {
+        match &mut self.state {
             State::Before(held) => {
                 held.push(c);
                 let written = held.trim_start();
-                if let Some((_, closing)) = TAGS.iter().find(|(opening, _)| *opening == written) {
-                    self.0 = State::Thinking { closing, held: String::new(), blank: true };
-                } else if held.len() > MAX_BLANK_BYTES || !TAGS.iter().any(|(opening, _)| opening.starts_with(written))
+                if let Some(pair) = TAGS.iter().find(|(opening, _)| *opening == written) {
+                    self.pair = *pair;
+                    self.state = State::Thinking { closing: pair.1, held: String::new(), blank: true };
+                } else if TAGS.iter().any(|(_, closing)| *closing == written) {
+                    // The end of reasoning of which the server has taken out the rest.
+                    self.state = State::Between;
+                } else if held.len() > MAX_BLANK_BYTES
+                    || !TAGS
+                        .iter()
+                        .any(|(opening, closing)| opening.starts_with(written) || closing.starts_with(written))
                 {
-                    push_text(said, held);
-                    self.0 = State::Text;
+                    let held = std::mem::take(held);
+                    self.begin(&held, said);
                 }
             }
             State::Thinking { closing, held, blank } => {
                 held.push(c);
                 if held == closing {
-                    self.0 = State::Between;
+                    self.state = State::Between;
                     return;
                 }
-                // What cannot be the beginning of the tag is thought; the tag begins with the only `<` in it.
-                let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - usize::from(c == '<') };
+                // What cannot be the beginning of the tag is reasoning. The tag's first character occurs once in it.
+                let may_begin = closing.starts_with(c);
+                let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - usize::from(may_begin) };
                 let words: String = held.drain(..kept).collect();
                 let words = if *blank { words.trim_start() } else { &words };
                 *blank &= words.is_empty();
                 push_thought(said, words);
             }
             State::Between if c.is_whitespace() => {}
-            State::Between | State::Text => {
-                self.0 = State::Text;
-                push_text(said, c.encode_utf8(&mut [0; 4]));
+            State::Between | State::Text | State::Unopened(_) => {
+                self.state = State::Text;
+                push_text(said, written);
             }
         }
     }
+
+    /// Begins without an opening tag.
+    fn begin(&mut self, held: &str, said: &mut Vec<Said>) {
+        if self.is_apart {
+            self.state = State::Text;
+        } else {
+            let is_thought = self.habit.begins_in_thought();
+            let unopened = Unopened { is_thought, all: String::new(), given: 0, searched: 0, quoted: 0 };
+            self.state = State::Unopened(unopened);
+        }
+        let held = if matches!(&self.state, State::Unopened(unopened) if unopened.is_thought) {
+            held.trim_start()
+        } else {
+            held
+        };
+        said.extend(self.push(held));
+    }
+
+    /// Appends the certain part of text without an opening tag to `said`. Returns the text after its closing tag, if there is
+    /// one.
+    fn look_for_closing(&mut self, said: &mut Vec<Said>) -> Option<String> {
+        let State::Unopened(unopened) = &mut self.state else { return None };
+        while let Some((at, pair)) = unopened.next_closing() {
+            let before = &unopened.all[..at];
+            // Both tags are words if the text has the opening one, too.
+            let is_word = self.is_apart || is_quoted(before) || (!unopened.is_thought && before.contains(pair.0));
+            if is_word {
+                unopened.searched = at + pair.1.len();
+                unopened.quoted += 1;
+                continue;
+            }
+            if unopened.is_thought {
+                push_thought(said, &before[unopened.given..]);
+            } else {
+                // Text of this portion was not given yet.
+                said.clear();
+                said.extend(
+                    Some(before.trim_start())
+                        .filter(|words| !words.is_empty())
+                        .map(|words| Said::TextWasThought(words.to_owned())),
+                );
+            }
+            let after = unopened.all.split_off(at + pair.1.len());
+            self.habit.learn(true);
+            self.pair = pair;
+            self.state = State::Between;
+            return Some(after);
+        }
+        let certain = unopened.certain();
+        let words = &unopened.all[unopened.given..certain];
+        let push = if unopened.is_thought { push_thought } else { push_text };
+        push(said, words);
+        (unopened.given, unopened.searched) = (certain, unopened.searched.max(certain));
+        if unopened.quoted > MAX_QUOTED_TAGS && !unopened.is_thought {
+            push_text(said, &unopened.all[certain..]);
+            self.state = State::Text;
+        }
+        None
+    }
+}
+
+impl Unopened {
+    /// Returns the place of the next closing tag, and its pair of tags.
+    fn next_closing(&self) -> Option<(usize, (&'static str, &'static str))> {
+        if self.quoted > MAX_QUOTED_TAGS {
+            return None;
+        }
+        let rest = &self.all[self.searched..];
+        let found = TAGS.into_iter().filter_map(|pair| Some((self.searched + rest.find(pair.1)?, pair)));
+        found.min_by_key(|(at, _)| *at)
+    }
+
+    /// Returns the length of the text before what may be the beginning of a closing tag.
+    fn certain(&self) -> usize {
+        let is_open = |at: &usize| TAGS.iter().any(|(_, closing)| closing.starts_with(&self.all[*at..]));
+        let longest = TAGS.iter().map(|(_, closing)| closing.len()).max().unwrap_or_default();
+        let from = self.all.floor_char_boundary(self.all.len().saturating_sub(longest)).max(self.given);
+        let mut places = self.all[from..].char_indices().map(|(at, _)| from + at);
+        places.find(is_open).unwrap_or(self.all.len())
+    }
+}
+
+/// Returns `true` if the text after this is code or in quotation marks.
+fn is_quoted(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let is_odd = |text: &str, mark: &str| text.matches(mark).count() % 2 == 1;
+    is_odd(before, "```") || is_odd(line, "`") || before.ends_with(['"', '\'', '“', '‘', '「'])
 }
 
 fn push_text(said: &mut Vec<Said>, words: &str) {
@@ -126,18 +306,24 @@ fn push_thought(said: &mut Vec<Said>, words: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Said, ThoughtTags};
+    use super::{Said, ThoughtHabit, ThoughtTags};
 
-    /// What was thought, and what was said.
+    /// Reasoning and text of the first answer of a model.
     fn read(portions: &[&str]) -> (String, String) {
-        let mut tags = ThoughtTags::default();
+        read_with(&ThoughtHabit::default(), portions, false)
+    }
+
+    fn read_with(habit: &ThoughtHabit, portions: &[&str], cut_off: bool) -> (String, String) {
+        let mut tags = ThoughtTags::new(habit.clone());
         let mut said: Vec<Said> = portions.iter().flat_map(|portion| tags.push(portion)).collect();
-        said.extend(tags.end());
+        said.extend(tags.end(cut_off));
         let (mut thought, mut text) = (String::new(), String::new());
         for piece in said {
             match piece {
                 Said::Thought(words) => thought.push_str(&words),
                 Said::Text(words) => text.push_str(&words),
+                Said::TextWasThought(words) => (thought, text) = (words, String::new()),
+                Said::ThoughtWasText(words) => (thought, text) = (String::new(), words),
             }
         }
         (thought, text)
@@ -161,14 +347,74 @@ mod tests {
             ("<th", "", "<th"),
             (" x", "", " x"),
             ("<think>a</think>b<think>c</think>", "a", "b<think>c</think>"),
+            ("[THINK]a[b[/THINK]c", "a[b", "c"),
+            ("<reasoning>a</reasoning>b", "a", "b"),
         ] {
             assert_eq!(read(&[answer]), (thought.to_owned(), text.to_owned()), "{answer}");
         }
     }
 
+    #[test]
+    fn text_before_a_lone_closing_tag_is_reasoning() {
+        for (answer, thought, text) in [
+            ("Hm: 1 < 2.\n</think>\n\nThree.", "Hm: 1 < 2.\n", "Three."),
+            ("\nHm.</think>Three.", "Hm.", "Three."),
+            ("Hm.</thinking>Three.", "Hm.", "Three."),
+            ("Hm.[/THINK]Three.", "Hm.", "Three."),
+            ("Hm.</think>", "Hm.", ""),
+            ("</think>\n\nThree.", "", "Three."),
+            ("a</think>b</think>c", "a", "b</think>c"),
+            ("It ends with `</think>`, I think.\n</think>\nThree.", "It ends with `</think>`, I think.\n", "Three."),
+            // Words.
+            ("Its tag is `</think>`.", "", "Its tag is `</think>`."),
+            ("Its tag is \"</think>\".", "", "Its tag is \"</think>\"."),
+            ("```xml\n</think>\n```\nThat.", "", "```xml\n</think>\n```\nThat."),
+            ("Use <think>a</think>.", "", "Use <think>a</think>."),
+            ("Three </thi", "", "Three </thi"),
+        ] {
+            assert_eq!(read(&[answer]), (thought.to_owned(), text.to_owned()), "{answer}");
+            let single: Vec<String> = answer.chars().map(String::from).collect();
+            let single: Vec<&str> = single.iter().map(String::as_str).collect();
+            assert_eq!(read(&single), (thought.to_owned(), text.to_owned()), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_begins_in_its_reasoning_is_known_by_its_first_answer() {
+        let habit = ThoughtHabit::new(false);
+        read_with(&habit, &["Hm.\n</think>\nThree."], false);
+        let mut tags = ThoughtTags::new(habit.clone());
+        assert_eq!(tags.push("\nLet me "), [Said::Thought("Let me ".to_owned())]);
+        assert_eq!(tags.push("see.</th"), [Said::Thought("see.".to_owned())]);
+        assert_eq!(tags.push("ink>\n\nFour."), [Said::Text("Four.".to_owned())]);
+        assert_eq!(tags.end(false), None);
+        // Tags of its own count as ever.
+        let read = |answer: &str, cut_off| read_with(&habit, &[answer], cut_off);
+        let pair = |thought: &str, text: &str| (thought.to_owned(), text.to_owned());
+        assert_eq!(read("<think>a</think>b", false), pair("a", "b"));
+        assert_eq!(read("And so, </thi", true), pair("And so, </thi", ""), "its end was cut off");
+        assert_eq!(read("Five.", false), pair("", "Five."), "this time it did not reason");
+        assert_eq!(ThoughtTags::new(habit).push("Six."), [Said::Text("Six.".to_owned())]);
+    }
+
+    #[test]
+    fn a_lone_closing_tag_is_a_word_if_the_reasoning_has_a_field_of_its_own() {
+        for answer in ["a</think>b", "\n a</think>b"] {
+            let mut tags = ThoughtTags::new(ThoughtHabit::default());
+            tags.has_reasoning_field();
+            assert_eq!(tags.push(answer), [Said::Text(answer.to_owned())]);
+        }
+    }
+
+    #[test]
+    fn many_quoted_tags_are_words() {
+        let answer = "`</think>` ".repeat(1000);
+        assert_eq!(read(&[&answer, "</think>"]), (String::new(), format!("{answer}</think>")));
+    }
+
     proptest! {
         #[test]
-        fn any_split_gives_the_same(answer in "( |\n)?(<|</|think|>|考|a| ){0,12}", places in proptest::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+        fn any_split_gives_the_same(answer in "( |\n)?(<|</|think|>|考|`|a| ){0,12}", places in proptest::collection::vec(any::<prop::sample::Index>(), 0..6)) {
             let mut cuts: Vec<usize> = places.iter().map(|place| answer.floor_char_boundary(place.index(answer.len() + 1))).collect();
             cuts.sort_unstable();
             let mut portions = Vec::new();

@@ -1,16 +1,9 @@
 //! Which JSON is a tool call, in the shapes that models write it. Where JSON begins and ends is the parser's business.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
 use serde_json::value::RawValue;
 use tallybook_tools::ToolSpec;
 
-use super::names;
-use crate::limits::MAX_CALL_DEPTH;
+use crate::{limits::MAX_CALL_DEPTH, names, object::Object};
 
 /// A call that a model wrote: the tool's name where it could be resolved, else as written; the arguments' exact text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,11 +65,11 @@ fn collect(json: &str, position: Position, tools: &[ToolSpec], depth: u8, calls:
     let resolved = names::resolve(&written, tools);
     let input_text = match object.find(&INPUT_KEYS) {
         Some(input) => input_text(input, position)?,
-        None if position == Position::ToolBlock => object.without(key),
+        None if position == Position::ToolBlock => without(&object, key),
         None => return None,
     };
     // Data may have a name and parameters too; a tool's own definition has both, and a description.
-    let has_foreign_keys = || object.0.iter().any(|(key, _)| !may_begin_call(key, true));
+    let has_foreign_keys = || object.fields().any(|(key, _)| !may_begin_call(key, true));
     let is_data = object.find(&["description"]).is_some() || (resolved.is_none() && has_foreign_keys());
     if position == Position::Anywhere && is_data {
         return None;
@@ -118,43 +111,9 @@ pub(super) fn salvage(broken: &str, tools: &[ToolSpec]) -> Option<Call> {
     Some(Call { name, input_text: broken.to_owned() })
 }
 
-/// A JSON object with its keys in order and its values as text, so that numbers keep their digits.
-struct Object<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'a> Object<'a> {
-    /// The value of the first of these keys that there is.
-    fn find(&self, keys: &[&str]) -> Option<&'a RawValue> {
-        keys.iter().find_map(|key| self.0.iter().find(|(name, _)| name == key).map(|(_, value)| *value))
-    }
-
-    /// The text of the object without this key: for models that write the arguments beside the name.
-    fn without(&self, name_key: &str) -> String {
-        let rest = self.0.iter().filter(|(key, _)| key != name_key);
-        let fields = rest.map(|(key, value)| format!("{}:{}", serde_json::Value::from(key.as_str()), value.get()));
-        format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Object<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Object(fields))
-            }
-        }
-
-        deserializer.deserialize_map(Fields)
-    }
+/// The text of the object without this key: for models that write the arguments beside the name.
+fn without(object: &Object<'_>, name_key: &str) -> String {
+    let rest = object.fields().filter(|(key, _)| *key != name_key);
+    let fields = rest.map(|(key, value)| format!("{}:{}", serde_json::Value::from(key), value.get()));
+    format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
 }

@@ -15,6 +15,7 @@ use crate::{
     error::ModelError,
     event::{ModelEvent, StopReason},
     model::ModelStream,
+    names,
     pending_call::minted_id,
     reader::bad_stream,
     request::{ModelRequest, ToolCallRequest, ToolChoice},
@@ -55,7 +56,7 @@ impl Calls {
     pub(crate) fn read(self, mut answer: ModelStream) -> ModelStream {
         let Self { tools, is_allowed } = self;
         let events = try_stream! {
-            let mut parser = Parser::new(tools);
+            let mut parser = Parser::new(Arc::clone(&tools));
             let mut calls = HandedOn { allowed: is_allowed, any: false };
             while let Some(event) = answer.next().await {
                 match event {
@@ -66,12 +67,12 @@ impl Calls {
                     }
                     // Some servers read calls out of the text themselves.
                     Ok(ModelEvent::ToolCall(call)) => {
-                        if let Some(event) = calls.one(call) {
+                        if let Some(event) = calls.one(names::resolved(call, &tools)) {
                             yield event;
                         }
                     }
                     Ok(ModelEvent::Ended { stop_reason, usage }) => {
-                        for event in calls.events(parser.end(stop_reason == StopReason::MaxTokens)) {
+                        for event in calls.events(parser.end(stop_reason.is_cut_off())) {
                             yield event;
                         }
                         yield ModelEvent::Ended { stop_reason: calls.stop_reason(stop_reason), usage };
@@ -84,6 +85,12 @@ impl Calls {
                         | ModelEvent::Opaque(_)
                         | ModelEvent::ReasoningDelta(_)),
                     ) => yield event,
+                    // A model that thinks about calls makes none.
+                    Ok(event @ ModelEvent::TextWasReasoning(_)) => {
+                        parser = Parser::new(Arc::clone(&tools));
+                        calls.any = false;
+                        yield event;
+                    }
                     // Whether one is allowed is known when it is complete.
                     Ok(ModelEvent::CallGrew { .. }) => {}
                     Err(error) => {
@@ -126,7 +133,7 @@ impl HandedOn {
     /// The calls decide, as with native calls; to the provider it was a text that ended.
     fn stop_reason(&self, said: StopReason) -> StopReason {
         match said {
-            StopReason::EndTurn | StopReason::Other(_) if self.any => StopReason::ToolUse,
+            StopReason::EndTurn if self.any => StopReason::ToolUse,
             StopReason::ToolUse if !self.any => StopReason::EndTurn,
             other => other,
         }

@@ -1,5 +1,5 @@
 //! Calls after a mark, which nothing closes but the end of their JSON: Mistral's `[TOOL_CALLS]` before a list of calls, or
-//! before a name, `[ARGS]` and the arguments; Llama's `<|python_tag|>` before a call.
+//! before a name, `[ARGS]` and the arguments; Llama's `<|python_tag|>` before a call in JSON or in Python's form.
 
 use tallybook_tools::ToolSpec;
 
@@ -7,9 +7,12 @@ use super::{
     block::Verdict,
     call::{self, Call, Position},
     json::{JsonScan, Progress},
+    python::{self, ArgumentsScan},
+};
+use crate::{
+    limits::{MAX_HELD_BYTES, MAX_TOOL_NAME_CHARS},
     names,
 };
-use crate::limits::{MAX_HELD_BYTES, MAX_TOOL_NAME_CHARS};
 
 /// Between a name and its arguments.
 const ARGS: &str = "[ARGS]";
@@ -33,6 +36,8 @@ enum Phase {
     Head,
     /// In the JSON, which begins here.
     Json { from: usize, scan: JsonScan },
+    /// In the parentheses after a name, which begin here.
+    Python { from: usize, scan: ArgumentsScan },
 }
 
 impl Marked {
@@ -58,6 +63,12 @@ impl Marked {
                 self.phase = Phase::Json { from: at, scan };
                 Verdict::Open
             }
+            Phase::Head if c == '(' && may_be_called(&self.body[..at], tools) => {
+                let mut scan = ArgumentsScan::default();
+                scan.push(c);
+                self.phase = Phase::Python { from: at, scan };
+                Verdict::Open
+            }
             Phase::Head if may_be_head(&self.body, c) => Verdict::Open,
             Phase::Head => Verdict::Code,
             Phase::Json { from, scan } => match scan.push(c) {
@@ -66,6 +77,14 @@ impl Marked {
                 Progress::Done => {
                     let (head, json) = self.body.split_at(*from);
                     calls(head.trim(), json, tools).map_or(Verdict::Ordinary, Verdict::Calls)
+                }
+            },
+            Phase::Python { from, scan } => match scan.push(c) {
+                None => Verdict::Open,
+                Some(false) => Verdict::Code,
+                Some(true) => {
+                    let (head, arguments) = self.body.split_at(*from);
+                    python_call(head, arguments, tools).map_or(Verdict::Ordinary, |call| Verdict::Calls(vec![call]))
                 }
             },
         }
@@ -90,4 +109,19 @@ fn calls(head: &str, json: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     }
     let name = names::resolve(written, tools).unwrap_or(written).to_owned();
     Some(vec![Call { name, input_text: json.to_owned() }])
+}
+
+/// Returns `true` if the text before a parenthesis says that this is a call, or is the name of a tool. Otherwise it is code.
+fn may_be_called(head: &str, tools: &[ToolSpec]) -> bool {
+    let (name, is_call) = python::name(head);
+    !name.is_empty() && (is_call || names::resolve(name, tools).is_some())
+}
+
+/// The call in Python's form. Arguments that are not literals are for the agent to answer with an error if this is certainly
+/// a call.
+fn python_call(head: &str, arguments: &str, tools: &[ToolSpec]) -> Option<Call> {
+    let (written, is_call) = python::name(head);
+    let name = names::resolve(written, tools).unwrap_or(written).to_owned();
+    let input_text = python::object(arguments).or_else(|| is_call.then(|| arguments.to_owned()))?;
+    Some(Call { name, input_text })
 }

@@ -8,9 +8,9 @@ mod fence;
 mod json;
 mod lead;
 mod marked;
-mod names;
 pub(super) mod parser;
 mod prompt;
+mod python;
 mod tag;
 #[cfg(test)]
 mod tests;

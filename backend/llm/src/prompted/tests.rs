@@ -395,6 +395,9 @@ fn calls_in_the_dialects_that_models_were_taught() {
         (format!("<|python_tag|>{{\"name\": \"add\", \"parameters\": {EXACT}}}"), EXACT),
         (format!("<|python_tag|>{{\"type\": \"function\", \"name\": \"add\", \"parameters\": {EXACT}}}<|eom_id|>"), EXACT),
         (format!("{{\"name\": \"add\", \"parameters\": {EXACT}}}"), EXACT),
+        ("<|python_tag|>add.call(a=0.1000000000000000000001, b=2)<|eom_id|>".to_owned(), typed),
+        ("<|python_tag|> functions.add.call( a=0.1000000000000000000001,b=2 )".to_owned(), typed),
+        ("<|python_tag|>add(a=0.1000000000000000000001, b=2)<|eom_id|>".to_owned(), typed),
     ] {
         assert_eq!(read(&answer), (String::new(), vec![call("add", input)]), "{answer}");
         assert_eq!(read(&format!("Adding.\n{answer}")), ("Adding.\n".to_owned(), vec![call("add", input)]), "{answer}");
@@ -417,6 +420,10 @@ fn a_dialects_marks_in_words_are_words() {
         "[1, 2, 3]",
         "See [TOOL] and [1].",
         "<|python_tag|>print(1)",
+        "<|python_tag|>add(1, 2)",
+        "<|python_tag|>add.call(a=1",
+        "<|python_tag|>add.call(a='1\n')",
+        "<|python_tag|>(a=1)",
         "<function=add> adds.",
         "<function=add>\n<parameter=a>1</parameter> and so on",
         "<tool_call><function=add>words</function></tool_call>",
@@ -431,6 +438,14 @@ fn a_dialects_marks_in_words_are_words() {
     {
         assert_eq!(read_portions(&[half], true), (half.to_owned(), vec![]), "{half}");
     }
+}
+
+#[test]
+fn a_call_in_pythons_form_that_cannot_be_read_becomes_an_error_for_the_model() {
+    let read = |answer: &str| read(answer).1;
+    assert_eq!(read("<|python_tag|>add.call(1, 2)<|eom_id|>"), [call("add", "(1, 2)")]);
+    assert_eq!(read("<|python_tag|>add.call(a=x)"), [call("add", "(a=x)")]);
+    assert_eq!(read("<|python_tag|>search.call(q='x')"), [call("search", r#"{"q":"x"}"#)]);
 }
 
 #[test]

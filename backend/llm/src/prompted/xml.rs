@@ -4,8 +4,8 @@
 use serde_json::{Value, value::RawValue};
 use tallybook_tools::ToolSpec;
 
-use super::{call::Call, names};
-use crate::limits::MAX_TOOL_NAME_CHARS;
+use super::call::Call;
+use crate::{limits::MAX_TOOL_NAME_CHARS, names};
 
 /// How a call begins.
 pub(super) const FUNCTION: &str = "<function=";

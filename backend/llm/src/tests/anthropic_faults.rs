@@ -44,6 +44,7 @@ impl Played {
                     played.ids.push(call.id);
                 }
                 ModelEvent::ReasoningDelta(words) => played.thought.push_str(&words),
+                ModelEvent::TextWasReasoning(words) => played.thought = words,
                 ModelEvent::Opaque(json) => played.opaque.push(json),
                 ModelEvent::Ended { stop_reason, usage } => {
                     played.stop_reason = Some(stop_reason);
@@ -89,7 +90,7 @@ async fn comments_multi_line_data_and_ping_anywhere() {
 #[tokio::test]
 async fn unknown_event_delta_or_block_type() {
     let played = anthropic("unknown_types").await;
-    assert_eq!((played.text.as_str(), played.stop_reason), ("Known.", Some(StopReason::EndTurn)));
+    assert_eq!((played.text.as_str(), played.stop_reason), ("Known. Of no block.", Some(StopReason::EndTurn)));
 }
 
 #[tokio::test]

@@ -140,3 +140,63 @@ async fn a_model_that_falls_silent_after_a_word_is_not_asked_again() {
     assert_eq!((said.as_str(), events.len()), ("Well", 0));
     assert_eq!(error.unwrap().code(), "model_timeout");
 }
+
+/// A stream that says why the answer ended, but has no end mark.
+fn finished(provider: ProviderKind) -> String {
+    if provider == ProviderKind::Anthropic {
+        return "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Done.\"}}\n\n\
+                data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
+            .to_owned();
+    }
+    "data: {\"choices\":[{\"delta\":{\"content\":\"Done.\"}}]}\n\n\
+     data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+        .to_owned()
+}
+
+/// Without a bound it would be listened to for as long as there are pings.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_has_said_why_it_ended_is_complete_although_pings_follow_without_end() {
+    for provider in PROVIDERS {
+        let listener = listener().await;
+        let client = client(provider, listener.local_addr().unwrap());
+        let server = async {
+            let mut connection = taken(&listener).await;
+            connection.write_all(HEAD).await.unwrap();
+            connection.write_all(finished(provider).as_bytes()).await.unwrap();
+            while connection.write_all(b"event: ping\ndata: {\"type\": \"ping\"}\n\n").await.is_ok() {
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let asked = timeout(Duration::from_hours(1), ask(&*client, question()));
+        let ((), asked) = tokio::join!(server, asked);
+        let (said, events, error) = asked.expect("the answer is complete");
+        assert!(matches!(events.last(), Some(ModelEvent::Ended { .. })) && error.is_none(), "{events:?} {error:?}");
+        assert_eq!(said, "Done.");
+    }
+}
+
+/// Usage that follows within the timeout counts.
+#[tokio::test(start_paused = true)]
+async fn usage_may_follow_the_reason_to_finish_and_the_connection_may_stay_open() {
+    for provider in PROVIDERS {
+        let listener = listener().await;
+        let client = client(provider, listener.local_addr().unwrap());
+        let usage = if provider == ProviderKind::Anthropic {
+            "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":7}}\n\n"
+        } else {
+            "data: {\"choices\":[],\"usage\":{\"completion_tokens\":7}}\n\n"
+        };
+        let server = async {
+            let mut connection = taken(&listener).await;
+            connection.write_all(HEAD).await.unwrap();
+            connection.write_all(finished(provider).as_bytes()).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            connection.write_all(usage.as_bytes()).await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        let asked = ask(&*client, question());
+        let (said, events, error) = tokio::select! { () = server => unreachable!(), asked = asked => asked };
+        let Some(ModelEvent::Ended { usage, .. }) = events.last() else { panic!("{events:?} {error:?}") };
+        assert_eq!((said.as_str(), usage.output_tokens), ("Done.", 7));
+    }
+}

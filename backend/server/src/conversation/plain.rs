@@ -27,6 +27,8 @@ use crate::{accounts::UserId, db::with_retries};
 pub enum PlainEvent {
     /// More of its answer.
     Text(String),
+    /// All of the answer so far was reasoning.
+    TextWasReasoning,
     /// The answer is whole.
     Ended {
         /// Why the model stopped.
@@ -99,7 +101,7 @@ async fn pass_on(
         };
         let Some(next) = next else { continue };
         let outcome = match &next {
-            PlainEvent::Text(_) => None,
+            PlainEvent::Text(_) | PlainEvent::TextWasReasoning => None,
             PlainEvent::Ended { stop_reason, usage } => {
                 let stop_reason = Some(stop_reason.as_str().to_owned());
                 Some(PlainOutcome { stop_reason, usage: *usage, error: None })
@@ -120,6 +122,7 @@ fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent>
     let broken_off = || ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() };
     match event.unwrap_or_else(|| Err(broken_off())) {
         Ok(ModelEvent::TextDelta(text)) => Some(PlainEvent::Text(text)),
+        Ok(ModelEvent::TextWasReasoning(_)) => Some(PlainEvent::TextWasReasoning),
         Ok(ModelEvent::Ended { stop_reason, usage }) => {
             tracing::debug!(?usage, "a model was asked once");
             Some(PlainEvent::Ended { stop_reason, usage })

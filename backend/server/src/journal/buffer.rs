@@ -99,6 +99,8 @@ impl State {
     pub(super) fn written(&mut self, seq: i64, event: &ChatEvent) {
         match event {
             ChatEvent::ContentDelta(_) => self.delta_ends.push_back((self.progress.content.len(), seq)),
+            // All text was stored with it.
+            ChatEvent::Snapshot(_) => self.delta_ends.clear(),
             ChatEvent::ReasoningDelta(delta) => {
                 self.thoughts.push_back((seq, delta.clone()));
                 self.last_thought = Some(seq);

@@ -95,6 +95,17 @@ impl TurnLog {
         (state.progress.words(), state.progress.calls().cloned().collect())
     }
 
+    /// Returns a snapshot of the message without its text from a place on, after these events.
+    pub fn snapshot_with_text_taken_back(&self, text_bytes: usize, events: &[ChatEvent]) -> ChatEvent {
+        let (mut progress, seq) = {
+            let state = lock(&self.state);
+            (state.progress.clone(), state.next_seq)
+        };
+        progress.content.truncate(text_bytes);
+        events.iter().for_each(|event| progress.apply(event, now()));
+        ChatEvent::Snapshot(progress.into_snapshot(self.id(seq)))
+    }
+
     /// How many bytes of text the answer has so far.
     pub fn text_bytes(&self) -> usize {
         lock(&self.state).progress.content.len()

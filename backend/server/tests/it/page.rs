@@ -95,12 +95,14 @@ async fn an_answer_that_is_not_as_it_should_be_says_so() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":1,"b":2}"#);
-    let cases: [(Vec<Reply>, &str); 5] = [
+    let cases: [(Vec<Reply>, &str); 7] = [
         (vec![fault("refusal").unwrap()], "The model declined to go on."),
         (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."),
         (vec![fault("nothing_to_say").unwrap()], "Finished with no output."),
         (vec![[text("Let me add."), sum()].into(), fault("nothing_to_say").unwrap()], "Finished with no output."),
         (vec![Reply::from([text("It is")]).stop_reason("max_tokens")], "The answer reached the longest length"),
+        (vec![Reply::from([text("It is")]).stop_reason("cancelled")], "reason: cancelled."),
+        (vec![Reply::from([text("It is")]).stop_reason("MODEL_LENGTH")], "The answer reached the longest length"),
     ];
     for (replies, note) in cases {
         let conversation = app.create_conversation().await;

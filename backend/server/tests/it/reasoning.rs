@@ -79,6 +79,61 @@ on_every_engine! {
         }
     }
 
+    /// Some chat templates write the opening tag, so the model only writes the closing one.
+    async fn text_before_a_lone_closing_tag_becomes_reasoning(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
+        let gate = model.reply_gated([text("Let me see: 1 + 2")], [text(" = 3.\n</think>\n\nIt is 3.")]);
+        let mut reader = app.send(&conversation, "1 + 2?").await;
+        // It streams as text until the tag shows what it was.
+        let mut events = Vec::new();
+        let mut shown = String::new();
+        while !shown.ends_with("1 + 2") {
+            let event = reader.until("content_delta").await.event;
+            let ChatEvent::ContentDelta(delta) = &event else { unreachable!() };
+            shown.push_str(&delta.delta);
+            events.push(event);
+        }
+        gate.open();
+        events.extend(reader.all().await);
+        let Some(ChatEvent::Snapshot(snapshot)) = events.iter().find(|event| matches!(event, ChatEvent::Snapshot(_)))
+        else {
+            panic!("{events:?}")
+        };
+        assert_eq!((snapshot.content.as_str(), snapshot.reasoning.len()), ("Adding. ", 1));
+        let end = end_of(&events);
+        assert_eq!((end.content.as_str(), end.status), ("Adding. \n\nIt is 3.", MessageStatus::Complete));
+        let [thought] = &end.reasoning[..] else { panic!("{:?}", end.reasoning) };
+        assert_eq!((thought.text.as_str(), thought.reasoning_id, thought.offset), ("Let me see: 1 + 2 = 3.\n", 1, 8));
+        assert!(thought.duration_ms.is_some());
+        assert_eq!(heard(&events), end.reasoning);
+        let stored = app.conversation(&conversation).await;
+        assert_eq!(stored["messages"][1]["content"], "Adding. \n\nIt is 3.");
+        let path = format!("/api/conversations/{conversation}/messages/{}/playback", stored["messages"][1]["id"]);
+        let playback = app.get_json(&path).await.to_string();
+        assert!(playback.contains("snapshot"), "{playback}");
+
+        // The model is known by now: its next answer is reasoning from its first word on.
+        model.reply([text("Hm.\n</think>\n\nFour.")]);
+        let events = app.send(&conversation, "2 + 2?").await.all().await;
+        let end = end_of(&events);
+        assert_eq!((end.content.as_str(), end.reasoning[0].text.as_str()), ("Four.", "Hm.\n"));
+        assert!(!events.iter().any(|event| matches!(event, ChatEvent::Snapshot(_))), "{events:?}");
+    }
+
+    async fn a_program_that_waits_for_the_whole_gets_no_reasoning_as_text(engine: Engine) {
+        for model_name in ["test-model", "test-model:plain"] {
+            let model = MockLlm::start().await.unwrap();
+            let app = TestApp::spawn(&engine, &model).await;
+            model.reply([text("Hm, hm.\n</think>\n\nIt is 3.")]);
+            let body = json!({"model": model_name, "messages": [{"role": "user", "content": "1 + 2?"}]});
+            let answer: Value = app.post("/v1/chat/completions", body).await.json().await.unwrap();
+            assert_eq!(answer["choices"][0]["message"]["content"], "It is 3.", "{answer}");
+        }
+    }
+
     /// Neither as text nor in any other way, but for the opaque block that its own provider wants within the turn.
     async fn thinking_is_told_to_no_model_once_the_turn_is_over(engine: Engine) {
         for provider in Provider::ALL {

@@ -62,6 +62,10 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
                 ModelEvent::Opaque(_) | ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. },
             ) => {}
             Ok(ModelEvent::ReasoningDelta(words)) => answer.thought.push_str(&words),
+            Ok(ModelEvent::TextWasReasoning(words)) => {
+                (answer.thought, answer.text) = (words, String::new());
+                answer.calls.clear();
+            }
             Ok(ModelEvent::Ended { stop_reason, usage }) => answer.end = Some((stop_reason, usage)),
             Err(error) => answer.error = Some(error),
         }

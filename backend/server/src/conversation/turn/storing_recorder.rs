@@ -53,10 +53,19 @@ pub(super) struct StoringRecorder<'a> {
     /// When readers were last told that a call grows.
     growth_told_at: Option<Instant>,
     /// The step that wrote text last.
-    text_step: Option<u32>,
+    text_step: Option<TextStep>,
     /// How many bytes the answer's text has as JSON.
     json_bytes: usize,
     thinking: Thinking,
+}
+
+/// A step that writes text.
+#[derive(Clone, Copy, Debug)]
+struct TextStep {
+    step: u32,
+    /// Length of the text before it, in bytes.
+    from: usize,
+    since: Instant,
 }
 
 impl<'a> StoringRecorder<'a> {
@@ -91,8 +100,13 @@ impl<'a> StoringRecorder<'a> {
 impl TurnRecorder for StoringRecorder<'_> {
     async fn text(&mut self, step: u32, delta: &str) -> Result<(), RecordError> {
         self.thinking.pause(self.writer.log());
-        let separator = if self.text_step == Some(step) { "" } else { self.writer.log().read_text(separator) };
-        self.text_step = Some(step);
+        let log = self.writer.log();
+        let separator = if self.text_step.is_some_and(|known| known.step == step) {
+            ""
+        } else {
+            self.text_step = Some(TextStep { step, from: log.text_bytes(), since: Instant::now() });
+            log.read_text(separator)
+        };
         self.json_bytes += json_bytes(separator) + json_bytes(delta);
         if self.json_bytes > MAX_ANSWER_JSON_BYTES {
             return Err(RecordError::TooLong { limit: MAX_ANSWER_JSON_BYTES });
@@ -107,6 +121,19 @@ impl TurnRecorder for StoringRecorder<'_> {
 
     fn reasoning(&mut self, step: u32, delta: &str) {
         self.thinking.go_on(self.writer.log(), step, delta);
+    }
+
+    async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {
+        let log = self.writer.log();
+        let Some(TextStep { from, since, .. }) = self.text_step.take_if(|known| known.step == step) else {
+            self.reasoning(step, words);
+            return Ok(());
+        };
+        let mut events = self.thinking.grow(log, step, words, (from, since));
+        events.extend(self.thinking.end());
+        stored(with_retries(|| self.writer.take_back_text(from, &events)).await)?;
+        self.json_bytes = log.read_text(json_bytes);
+        Ok(())
     }
 
     async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {

@@ -48,16 +48,31 @@ impl Thinking {
 
     /// Tells what is new in a step, as far as there is room for it.
     pub(super) fn go_on(&mut self, log: &TurnLog, step: u32, delta: &str) {
+        let offset = log.text_bytes();
+        let events = self.grow(log, step, delta, (offset, Instant::now()));
+        events.into_iter().for_each(|event| log.append(event));
+    }
+
+    /// Returns the events by which a step's reasoning grows, up to the limits. If the step has none yet, it is at this place
+    /// in the text and began at this time.
+    pub(super) fn grow(
+        &mut self,
+        log: &TurnLog,
+        step: u32,
+        delta: &str,
+        (offset, since): (usize, Instant),
+    ) -> Vec<ChatEvent> {
+        let mut events = Vec::new();
         let id = i64::from(step);
         if self.step.as_ref().is_none_or(|known| known.id != id) {
-            self.step = Some(Step::begin(id, log));
+            self.step = Some(Step::begin(id, log, offset));
         }
-        let Some(step) = &mut self.step else { return };
+        let Some(step) = &mut self.step else { return events };
         let is_new_thought = step.since.is_none() && step.len > 0;
-        step.since.get_or_insert_with(Instant::now);
+        step.since.get_or_insert(since);
         for words in [if is_new_thought { GAP } else { "" }, delta] {
             if step.truncated {
-                return;
+                break;
             }
             let room = (MAX_STEP_REASONING_BYTES - step.bytes).min(MAX_REASONING_BYTES.saturating_sub(self.bytes));
             let told = beginning_within(words, room);
@@ -65,31 +80,36 @@ impl Thinking {
             let bytes = json_bytes(told);
             step.bytes += bytes;
             self.bytes += bytes;
-            step.tell(log, told);
+            step.tell(told, &mut events);
         }
+        events
     }
 
     /// The model does something else now, or nothing more.
     pub(super) fn pause(&mut self, log: &TurnLog) {
-        let Some(step) = &mut self.step else { return };
-        let Some(since) = step.since.take() else { return };
-        step.before += since.elapsed();
+        self.end().into_iter().for_each(|event| log.append(event));
+    }
+
+    /// Returns the event that says how long the model thought, if it does.
+    pub(super) fn end(&mut self) -> Option<ChatEvent> {
+        let step = self.step.as_mut()?;
+        step.before += step.since.take()?.elapsed();
         let duration_ms = i64::try_from(step.before.as_millis()).unwrap_or(i64::MAX);
-        log.append(ChatEvent::ReasoningDelta(ReasoningDelta { duration_ms: Some(duration_ms), ..step.delta("") }));
+        Some(ChatEvent::ReasoningDelta(ReasoningDelta { duration_ms: Some(duration_ms), ..step.delta("") }))
     }
 }
 
 impl Step {
-    fn begin(id: i64, log: &TurnLog) -> Self {
-        let (offset, calls_before) = (wire_offset(log.text_bytes()), wire_offset(log.count_calls()));
+    fn begin(id: i64, log: &TurnLog, offset: usize) -> Self {
+        let (offset, calls_before) = (wire_offset(offset), wire_offset(log.count_calls()));
         Self { id, offset, calls_before, len: 0, bytes: 0, truncated: false, since: None, before: Duration::ZERO }
     }
 
-    fn tell(&mut self, log: &TurnLog, words: &str) {
+    fn tell(&mut self, words: &str, events: &mut Vec<ChatEvent>) {
         let mut rest = words;
         while !rest.is_empty() {
             let (portion, after) = rest.split_at(rest.floor_char_boundary(MAX_DELTA_BYTES));
-            log.append(ChatEvent::ReasoningDelta(self.delta(portion)));
+            events.push(ChatEvent::ReasoningDelta(self.delta(portion)));
             self.len += portion.len();
             rest = after;
         }

@@ -104,6 +104,18 @@ impl TurnWriter {
         had_some
     }
 
+    /// Takes back the answer's text from a place on, and tells these events in its place. `None` as for [`Self::begin`].
+    pub(super) async fn take_back_text(&self, text_bytes: usize, events: &[ChatEvent]) -> sqlx::Result<Option<()>> {
+        let Some(mut write) = self.begin().await? else { return Ok(None) };
+        let snapshot = self.log.snapshot_with_text_taken_back(text_bytes, events);
+        self.create_next_event(&mut write.tx, &EncodedEvent::of(&snapshot)?).await?;
+        let append = || {
+            self.log.append(snapshot);
+            self.log.all_words()
+        };
+        write.commit_and(append).await.map(Some)
+    }
+
     /// Stores what there is to be stored.
     pub(super) async fn store(&self) -> sqlx::Result<()> {
         match self.begin().await? {
@@ -181,9 +193,15 @@ impl UnstoredWords<'_> {
 }
 
 impl Write<'_> {
-    pub(super) async fn commit(mut self) -> sqlx::Result<()> {
+    pub(super) async fn commit(self) -> sqlx::Result<()> {
+        let will_be_stored = self.will_be_stored;
+        self.commit_and(|| will_be_stored).await
+    }
+
+    /// Commits. Nothing else is stored before `then` has said how much is stored now.
+    async fn commit_and(mut self, then: impl FnOnce() -> Stored) -> sqlx::Result<()> {
         self.tx.commit().await?;
-        *self.stored = Some(self.will_be_stored);
+        *self.stored = Some(then());
         let (model_calls, stored) = self.model_calls;
         lock(model_calls).drain(..stored);
         Ok(())

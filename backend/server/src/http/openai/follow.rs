@@ -145,6 +145,7 @@ impl Follower {
                 }
             }
             ChatEvent::Snapshot(snapshot) => {
+                self.take_back(snapshot.content.len(), sink);
                 self.catch_up_thoughts(&snapshot.reasoning, sink);
                 self.catch_up(&snapshot.content, sink);
             }
@@ -155,6 +156,14 @@ impl Follower {
             _ => {}
         }
         Told::Taken
+    }
+
+    /// Takes back text that turned out to be reasoning.
+    fn take_back(&mut self, text_bytes: usize, sink: &mut impl Sink) {
+        if text_bytes < self.sent {
+            sink.text_taken_back(self.sent - text_bytes);
+            self.sent = text_bytes;
+        }
     }
 
     /// Writes what is new of the answer's whole text.

@@ -10,18 +10,29 @@ use super::{
 use crate::conversation::PlainEvent;
 
 /// Follows a model that is asked once.
-pub(super) struct PlainAnswer(mpsc::Receiver<PlainEvent>);
+pub(super) struct PlainAnswer {
+    events: mpsc::Receiver<PlainEvent>,
+    /// Length of the text so far, in bytes.
+    bytes: usize,
+}
 
 impl PlainAnswer {
     pub(super) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
-        Self(events)
+        Self { events, bytes: 0 }
     }
 
     /// Writes what comes next. Nothing is lost when it is dropped before its end.
     pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
-            match self.0.recv().await {
-                Some(PlainEvent::Text(text)) => sink.text(&text),
+            match self.events.recv().await {
+                Some(PlainEvent::Text(text)) => {
+                    self.bytes += text.len();
+                    sink.text(&text);
+                }
+                Some(PlainEvent::TextWasReasoning) if self.bytes > 0 => {
+                    sink.text_taken_back(std::mem::take(&mut self.bytes));
+                }
+                Some(PlainEvent::TextWasReasoning) => {}
                 Some(PlainEvent::Ended { stop_reason, usage }) => {
                     return Progress::Ended { finish: finish_of(stop_reason.as_str()), usage };
                 }

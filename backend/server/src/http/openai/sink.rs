@@ -13,6 +13,12 @@ pub(super) trait Sink {
     /// The answer goes on with this text.
     fn text(&mut self, text: &str);
 
+    /// Takes back the end of the text, of this length in bytes, which was reasoning. A stream cannot take back what it has sent,
+    /// so an empty line separates that from the answer.
+    fn text_taken_back(&mut self, _: usize) {
+        self.text("\n\n");
+    }
+
     /// The model showed this of its thinking, which is no part of the answer.
     fn reasoning(&mut self, _: &str) {}
 
@@ -65,12 +71,15 @@ pub(super) enum Progress {
     Failed(Refusal),
 }
 
-/// OpenAI's word for why an answer ended. One that used up its steps was cut short by a limit, too.
+/// OpenAI's word for why an answer ended. One that used up its steps was cut short by a limit, too, and one that ended for
+/// an unknown reason counts as cut off.
 pub(super) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
         "max_tokens" | STEP_LIMIT => "length",
         "refusal" => "content_filter",
         CLIENT_CALLS => "tool_calls",
-        _ => "stop",
+        "" | "end_turn" | "tool_use" | "pause_turn" => "stop",
+        // The provider's word for a cause of its own.
+        _ => "length",
     }
 }

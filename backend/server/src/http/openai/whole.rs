@@ -22,6 +22,10 @@ impl Sink for WholeAnswer {
         self.text.push_str(text);
     }
 
+    fn text_taken_back(&mut self, bytes: usize) {
+        self.text.truncate(self.text.len().saturating_sub(bytes));
+    }
+
     fn reasoning(&mut self, text: &str) {
         self.reasoning.push_str(text);
     }

@@ -26,6 +26,10 @@ impl Sink for WholeThread {
         self.text.push_str(text);
     }
 
+    fn text_taken_back(&mut self, bytes: usize) {
+        self.text.truncate(self.text.len().saturating_sub(bytes));
+    }
+
     fn run_ended(&mut self, end: &MessageEnd) {
         self.tool_calls.clone_from(&end.tool_calls);
         self.stop_reason.clone_from(&end.stop_reason);

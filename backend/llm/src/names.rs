@@ -1,9 +1,16 @@
-//! Which tool a name means that a model wrote from memory. Only the prompt-based mode needs this: a native API knows
-//! only the names it was given.
+//! Resolves the tool names that models write. Models misspell names in prompts, and native APIs pass on names with
+//! namespaces and special tokens around them, so both modes resolve names here.
 
 use tallybook_tools::{Risk, ToolSpec};
 
-use crate::limits::MAX_TOOL_NAME_CHARS;
+use super::{limits::MAX_TOOL_NAME_CHARS, request::ToolCallRequest};
+
+/// Replaces the name in a call with the name of the tool that it means. A name that means no tool stays as written, so
+/// that the model receives an error.
+pub(super) fn resolved(call: ToolCallRequest, tools: &[ToolSpec]) -> ToolCallRequest {
+    let name = resolve(&call.name, tools).map(str::to_owned);
+    ToolCallRequest { name: name.unwrap_or(call.name), ..call }
+}
 
 /// The name of the tool that is meant: the one written, whatever its case and punctuation; else the one it is an alias
 /// of; else the only one that it can be a slip of the pen for. Never a guess between two.
@@ -11,9 +18,7 @@ pub(super) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a st
     if let Some(tool) = tools.iter().find(|tool| tool.name == written) {
         return Some(&tool.name);
     }
-    // Some models put a namespace before it: `functions.add`, `default_api:add`, `tools/add`.
-    let bare = written.rsplit(['.', ':', '/']).next().unwrap_or(written);
-    let plain = plain(bare);
+    let plain = plain(bare(written));
     // No tool's name is longer, and comparing by distance costs the product of the lengths.
     if plain.is_empty() || plain.chars().count() > MAX_TOOL_NAME_CHARS {
         return None;
@@ -21,6 +26,17 @@ pub(super) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a st
     only(tools, |tool| self::plain(&tool.name) == plain)
         .or_else(|| only(tools, |tool| tool.aliases.iter().any(|alias| self::plain(alias) == plain)))
         .or_else(|| only(tools, |tool| is_slip(&plain, tool)))
+}
+
+/// The name without what models write around it: a special token and what follows it (`add<|channel|>commentary`), the
+/// number of the call (`functions.add:0`), and a namespace (`functions.add`, `default_api:add`, `tools/add`).
+fn bare(written: &str) -> &str {
+    let name = written.split_once("<|").map_or(written, |(name, _)| name);
+    let name = match name.rsplit_once(':') {
+        Some((name, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => name,
+    };
+    name.rsplit(['.', ':', '/']).next().unwrap_or(name)
 }
 
 /// The name of the one tool that this holds for; `None` where it holds for several.
@@ -71,6 +87,11 @@ mod tests {
             (" Add ", Some("add")),
             ("functions.add", Some("add")),
             ("default_api:multiply", Some("multiply")),
+            ("functions.add:0", Some("add")),
+            ("add<|channel|>commentary", Some("add")),
+            ("functions.add<|constrain|>json", Some("add")),
+            ("<|channel|>", None),
+            (":0", None),
             ("plus", Some("add")),
             ("Sum", Some("add")),
             ("minus", Some("subtract")),

@@ -1,0 +1,121 @@
+//! Mends the arguments of tool calls whose meaning is clear although they are not one JSON object. Digits stay as they
+//! were written.
+
+use std::borrow::Cow;
+
+use serde_json::{Deserializer, Value, value::RawValue};
+
+use super::object::Object;
+
+/// How often arguments may have been written as JSON in a string.
+const MAX_QUOTINGS: usize = 2;
+
+/// Returns the object that the arguments mean: `{}` for nothing and for `null`, the content of a string, and one object
+/// for arguments that came several times. Returns everything else as written, for the agent to answer with an error.
+pub(super) fn mended(written: &str) -> Cow<'_, str> {
+    if is_object(written) {
+        return Cow::Borrowed(written);
+    }
+    let mut text = Cow::Borrowed(written);
+    for _ in 0..MAX_QUOTINGS {
+        let Ok(content) = serde_json::from_str::<String>(&text) else { break };
+        text = Cow::Owned(content);
+    }
+    if text.trim().is_empty() {
+        return Cow::Borrowed("{}");
+    }
+    repeated(&text).map_or(Cow::Borrowed(written), |object| Cow::Owned(object.to_owned()))
+}
+
+/// Returns `true` if this is a JSON object. It checks without recursion, so any depth is fine.
+pub(super) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// Returns `true` if this is a JSON object without any fields.
+pub(super) fn is_empty_object(text: &str) -> bool {
+    text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|inner| inner.trim().is_empty())
+}
+
+/// Returns the object that is written here once or several times, perhaps beside empty ones: some servers send the complete
+/// arguments again after their parts. Each may add fields to the one before. `None` if it is anything else: two different
+/// objects may be two calls.
+fn repeated(text: &str) -> Option<&str> {
+    let mut found: Option<&RawValue> = None;
+    for value in Deserializer::from_str(text).into_iter::<&RawValue>() {
+        let value = value.ok()?;
+        if matches!(value.get(), "null" | "\"\"") || is_empty_object(value.get()) {
+            continue;
+        }
+        if !value.get().starts_with('{') {
+            return None;
+        }
+        match found {
+            Some(before) if !extends(value, before) => return None,
+            _ => found = Some(value),
+        }
+    }
+    Some(found.map_or("{}", RawValue::get))
+}
+
+/// Returns `true` if the object has every field of the one before, with the same value.
+fn extends(object: &RawValue, before: &RawValue) -> bool {
+    if object.get() == before.get() {
+        return true;
+    }
+    let (Some(object), Some(before)) = (Object::parse(object.get()), Object::parse(before.get())) else { return false };
+    before.fields().all(|(key, value)| object.find(&[key]).is_some_and(|now| is_same(now, value)))
+}
+
+/// Returns `true` if two values are the same, blanks between their parts aside.
+fn is_same(one: &RawValue, other: &RawValue) -> bool {
+    let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+    one.get() == other.get() || value(one).is_some_and(|one| Some(one) == value(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mended;
+
+    #[test]
+    fn arguments_whose_meaning_is_clear_become_one_object() {
+        for (written, expected) in [
+            (r#"{"a": 0.10}"#, r#"{"a": 0.10}"#),
+            ("", "{}"),
+            (" \n", "{}"),
+            ("null", "{}"),
+            (r#""""#, "{}"),
+            (r#""null""#, "{}"),
+            ("{}{}", "{}"),
+            (r#"{}{"a":1}"#, r#"{"a":1}"#),
+            (r#"null{"a":1}"#, r#"{"a":1}"#),
+            (r#"{"a":1}{ }"#, r#"{"a":1}"#),
+            (r#"{"a":1.10}{"a":1.10}"#, r#"{"a":1.10}"#),
+            ("{\"a\":1}\n{\"a\": 1}", r#"{"a": 1}"#),
+            (r#"{"a":[1, 2]}{"a":[1,2]}"#, r#"{"a":[1,2]}"#),
+            (r#"{"a":1}{"a":1,"b":1e400}"#, r#"{"a":1,"b":1e400}"#),
+            (r#""{\"a\":1.50}""#, r#"{"a":1.50}"#),
+            (r#""\"{\\\"a\\\":1}\"""#, r#"{"a":1}"#),
+        ] {
+            assert_eq!(mended(written), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn everything_else_stays_as_written() {
+        for written in [
+            "{oops",
+            r#"{"a":1}{"a":"#,
+            r#"{"a":1}{"a":2}"#,
+            r#"{"a":1}{"b":2}"#,
+            r#"{"a":1}}"#,
+            "[1]",
+            "[1]{}",
+            "7",
+            r#""words""#,
+            "true",
+        ] {
+            assert_eq!(mended(written), written);
+        }
+    }
+}
