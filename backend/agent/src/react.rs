@@ -23,6 +23,10 @@ use super::{
 /// Why a turn ended that had used up its steps, or its calls.
 pub const STEP_LIMIT: &str = "step_limit";
 
+/// The answer of a turn that ended with [`STEP_LIMIT`] and whose model said nothing in the last step.
+pub(super) const STEP_LIMIT_WORDS: &str =
+    "I used up the steps that one answer may have before I was done. Ask me to continue.";
+
 /// Why a turn ended whose last step has calls that the program that asks is to run.
 pub const CLIENT_CALLS: &str = "client_calls";
 

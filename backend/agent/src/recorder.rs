@@ -12,7 +12,8 @@ use tallybook_tools::{Progress, ToolSpec};
 use super::vote::Review;
 
 /// Records a turn. Every method, but for [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`], returns only when what
-/// must be stored is stored and whoever follows the turn has been told. After an error the agent does nothing more.
+/// must be stored is stored and the turn's readers have its events. After an error the agent only calls
+/// [`TurnRecorder::tool_ended`], for calls that were still running.
 pub trait TurnRecorder: Send {
     /// The model wrote text in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
@@ -41,7 +42,8 @@ pub trait TurnRecorder: Send {
         call: &StartedToolCall<'_>,
     ) -> impl Future<Output = Result<ToolCallId, RecordError>> + Send;
 
-    /// A call ended. [`TurnRecorder::settle`] stores that and tells it, before anything else is recorded.
+    /// A call ended. [`TurnRecorder::settle`] stores that and tells it, before anything else is recorded; if that fails, the end of
+    /// the turn does.
     fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall);
 
     /// Stores how calls ended of which it has been told, all at once, and tells it. This takes a while, in which the model may be

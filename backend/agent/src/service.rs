@@ -11,7 +11,7 @@ use super::{
     offer::Offer,
     plan,
     prompt::{SystemPrompt, instructions},
-    react::React,
+    react::{React, RunEnd, STEP_LIMIT, STEP_LIMIT_WORDS},
     recorder::TurnRecorder,
     review::Reviewers,
     step_run::ToolRunner,
@@ -109,6 +109,12 @@ impl AgentService {
             Some(planning) => plan::run(&mut react, planning, plan, answered).await?,
             None => react.run(answered, &input.tool_choice).await?,
         };
+        if let RunEnd::Over { stop_reason, last_words } = &end
+            && stop_reason == STEP_LIMIT
+            && last_words.trim().is_empty()
+        {
+            react.recorder.text(react.step.saturating_sub(1), STEP_LIMIT_WORDS).await?;
+        }
         Ok(react.outcome(end))
     }
 }

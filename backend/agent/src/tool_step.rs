@@ -118,7 +118,17 @@ impl ToolRunner {
 impl<R: TurnRecorder> StepRun<'_, R> {
     /// Runs these calls, recording each as it starts and as it ends; how the last ended is still to be settled. When the turn is
     /// over first, those that run are aborted and recorded as cancelled, and the rest never start.
-    async fn batch(&mut self, mut waiting: VecDeque<usize>) -> Result<(), AgentError> {
+    async fn batch(&mut self, waiting: VecDeque<usize>) -> Result<(), AgentError> {
+        let Err(error) = self.run_all(waiting).await else { return Ok(()) };
+        self.cancel_all().await;
+        // Where nothing can be recorded now, the results are stored with the end of the turn.
+        if !matches!(error, AgentError::Record(_)) {
+            self.recorder.settle().await?;
+        }
+        Err(error)
+    }
+
+    async fn run_all(&mut self, mut waiting: VecDeque<usize>) -> Result<(), AgentError> {
         let most = self.runner.limits.concurrent_calls_per_turn.max(1);
         loop {
             let may_start = !waiting.is_empty() && self.running.calls.len() < most;
@@ -140,10 +150,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                     }
                 }
                 Some(Next::Progress(calls)) => self.tell_progress(&calls),
-                Some(Next::Halt(error)) => {
-                    self.cancel_all().await?;
-                    return Err(error);
-                }
+                Some(Next::Halt(error)) => return Err(error),
             }
         }
     }
@@ -194,7 +201,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 
     /// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted; and one
     /// that had come to its end meanwhile, as what came of it.
-    async fn cancel_all(&mut self) -> Result<(), AgentError> {
+    async fn cancel_all(&mut self) {
         self.running.tasks.abort_all();
         let mut reacted = HashMap::new();
         let patience = Instant::now() + CANCEL_TIMEOUT;
@@ -217,7 +224,6 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             };
             self.recorder.tool_ended(call.id, &end);
         }
-        Ok(self.recorder.settle().await?)
     }
 
     fn end_of(&self, returned: ToolReturn, call: &RunningCall) -> EndedToolCall {

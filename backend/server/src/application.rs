@@ -171,22 +171,25 @@ impl Application {
         self.service.models().list()
     }
 
-    /// Serves until `stop` is done, then takes no new turns, lets running ones finish within the grace period, and ends.
-    /// Ends early, in the same way, when the HTTP server fails.
+    /// Serves until `stop` is done, then takes no new turns and lets running ones finish within the grace period. Meanwhile
+    /// requests are still answered; then the listener is closed, and at last the database. Ends early, in the same way, when the HTTP server fails.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> std::io::Result<()> {
         let handle = self.server.handle();
         let mut serving = tokio::spawn(self.server);
         tokio::select! {
             () = stop => {}
             ended = &mut serving => {
-                self.service.shut_down(self.grace).await;
+                self.service.drain(self.grace).await;
+                self.service.close().await;
                 ended??;
                 return Err(std::io::Error::other("the HTTP server ended by itself"));
             }
         }
-        self.service.shut_down(self.grace).await;
+        self.service.drain(self.grace).await;
         handle.stop(true).await;
-        serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        let served = serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        self.service.close().await;
+        served
     }
 }
 

@@ -101,6 +101,9 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let mut signals = StopSignals::listen()?;
     // A server that nobody listens to on stdout serves all the same.
     let setup = app.create_setup_link().await?.map(|link| format!("  setup: {link}\n         Open it within an hour to make the admin's account; behind a proxy, under its address.\n"));
+    if setup.is_some() {
+        tracing::warn!("the server has no admin yet; until it does, it serves only the setup link");
+    }
     let greeting = greeting(&app, &data) + &setup.unwrap_or_default();
     let _ = std::io::stdout().write_all(greeting.as_bytes());
     let stop = CancellationToken::new();

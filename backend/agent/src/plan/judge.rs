@@ -40,6 +40,13 @@ pub(super) struct Verdict {
     pub(super) need_replan: bool,
 }
 
+impl Verdict {
+    /// Returns that an attempt failed for this reason.
+    pub(super) fn failed(reason: &str) -> Self {
+        Self { passed: false, reason: Some(one_line(reason, MAX_REASON_CHARS)), need_replan: false }
+    }
+}
+
 /// Judges an attempt at a step, whose run ended for `stop_reason` with these words.
 pub(super) async fn judge<R: TurnRecorder>(
     react: &mut React<'_, R>,
@@ -69,20 +76,18 @@ pub(super) async fn judge<R: TurnRecorder>(
 
 /// What can be said without asking anybody.
 fn plain_verdict(stop_reason: &str, words: &str) -> Option<Verdict> {
-    let failed = |reason: &str| {
-        let reason = Some(one_line(reason, MAX_REASON_CHARS));
-        Some(Verdict { passed: false, reason, need_replan: false })
-    };
     if stop_reason == STEP_LIMIT {
-        return failed(USED_UP);
+        return Some(Verdict::failed(USED_UP));
     }
     if words.trim().is_empty() {
-        return failed(NOTHING);
+        return Some(Verdict::failed(NOTHING));
     }
+    // Further down a step that went well may quote an error.
+    let first_paragraph = words.trim_start().lines().take_while(|line| !line.trim().is_empty());
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | '>');
-    if let Some(error) = words.lines().map(|line| line.trim_start_matches(is_mark)).find(|line| line.starts_with(ERROR))
-    {
-        return failed(error);
+    let mut lines = first_paragraph.map(|line| line.trim_start_matches(is_mark));
+    if let Some(error) = lines.find(|line| line.starts_with(ERROR)) {
+        return Some(Verdict::failed(error));
     }
     let is_long = words.trim().chars().count() > ENOUGH_CHARS;
     is_long.then(|| Verdict { passed: true, ..Verdict::default() })
@@ -108,10 +113,20 @@ mod tests {
         assert_eq!(said(STEP_LIMIT, &long), Some((false, USED_UP.to_owned())));
         assert_eq!(said("end_turn", " \n"), Some((false, NOTHING.to_owned())));
         let error = (false, "Error: the page is gone".to_owned());
-        for words in ["Error: the page is gone", "I looked.\n**Error: the page is gone\nSorry."] {
+        for words in [
+            "Error: the page is gone",
+            "\n \nError: the page is gone\n\nIt was there before.",
+            "I looked.\n**Error: the page is gone\nSorry.",
+        ] {
             assert_eq!(said("end_turn", words), Some(error.clone()));
         }
-        assert_eq!(said("end_turn", &format!("No \"Error:\" was seen. {long}")), Some((true, String::new())));
+        for words in [
+            format!("No \"Error:\" was seen. {long}"),
+            format!("\n{long}\n\nThe log has these lines:\n\nError: disk full\n> Error: again"),
+            format!("{long}\r\n \t\r\nError: disk full"),
+        ] {
+            assert_eq!(said("end_turn", &words), Some((true, String::new())), "{words}");
+        }
         assert_eq!(said("end_turn", &"x".repeat(ENOUGH_CHARS)), None);
     }
 }

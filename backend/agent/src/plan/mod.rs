@@ -127,15 +127,25 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         }
         let task = step_task(&self.plan, &self.plan.steps[at], &self.results)?;
         self.react.told.set_task(task);
-        let (stop_reason, last_words) = match self.react.run(answered, &ToolChoice::Auto).await? {
-            waits @ RunEnd::AwaitsApproval => return Ok(Some(waits)),
-            RunEnd::Over { stop_reason, last_words } => (stop_reason, last_words),
+        let ended = match self.react.run(answered, &ToolChoice::Auto).await {
+            Ok(waits @ RunEnd::AwaitsApproval) => return Ok(Some(waits)),
+            Ok(RunEnd::Over { stop_reason, last_words }) => Ok((stop_reason, last_words)),
+            Err(AgentError::Model(error)) => Err(error),
+            Err(error) => return Err(error),
         };
         let said = self.react.told.said();
         self.react.told.forget_steps();
         let PlanStep { step_id, attempt, .. } = self.plan.steps[at];
         self.results.insert(step_id, said);
-        let verdict = judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &last_words).await?;
+        let verdict = match ended {
+            Ok((stop_reason, words)) => {
+                judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &words).await?
+            }
+            Err(error) => {
+                tracing::warn!(code = error.code(), %error, "a model failed in a step of a plan");
+                Verdict::failed(&error.to_string())
+            }
+        };
         let Verdict { passed, reason, need_replan } = verdict;
         let may_try_again =
             i64::from(attempt) < i64::from(self.planning.max_attempts) && !need_replan && !self.is_used_up();

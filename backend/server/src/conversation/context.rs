@@ -18,7 +18,6 @@ use uuid::Uuid;
 
 use super::{
     MemorySettings, PlanSettings, ServiceError,
-    changes::Changes,
     feeds::Feeds,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
@@ -45,8 +44,7 @@ pub(super) struct Context {
     pub(super) tool_pins: ToolPins,
     pub(super) models: Catalog,
     pub(super) journal: Journal,
-    pub(super) changes: Changes,
-    /// Who is told of them.
+    /// The open feeds, one for each user.
     pub(super) feeds: Feeds,
     /// The right to search.
     pub(super) searches: Slots<UserId>,
@@ -123,7 +121,6 @@ impl Context {
             tool_servers,
             models,
             journal: Journal::default(),
-            changes: Changes::default(),
             feeds: Feeds::default(),
             searches: Slots::new(MAX_SEARCHES),
             exports: Slots::new(MAX_EXPORTS),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tallybook_protocol::FeedEvent;
-use tokio::sync::{OnceCell, broadcast};
+use tokio::sync::{Notify, OnceCell, broadcast};
 
 use crate::{accounts::UserId, journal::lock};
 
@@ -37,6 +37,8 @@ pub(super) struct Feeds(Mutex<HashMap<UserId, Weak<UserFeed>>>);
 pub(super) struct UserFeed {
     /// Set when the first state is taken.
     pub(super) began: OnceCell<()>,
+    /// Holds a permit after a change that is newer than the last state.
+    changed: Notify,
     news: broadcast::Sender<News>,
 }
 
@@ -49,9 +51,16 @@ impl Feeds {
             return (feed, FeedReader(reader));
         }
         let (news, reader) = broadcast::channel(MAX_WAITING);
-        let feed = Arc::new(UserFeed { began: OnceCell::new(), news });
+        let feed = Arc::new(UserFeed { began: OnceCell::new(), changed: Notify::new(), news });
         feeds.insert(user, Arc::downgrade(&feed));
         (feed, FeedReader(reader))
+    }
+
+    /// Announces a stored change to a user's conversations. Does nothing if the user's feed has no reader.
+    pub(super) fn announce(&self, user: UserId) {
+        if let Some(feed) = lock(&self.0).get(&user).and_then(Weak::upgrade) {
+            feed.changed.notify_one();
+        }
     }
 
     /// Forgets a feed that nobody reads; `false` when somebody does by now.
@@ -66,6 +75,11 @@ impl Feeds {
 }
 
 impl UserFeed {
+    /// Waits for a change by this process since the last call, or since the feed was created.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
     /// Waits until nobody reads it.
     pub(super) async fn unread(&self) {
         self.news.closed().await;
@@ -75,5 +89,26 @@ impl UserFeed {
     pub(super) fn tell(&self, news: Vec<FeedEvent>) {
         // Nobody may be left to hear it.
         let _ = self.news.send(news.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::Feeds;
+    use crate::accounts::UserId;
+
+    #[test]
+    fn a_feed_hears_of_its_own_users_changes_and_of_no_others() {
+        let feeds = Feeds::default();
+        let ((one, _reader), (other, _other_reader)) = (feeds.join(UserId(1)), feeds.join(UserId(2)));
+        for _ in 0..1000 {
+            feeds.announce(UserId(1));
+        }
+        feeds.announce(UserId(3));
+        assert!(one.changed().now_or_never().is_some());
+        assert!(one.changed().now_or_never().is_none(), "one state tells all of them");
+        assert!(other.changed().now_or_never().is_none());
     }
 }

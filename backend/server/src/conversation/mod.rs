@@ -8,7 +8,6 @@
 mod allowance;
 mod approvals;
 mod branch;
-mod changes;
 mod context;
 mod direct;
 mod error;

@@ -13,6 +13,12 @@ use super::{
 /// The default of `SQLITE_MAX_LENGTH`, which holds for a value and for a row.
 const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 
+/// Bytes of a statement beside its large values.
+const STATEMENT_ROOM: u64 = 64 * 1024;
+
+/// Every database accepts statements of this size, so it is not asked about smaller ones.
+const ALWAYS_ACCEPTED_BYTES: u64 = 512 * 1024;
+
 /// A pool on one of the two engines.
 #[derive(Clone, Debug)]
 pub enum Database {
@@ -48,15 +54,6 @@ impl Database {
         })
     }
 
-    /// How many bytes one statement may have, with all its values. A larger one fails each time; on MySQL it may seem as if
-    /// the connection had broken by chance.
-    pub async fn max_statement_bytes(&self) -> sqlx::Result<u64> {
-        match self {
-            Self::MySql(pool, _) => in_time(sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(pool)).await,
-            Self::Sqlite(..) => Ok(SQLITE_MAX_STATEMENT_BYTES),
-        }
-    }
-
     /// How many connections are in use, and how many wait to be.
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match self {
@@ -84,6 +81,27 @@ impl Database {
 }
 
 impl Transaction {
+    /// Returns how many bytes one statement may have, with all its values.
+    pub async fn max_statement_bytes(&mut self) -> sqlx::Result<u64> {
+        match self {
+            Self::MySql(tx, _) => {
+                let limit = sqlx::query_scalar("SELECT @@max_allowed_packet").fetch_one(&mut **tx);
+                in_time(limit).await.map_err(before_commit)
+            }
+            Self::Sqlite(_) => Ok(SQLITE_MAX_STATEMENT_BYTES),
+        }
+    }
+
+    /// Fails if a statement whose large values have `bytes` bytes is larger than the database accepts. Call it before such a
+    /// statement: MySQL closes the connection on one, which looks like an outage that passes.
+    pub(crate) async fn check_statement_size(&mut self, bytes: usize) -> sqlx::Result<()> {
+        let bytes = bytes as u64 + STATEMENT_ROOM;
+        if bytes <= ALWAYS_ACCEPTED_BYTES || bytes <= self.max_statement_bytes().await? {
+            return Ok(());
+        }
+        Err(sqlx::Error::Encode(format!("a statement of {bytes} bytes is larger than the database accepts").into()))
+    }
+
     /// Makes everything done in it last.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         match self {

@@ -18,7 +18,7 @@ pub enum FailureKind {
 }
 
 /// What an error means. A connection that broke counts as passing, also where the server broke it because a statement
-/// is larger than it takes: [`super::Database::max_statement_bytes`] is to be asked before.
+/// is larger than it accepts: [`super::Transaction::check_statement_size`] finds that out before.
 pub fn classify(error: &Error) -> FailureKind {
     match error {
         Error::Database(error) => of_database(&**error),
@@ -52,7 +52,11 @@ pub(crate) fn storage_failed(error: &sqlx::Error) -> &'static str {
 pub(crate) fn is_rolled_back(error: &Error) -> bool {
     // Lock wait timeout, on which the caller drops its transaction. SQLite's writers queue up before they begin, for as long as we
     // want to wait.
-    is_refused(error) || mysql_number(error) == Some(1205) || was_before_commit(error)
+    // Without a connection nothing was begun.
+    is_refused(error)
+        || mysql_number(error) == Some(1205)
+        || matches!(error, Error::PoolTimedOut)
+        || broke_before_commit(error)
 }
 
 /// Whether the engine refused a statement, or a commit, at once and with all that belonged to it.
@@ -78,7 +82,8 @@ pub(crate) fn before_commit(error: Error) -> Error {
     }
 }
 
-fn was_before_commit(error: &Error) -> bool {
+/// Returns `true` if a connection broke within a transaction, before its commit.
+pub(crate) fn broke_before_commit(error: &Error) -> bool {
     let Error::Io(error) = error else { return false };
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<BeforeCommit>)
 }
@@ -152,6 +157,7 @@ mod tests {
         assert_eq!(classify(&broken(io::ErrorKind::ConnectionReset)), FailureKind::Transient);
         assert!(!is_rolled_back(&broken(io::ErrorKind::TimedOut)));
         assert!(!is_rolled_back(&Error::Io(io::ErrorKind::ConnectionReset.into())), "of a commit nobody knows");
+        assert!(is_rolled_back(&Error::PoolTimedOut), "nothing was begun");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) use database::place_to_write;
 pub use database::{Database, Transaction};
 pub use error::DbError;
 pub use failure::{FailureKind, classify};
-pub(crate) use failure::{before_commit, is_rolled_back, storage_failed};
+pub(crate) use failure::{before_commit, broke_before_commit, is_rolled_back, storage_failed};
 pub(crate) use inserted_id::InsertedId;
 pub use lock::DatabaseLock;
 pub(crate) use on_db::{on_db, on_tx, write_db};

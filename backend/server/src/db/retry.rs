@@ -3,6 +3,7 @@
 use std::{fmt, future::Future, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
+use tokio::time::Instant;
 
 use super::failure::{is_refused, is_rolled_back};
 
@@ -13,6 +14,9 @@ const MAX_RETRIES: usize = 4;
 /// How long the pause before the first of them is. Each is twice as long as the one before, and up to as much again comes on top,
 /// so that those who met do not meet again.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// After this time a transaction is not begun again: a caller that has waited so long for connections or locks, gets the error.
+const MAX_RETRY_TIME: Duration = Duration::from_secs(12);
 
 /// An error of a transaction, or of a use case that is one.
 pub(crate) trait TransactionError: fmt::Display {
@@ -32,9 +36,10 @@ where
     E: TransactionError,
     W: Future<Output = Result<T, E>>,
 {
+    let began = Instant::now();
     for pause in pauses() {
         match work().await {
-            Err(error) if error.is_rolled_back() => {
+            Err(error) if error.is_rolled_back() && began.elapsed() < MAX_RETRY_TIME => {
                 tracing::info!(%error, "a transaction was rolled back and is begun again");
             }
             outcome => return outcome,

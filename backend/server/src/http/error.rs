@@ -344,7 +344,8 @@ impl ResponseError for ApiError {
     fn error_response(&self) -> HttpResponse {
         let (status, kind, title) = self.kind();
         let request_id = request_id::current();
-        if status.is_server_error() {
+        // `main` logs a missing admin once, at the start.
+        if status.is_server_error() && !matches!(self, Self::SetupRequired) {
             let cause = std::error::Error::source(self).map(ToString::to_string);
             tracing::error!(%request_id, kind, cause, "{self}");
         }

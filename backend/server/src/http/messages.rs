@@ -157,7 +157,7 @@ pub(super) async fn continue_turn(
 /// One that waits for consent is refused it. Stopping what has just ended by itself is no error.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/stop", operation_id = "stop_turn", tag = "Turns",
-    responses((status = 204, description = "It is being stopped, or had ended.")),
+    responses((status = 204, description = "It is being stopped, or had ended."), Busy),
 )]
 pub(super) async fn stop(state: State, user: UserId, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
     // Stopping what has just ended by itself is no error.

@@ -3,7 +3,6 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use actix_web::web;
-use tracing::Instrument as _;
 
 use super::{
     error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, server,
@@ -62,7 +61,7 @@ impl AppState {
         Self { public_url, ..self }
     }
 
-    /// Runs a use case to its end, even when the client goes away in the middle. The request's span goes along, so that what
+    /// Runs a use case to its end, even when the client goes away in the middle, or the server stops. The request's span goes along, so that what
     /// is logged there carries its id.
     pub(super) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
@@ -70,7 +69,7 @@ impl AppState {
         F: FnOnce(ConversationService) -> W,
         W: Future<Output = Result<T, ServiceError>> + Send + 'static,
     {
-        let task = tokio::spawn(work(self.service.clone()).in_current_span());
+        let task = self.service.spawn(work(self.service.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
@@ -81,7 +80,7 @@ impl AppState {
         F: FnOnce(Book) -> W,
         W: Future<Output = Result<T, BookError>> + Send + 'static,
     {
-        let task = tokio::spawn(work(self.book.clone()).in_current_span());
+        let task = self.service.spawn(work(self.book.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
@@ -92,7 +91,7 @@ impl AppState {
         F: FnOnce(Accounts) -> W,
         W: Future<Output = Result<T, AccountsError>> + Send + 'static,
     {
-        let task = tokio::spawn(work(self.accounts.clone()).in_current_span());
+        let task = self.service.spawn(work(self.accounts.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
     }
 }

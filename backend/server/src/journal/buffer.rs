@@ -21,8 +21,8 @@ pub struct Stored {
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// Entries under their numbers, which grow; the last one's is `next_seq - 1`. A stored copy leaves some out, since text
-    /// is stored joined.
+    /// Entries in the order of their numbers, all below `next_seq`. Numbers are missing in a stored copy, since text is stored
+    /// joined, and after a commit whose answer was lost.
     entries: VecDeque<(i64, LogEntry)>,
     buffered_bytes: usize,
     /// The number from which on nothing is missing here.
@@ -50,13 +50,13 @@ impl State {
     }
 
     pub(super) fn push(&mut self, seq: i64, entry: LogEntry) {
+        self.next_seq = seq + 1;
         if self.ended {
             return;
         }
         self.buffered_bytes += event_bytes(entry.event());
         self.has_terminal |= entry.event().is_terminal();
         self.entries.push_back((seq, entry));
-        self.next_seq = seq + 1;
         while self.buffered_bytes > MAX_BUFFERED_BYTES && self.entries.len() > 1 {
             let Some((seq, dropped)) = self.entries.pop_front() else { break };
             self.buffered_bytes -= event_bytes(dropped.event());

@@ -89,6 +89,12 @@ impl TurnLog {
         lock(&self.state).next_seq
     }
 
+    /// Raises the number of the next event to at least `seq`: lower numbers are stored already, by a commit whose answer was lost.
+    pub(crate) fn skip_to(&self, seq: i64) {
+        let mut state = lock(&self.state);
+        state.next_seq = state.next_seq.max(seq);
+    }
+
     /// The answer's words so far, and its calls so far with as much of their texts as one event carries.
     pub fn words_and_calls(&self) -> (Words, Vec<ToolCall>) {
         let state = lock(&self.state);

@@ -70,7 +70,9 @@ where
 {
     let now = now();
     while !events.is_empty() {
-        let (together, rest) = events.split_at(fitting(events.iter().map(|(_, event)| event.borrow().bytes())));
+        let sizes = events.iter().map(|(_, event)| event.borrow().bytes());
+        let (together, rest) = events.split_at(fitting(sizes.clone()));
+        tx.check_statement_size(sizes.take(together.len()).sum()).await?;
         on_tx!(tx, |connection| {
             let mut insert = QueryBuilder::new(INSERT_EVENTS);
             insert.push_values(together, |mut row, (id, event)| {
@@ -105,14 +107,29 @@ pub(crate) async fn find_words(db: &Database, message_id: MessageId) -> sqlx::Re
     joined(on_db!(db, |pool| sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(pool).await)?)
 }
 
-/// How much of what a turn writes under a lease is stored, as a transaction sees it.
-pub(crate) async fn find_stored(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<Stored> {
+/// Finds out how much of what a turn writes under a lease is stored, and the number of the last event that is, as a transaction
+/// sees it.
+pub(crate) async fn find_stored(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<(Stored, Option<i64>)> {
+    let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
     on_tx!(tx, |connection| {
         let rows = sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(&mut *connection).await?;
         let text_bytes = joined(rows)?.content.len();
-        let last = sqlx::query_scalar(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
-        Ok(Stored { text_bytes, reasoning_seq: last.fetch_one(&mut *connection).await? })
+        let last_thought = sqlx::query_scalar(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
+        Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_one(&mut *connection).await? }, last_seq))
     })
+}
+
+/// As [`find_last_seq`], as a transaction sees it.
+pub(crate) async fn find_last_seq_in(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<Option<i64>> {
+    on_tx!(tx, |connection| { sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch).fetch_one(connection).await })
 }
 
 fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
@@ -229,14 +246,14 @@ pub(crate) async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i
 }
 
 /// Deletes what is stored of at most `limit` turns that ended before `time`. Gives how many turns that were.
-pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<u32> {
+pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
     let turns: Vec<MessageId> = on_db!(db, |pool| {
         sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
     })?;
     for &message_id in &turns {
         write_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
     }
-    Ok(u32::try_from(turns.len()).unwrap_or(limit))
+    Ok(turns.len())
 }
 
 #[cfg(test)]

@@ -4,9 +4,20 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, Program, TestApp, on_every_engine, rows};
+use crate::support::{Engine, Program, TestApp, execute, on_every_engine, rows};
 
 on_every_engine! {
+    async fn a_broken_uuid_is_an_error_and_no_other_conversation(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        app.create_conversation().await;
+        assert_eq!(app.get("/api/conversations").await.status(), StatusCode::OK);
+        execute!(app, "UPDATE conversations SET uuid = 'broken'");
+        let list = app.get("/api/conversations").await;
+        assert_eq!(list.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!list.text().await.unwrap().contains("00000000-0000-0000-0000-000000000000"));
+    }
+
     async fn conversations_are_listed_newest_first_page_by_page(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -136,7 +136,8 @@ async fn a_deadlock_passes() {
 async fn how_large_a_statement_may_be_is_known() {
     for engine in Engine::every_mysql_with_tables().await {
         let db = engine.database().await;
-        let limit = usize::try_from(db.max_statement_bytes().await.unwrap()).unwrap();
+        let limit = db.begin().await.unwrap().max_statement_bytes().await.unwrap();
+        let limit = usize::try_from(limit).unwrap();
         let Database::MySql(pool, _) = &db else { unreachable!("the engine is MySQL") };
         let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(pool).await;
         send(limit - 1024).await.unwrap();

@@ -6,13 +6,14 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook::{config::Settings, db::Database};
+use tallybook::{config::Settings, conversation::count_deleted, db::Database};
+use tallybook_agent::Limits;
 use tallybook_mock_llm::{Gate, MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry, builtin};
 use tokio::sync::Notify;
 
-use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, TestApp, eventually, rows};
+use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, Proxy, TestApp, eventually, rows};
 
 /// Runs until it is let go.
 #[derive(Clone, Default)]
@@ -122,38 +123,90 @@ async fn fall_silent(engine: Engine) {
     fixture.assert_recovers().await;
 }
 
-/// Nobody can know whether the tool ran, since its result could not be stored: the row says so, and so does the end. The model was
-/// asked with the result while that was tried; nobody hears what it answered.
+/// A tool runs when the database fails in some way. Its result is kept and stored when the database is back, with the turn's end:
+/// the model was asked with it meanwhile, but its answer is not stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_gone_while_a_tool_runs() {
+async fn a_result_is_stored_when_a_database_is_back_that_was_cut_off() {
+    for engine in Engine::every_mysql_with_tables().await {
+        assert_result_is_stored(engine, Proxy::cut).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_is_stored_when_a_database_answers_again_that_was_silent() {
+    let silent = |engine| assert_result_is_stored(engine, Proxy::stall);
+    join_all(Engine::every_mysql_with_tables().await.into_iter().map(silent)).await;
+}
+
+/// It may be stored already, and is stored only once more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_is_stored_whose_commit_got_no_answer() {
+    for engine in Engine::every_mysql_with_tables().await {
+        assert_result_is_stored(engine, Proxy::lose_next_commit).await;
+    }
+}
+
+async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
+    let (engine, proxy) = engine.behind_proxy().await;
+    let model = MockLlm::start().await.unwrap();
+    let waits = Waits::default();
+    let tools = ToolRegistry::default().with(waits.clone()).unwrap();
+    let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+    let conversation = app.create_conversation().await;
+    model.reply([text("I begin. "), tool_call("waits", "{}")]);
+    model.reply([text("For nothing.")]);
+    let mut turn = app.send(&conversation, "Wait").await;
+    let started = turn.until("tool_call_start").await;
+    fail(&proxy);
+    waits.0.notify_one();
+    let ChatEvent::Error(error) = turn.until("error").await.event else { unreachable!() };
+    assert_eq!((error.code.as_str(), error.assistant_message_id), ("storage_unavailable", None));
+    proxy.restore();
+    let stored = app.idle_conversation(&conversation).await;
+    assert_eq!(stored["messages"][1]["status"], "interrupted");
+    let owed = app.follow(&conversation, started.id.as_deref()).await.all().await;
+    let Some(ChatEvent::MessageEnd(end)) = owed.last() else { panic!("{owed:?}") };
+    assert_eq!((end.content.as_str(), end.tool_calls[0].status), ("I begin. ", ToolCallStatus::Success));
+    let call = &stored["messages"][1]["tool_calls"][0];
+    assert_eq!((&call["status"], &call["output"]), (&json!("success"), &json!("waited")));
+    assert_eq!(model.unused_replies(), 0, "it was asked meanwhile");
+    model.reply([text("Going on.")]);
+    let next = app.send(&conversation, "And now?").await.all().await;
+    assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
+    model.assert_calls_paired();
+}
+
+/// Of three calls two may run at once. Both have ended when it shows that nothing can be stored, and the third never begins.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
         let waits = Waits::default();
         let tools = ToolRegistry::default().with(waits.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let limits = Limits { concurrent_calls_per_turn: 2, ..Limits::default() };
+        let app = TestApp::spawn_with_limits(&engine, Provider::Anthropic.settings(model.url()), tools, limits).await;
         let conversation = app.create_conversation().await;
-        model.reply([text("I begin. "), tool_call("waits", "{}")]);
-        model.reply([text("For nothing.")]);
+        model.reply((0..3).map(|_| tool_call("waits", "{}")).collect::<Vec<_>>());
         let mut turn = app.send(&conversation, "Wait").await;
-        let started = turn.until("tool_call_start").await;
+        turn.until("tool_call_start").await;
+        turn.until("tool_call_start").await;
         proxy.cut();
-        waits.0.notify_one();
-        let ChatEvent::Error(error) = turn.until("error").await.event else { unreachable!() };
-        assert_eq!((error.code.as_str(), error.assistant_message_id), ("storage_unavailable", None));
+        // Each of the two may begin to wait after the row of its start is stored.
+        let let_go = async {
+            loop {
+                waits.0.notify_waiters();
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            _ = turn.until("error") => {}
+            () = let_go => {}
+        }
         proxy.restore();
-        let stored = app.idle_conversation(&conversation).await;
-        assert_eq!(stored["messages"][1]["status"], "interrupted");
-        let owed = app.follow(&conversation, started.id.as_deref()).await.all().await;
-        let Some(ChatEvent::MessageEnd(end)) = owed.last() else { panic!("{owed:?}") };
-        assert_eq!((end.content.as_str(), end.tool_calls[0].status), ("I begin. ", ToolCallStatus::Interrupted));
-        assert_eq!(stored["messages"][1]["tool_calls"][0]["status"], "interrupted");
-        assert_eq!(stored["messages"][1]["tool_calls"][0]["error"], end.tool_calls[0].error.as_deref().unwrap());
-        assert_eq!(model.unused_replies(), 0, "it was asked meanwhile");
-        model.reply([text("Going on.")]);
-        let next = app.send(&conversation, "And now?").await.all().await;
-        assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
-        model.assert_calls_paired();
+        app.idle_conversation(&conversation).await;
+        let calls = rows!(app, (String, Option<String>), "SELECT status, output FROM tool_calls");
+        assert_eq!(calls, vec![("success".to_owned(), Some("waited".to_owned())); 2]);
     }
 }
 
@@ -251,6 +304,30 @@ async fn a_commit_whose_answer_is_lost() {
     }
 }
 
+/// The commit is the one that starts a call: the call never runs, and neither its step nor its start is stored twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_whose_commit_got_no_answer() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let (behind, proxy) = engine.clone().behind_proxy().await;
+        let fixture = Fixture::set_up(&behind).await;
+        let texts = "SELECT COUNT(*) FROM journal_events WHERE event = 'content_delta'";
+        eventually("the text is stored", async || rows!(engine, (i64,), texts) == [(1,)]).await;
+        proxy.lose_next_commit();
+        let Fixture { app, model, runs, conversation, gate, mut turn, .. } = fixture;
+        gate.open();
+        turn.until("error").await;
+        app.idle_conversation(&conversation).await;
+        assert_eq!(runs.runs(), 0);
+        let stored = "SELECT (SELECT COUNT(*) FROM model_calls), (SELECT COUNT(*) FROM journal_events \
+             WHERE event = 'tool_call_start'), (SELECT COUNT(*) FROM tool_calls WHERE status = 'interrupted')";
+        assert_eq!(rows!(engine, (i64, i64, i64), stored), [(1, 1, 1)]);
+        model.reply([text("Going on.")]);
+        let events = app.continue_turn(&conversation).await.all().await;
+        assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(end)) if end.content.ends_with("Going on.")));
+        model.assert_calls_paired();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_locked_before_the_start_row() {
     let engine = Engine::sqlite();
@@ -325,7 +402,7 @@ async fn a_long_queue_of_writers_is_no_outage() {
         tokio::time::advance(Duration::from_secs(15)).await;
         tokio::time::resume();
         assert!(!next.is_finished(), "who writes still waits");
-        db.max_statement_bytes().await.expect("who reads does not wait");
+        count_deleted(&db, Duration::ZERO).await.expect("who reads does not wait");
         drop(first);
         next.await.unwrap().expect("its turn comes");
     }

@@ -41,6 +41,7 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["status"], "failed");
         assert_eq!(stored["messages"][1]["error_code"], "storage_rejected");
         assert_eq!(stored["messages"][1]["content"], "Here it is.");
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE output_tokens > 0"), [(1,)]);
     }
 
     /// One that cannot be closed at all keeps none of the others from it, however many there are.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tallybook_mock_llm::{MockLlm, text};
+use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, eventually};
 
@@ -98,6 +98,44 @@ async fn what_is_logged_of_a_turn_says_whose_it_is() {
     .await;
     let log = server.log();
     assert!(!log.contains("A secret"), "what anybody wrote is none of the log's: {log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_ended_is_one_line() {
+    let model = MockLlm::start().await.unwrap();
+    let server = Logged::start(&Engine::sqlite(), &model, "info");
+    let conversation = server.app.create_conversation().await;
+    model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
+    model.reply([text("A secret answer.")]);
+    server.app.send(&conversation, "A secret question").await.all().await;
+    model.fail(400, "{}");
+    server.app.send(&conversation, "Another secret").await.all().await;
+    let ended =
+        || server.log().lines().filter(|line| line.contains("a turn ended")).map(str::to_owned).collect::<Vec<_>>();
+    eventually("both turns are logged", async || ended().len() == 2).await;
+    let ended = ended();
+    for (line, fields) in ended.iter().zip([["complete", "2", "1"], ["failed", "1", "0"]]) {
+        let [status, steps, calls] = fields;
+        for field in [format!("status=\"{status}\""), format!(" steps={steps} "), format!(" calls={calls} ")] {
+            assert!(line.contains(&field), "{field}: {line}");
+        }
+        assert!(line.contains(" model=") && line.contains(" output_tokens=") && line.contains(" ms="), "{line}");
+    }
+    assert!(!server.log().contains("secret"), "{}", server.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn that_there_is_no_admin_is_logged_once() {
+    let (engine, model, folder) = (Engine::sqlite(), MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("log");
+    let mut command = Program::command_after(&format!("exec 2>'{}'", path.display()), &engine, &model);
+    let app = TestApp::launch_command(&engine, command.env("ACCOUNTS", "on").env("RUST_LOG", "info"));
+    for _ in 0..3 {
+        assert_eq!(app.get("/readyz").await.status(), 503);
+    }
+    let log = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(log.matches("no admin").count(), 1, "{log}");
+    assert!(!log.contains("ERROR"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

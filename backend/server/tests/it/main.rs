@@ -37,6 +37,7 @@ mod history;
 mod http_limits;
 mod key;
 mod large_calls;
+mod large_statements;
 mod logging;
 mod memory;
 mod methods;

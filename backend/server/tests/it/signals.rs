@@ -2,16 +2,31 @@
 
 #![cfg(unix)]
 
+use std::process::Command;
+
+use serde_json::json;
+use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
-use crate::support::{Engine, Program, TestApp};
+use crate::support::{Engine, Program, TestApp, eventually};
+
+/// The program as it runs outside of `nohup`, which makes everything below it ignore SIGHUP; these tests may run below it.
+#[cfg(target_os = "linux")]
+fn outside_of_nohup(engine: &Engine, model: &MockLlm) -> Command {
+    Program::command_after("exec env --default-signal=HUP \"$0\"", engine, model)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn outside_of_nohup(engine: &Engine, model: &MockLlm) -> Command {
+    Program::command(engine, model)
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_lets_what_runs_finish() {
     for signal in ["TERM", "INT", "HUP"] {
         let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-        let app = TestApp::launch(&engine, &model);
+        let app = TestApp::launch_command(&engine, &mut outside_of_nohup(&engine, &model));
         let conversation = app.create_conversation().await;
         let gate = model.reply_gated([text("Nearly ")], [text("done.")]);
         let mut turn = app.send(&conversation, "Still there?").await;
@@ -24,6 +39,33 @@ async fn a_signal_lets_what_runs_finish() {
     }
 }
 
+/// The request waits for a lock of the database when the shutdown begins, and uses the database once more after that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_came_before_is_answered_to_its_end() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn(&engine, &model).await;
+    let conversation = app.create_conversation().await;
+    let mut feed = app.get("/api/events").await;
+    let Database::Sqlite(pool, _) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let path = app.url(&format!("/api/conversations/{conversation}"));
+    let renaming = tokio::spawn(app.client.patch(path).json(&json!({"title": "Renamed"})).send());
+    eventually("it waits for the lock", async || {
+        let metrics = app.get("/metrics").await.text().await.unwrap();
+        // The feed's, the one that waits, and the one that asks.
+        let has = |line: &str| metrics.lines().any(|found| found == line);
+        has("tallybook_http_connections 3") && !has("tallybook_database_connections{state=\"used\"} 0")
+    })
+    .await;
+    let shutting_down = tokio::spawn(app.shut_down());
+    // The feed ends when the server begins to.
+    while feed.chunk().await.unwrap().is_some() {}
+    held.rollback().await.unwrap();
+    let renamed = renaming.await.unwrap().unwrap();
+    assert_eq!(renamed.status(), 200, "{}", renamed.text().await.unwrap());
+    shutting_down.await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_at_once() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -34,7 +76,7 @@ async fn a_second_signal_ends_at_once() {
     let mut turn = app.send(&conversation, "How long?").await;
     turn.until("content_delta").await;
     app.process().signal("TERM");
-    crate::support::eventually("the server is stopping", async || app.get("/readyz").await.status() == 503).await;
+    eventually("the server is stopping", async || app.get("/readyz").await.status() == 503).await;
     // Closing a terminal can send this one several times, so it never forces the end.
     app.process().signal("HUP");
     assert_eq!(app.get("/healthz").await.status(), 200);

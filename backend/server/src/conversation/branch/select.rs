@@ -30,7 +30,7 @@ impl ConversationService {
         if !conversations::select_head(&context.db, row.id, head).await? {
             return Err(context.busy(row.id).await?);
         }
-        context.changes.announce(user);
+        context.feeds.announce(user);
         // Messages before some other one are no answer to this: the end of the branch is.
         let window = Window { before: None, ..window };
         self.find_conversation(user, uuid, window).await?.ok_or(ServiceError::NotFound)

@@ -7,7 +7,6 @@ mod state;
 use std::{sync::Arc, time::Duration};
 
 use state::ListState;
-use tokio::sync::broadcast;
 
 use super::super::{
     ServiceError,
@@ -29,20 +28,13 @@ pub(super) async fn watch(context: &Arc<Context>, user: UserId) -> Result<FeedRe
 }
 
 async fn begin(context: &Arc<Context>, user: UserId, feed: &Arc<UserFeed>) -> Result<(), ServiceError> {
-    // Subscribed to before the first state, so that no change falls between.
-    let changes = context.changes.subscribe();
+    // The feed is there already and hears of changes, so that none falls between.
     let first = ListState::take(&context.db, user, None).await?;
-    context.spawn_until_draining(keep_watching(Arc::clone(context), user, changes, first, Arc::clone(feed)));
+    context.spawn_until_draining(keep_watching(Arc::clone(context), user, first, Arc::clone(feed)));
     Ok(())
 }
 
-async fn keep_watching(
-    context: Arc<Context>,
-    user: UserId,
-    mut changes: broadcast::Receiver<UserId>,
-    mut last: ListState,
-    feed: Arc<UserFeed>,
-) {
+async fn keep_watching(context: Arc<Context>, user: UserId, mut last: ListState, feed: Arc<UserFeed>) {
     loop {
         tokio::select! {
             () = feed.unread() => {
@@ -50,7 +42,7 @@ async fn keep_watching(
                     return;
                 }
             }
-            () = is_changed(&mut changes, user) => {}
+            () = feed.changed() => {}
             // An embedded database is changed by nobody else.
             () = tokio::time::sleep(POLL_EVERY), if !context.db.is_embedded() => {}
         }
@@ -66,17 +58,5 @@ async fn keep_watching(
             feed.tell(news);
         }
         last = state;
-    }
-}
-
-/// Waits for the next change to this user's conversations; one that was missed counts.
-async fn is_changed(changes: &mut broadcast::Receiver<UserId>, user: UserId) {
-    loop {
-        match changes.recv().await {
-            Ok(other) if other != user => {}
-            Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-            // The sender lives as long as the service, which this is part of.
-            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-        }
     }
 }

@@ -41,7 +41,7 @@ impl ConversationService {
         let uuid = Uuid::now_v7();
         let model = model.map(|model| model.name());
         conversations::create_conversation(&self.context.db, user, uuid, title, model, &disabled_tools).await?;
-        self.context.changes.announce(user);
+        self.context.feeds.announce(user);
         Ok(self.context.find_conversation(user, uuid).await?.summary())
     }
 
@@ -95,7 +95,7 @@ impl ConversationService {
                 "{MAX_PINNED} conversations are pinned, and no more can be. Take the pin off one of them first."
             )));
         }
-        self.context.changes.announce(user);
+        self.context.feeds.announce(user);
         Ok(row.summary())
     }
 
@@ -108,7 +108,7 @@ impl ConversationService {
         if !with_retries(|| conversations::hide_conversation(&context.db, user, uuid, at)).await? {
             return Err(ServiceError::NotFound);
         }
-        context.changes.announce(user);
+        context.feeds.announce(user);
         // First hidden, so that no other turn begins. What fails from here on is made up for: a turn that runs comes to its
         // end, and one that waits is ended by `turn::waiting`.
         match stop_deleted(context, user, id).await {

@@ -3,10 +3,12 @@
 use chrono::{DateTime, Utc};
 use tallybook_agent::StartedToolCall;
 use tallybook_protocol::{ApprovalId, ApprovalScope, Decision, MessageId, ToolCallId, ToolCallStatus};
+use uuid::Uuid;
 
 use super::{
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, truncated},
     list_of::list_of,
+    turns,
 };
 use crate::{
     accounts::UserId,
@@ -99,7 +101,8 @@ pub(crate) struct DecidableRow {
     pub(crate) decided_at: Option<DateTime<Utc>>,
     pub(crate) tool_hash: Option<String>,
     /// Of its conversation.
-    pub(crate) uuid: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) uuid: Uuid,
     pub(crate) user_id: UserId,
 }
 
@@ -169,6 +172,8 @@ pub(crate) async fn create_waiting_call(
     at: DateTime<Utc>,
 ) -> sqlx::Result<Option<ToolCallId>> {
     let request = call.request;
+    let input = json_column(&request.input_text);
+    tx.check_statement_size(input.as_str().len() + request.input_text.len()).await?;
     on_tx!(tx, |connection| {
         if let Some(id) = call.waited {
             let done = sqlx::query(ASK_ANEW).bind(tool_hash).bind(at).bind(id).execute(connection).await?;
@@ -178,7 +183,7 @@ pub(crate) async fn create_waiting_call(
             .bind(message_id)
             .bind(stored_id(&request.id))
             .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
-            .bind(json_column(&request.input_text).as_str())
+            .bind(input.as_str())
             .bind(&request.input_text)
             .bind(call.step)
             .bind(call.position)
@@ -220,7 +225,8 @@ pub(crate) async fn is_approved_for_good(
 /// Takes down a decision. False when the call waits for none any more, or is to be approved as another tool than it is.
 pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) -> sqlx::Result<bool> {
     let NewApproval { tool_call_id: id, decided_by, reason, verdict } = new;
-    let now = now();
+    // Replicas compare these times, so they are those of the clock that all of them share.
+    let now = turns::database_now_in(tx).await?;
     on_tx!(tx, |connection| {
         let claim = match verdict {
             NewVerdict::Approve { tool_hash, input: None, .. } => {
@@ -258,8 +264,9 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
 
 /// Has a call that waits wait for a decision on the tool as it is now.
 pub(crate) async fn ask_waiting_anew(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+    let now = turns::database_now_in(tx).await?;
     on_tx!(tx, |connection| {
-        sqlx::query(ASK_WAITING_ANEW).bind(tool_hash).bind(now()).bind(id).execute(connection).await.map(|_| ())
+        sqlx::query(ASK_WAITING_ANEW).bind(tool_hash).bind(now).bind(id).execute(connection).await.map(|_| ())
     })
 }
 

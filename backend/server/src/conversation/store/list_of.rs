@@ -1,8 +1,8 @@
-//! Rows of many messages or calls by one query.
+//! Rows of many messages or calls by one statement.
 
 use sqlx::{Encode, FromRow, MySql, QueryBuilder, Sqlite, Type, mysql::MySqlRow, sqlite::SqliteRow};
 
-use crate::db::{Database, on_db};
+use crate::db::{Database, on_db, write_db};
 
 /// How many ids one query names; more take several.
 pub(super) const MAX_IDS_PER_QUERY: usize = 200;
@@ -31,4 +31,18 @@ where
         })?);
     }
     Ok(rows)
+}
+
+/// Runs `delete`, which ends with the opening of a list, on rows that are named by their keys; so it locks no others. There must be
+/// one at least.
+pub(super) async fn delete_of(db: &Database, delete: &'static str, keys: &[i64]) -> sqlx::Result<()> {
+    write_db!(db, |pool| {
+        let mut query = QueryBuilder::new(delete);
+        let mut list = query.separated(", ");
+        for key in keys {
+            list.push_bind(*key);
+        }
+        query.push(")");
+        query.build().execute(pool).await.map(|_| ())
+    })
 }

@@ -17,6 +17,8 @@ const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
 
 const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
 
+const LIST_STEPS: &str = "SELECT step FROM model_calls WHERE message_id = ? AND purpose = 'answer'";
+
 const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
      error, blocks FROM model_calls WHERE purpose = 'answer' AND message_id IN (";
 
@@ -38,6 +40,7 @@ pub(crate) async fn create_model_call(
     message_id: MessageId,
     call: &ModelCallRecord,
 ) -> sqlx::Result<()> {
+    tx.check_statement_size(call.blocks.len() + call.error.as_ref().map_or(0, String::len)).await?;
     on_tx!(tx, |connection| {
         sqlx::query(CREATE_MODEL_CALL)
             .bind(message_id)
@@ -60,6 +63,11 @@ pub(crate) async fn create_model_call(
             .await
             .map(|_| ())
     })
+}
+
+/// Lists the numbers of a turn's steps that are stored, as a transaction sees it.
+pub(crate) async fn list_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<Vec<i64>> {
+    on_tx!(tx, |connection| sqlx::query_scalar(LIST_STEPS).bind(message_id).fetch_all(connection).await)
 }
 
 /// Empties what failed steps said, so that no model is told of it. That they were asked, and what it cost, stays.

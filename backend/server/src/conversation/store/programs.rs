@@ -6,10 +6,13 @@ use tallybook_agent::CLIENT_CALLS;
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use super::rows::{ConversationId, ConversationRow};
+use super::{
+    list_of::delete_of,
+    rows::{ConversationId, ConversationRow},
+};
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx, write_db},
+    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
 };
 
 const CREATE_CONVERSATION: &str = "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
@@ -37,8 +40,10 @@ const CREATE_INPUT: &str = "INSERT INTO turn_inputs (message_id, input) VALUES (
 
 const FIND_INPUT: &str = "SELECT input FROM turn_inputs WHERE message_id = ?";
 
-const DELETE_INPUTS_BEFORE: &str = "DELETE FROM turn_inputs WHERE EXISTS \
-     (SELECT 1 FROM messages m WHERE m.id = turn_inputs.message_id AND m.completed_at < ?)";
+const LIST_INPUTS_BEFORE: &str = "SELECT i.message_id FROM turn_inputs i JOIN messages m ON m.id = i.message_id \
+     WHERE m.completed_at < ? LIMIT ?";
+
+const DELETE_INPUTS: &str = "DELETE FROM turn_inputs WHERE message_id IN (";
 
 const DELETE_INPUT: &str = "DELETE FROM turn_inputs WHERE message_id = ?";
 
@@ -58,7 +63,8 @@ pub(crate) struct AnswerPlace {
     /// What it answers.
     pub(crate) user_message_id: MessageId,
     pub(crate) conversation_id: ConversationId,
-    pub(crate) uuid: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) uuid: Uuid,
 }
 
 /// Makes a conversation of a program's.
@@ -126,6 +132,7 @@ pub(crate) async fn set_conversation(
 
 /// Stores what a program told a turn.
 pub(crate) async fn create_turn_input(tx: &mut Transaction, message_id: MessageId, input: &str) -> sqlx::Result<()> {
+    tx.check_statement_size(input.len()).await?;
     on_tx!(tx, |connection| {
         sqlx::query(CREATE_INPUT).bind(message_id).bind(input).execute(connection).await.map(|_| ())
     })
@@ -136,9 +143,14 @@ pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sql
     on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT).bind(message_id).fetch_optional(pool).await)
 }
 
-/// Forgets what programs told turns that were over before `time`.
-pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_INPUTS_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+/// Deletes the inputs of at most `limit` turns that ended before `time`. Returns their number.
+pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
+    let turns: Vec<i64> =
+        on_db!(db, |pool| { sqlx::query_scalar(LIST_INPUTS_BEFORE).bind(time).bind(limit).fetch_all(pool).await })?;
+    if !turns.is_empty() {
+        delete_of(db, DELETE_INPUTS, &turns).await?;
+    }
+    Ok(turns.len())
 }
 
 /// Forgets what a program told a turn.

@@ -43,9 +43,8 @@ pub(crate) async fn create_missing(
     message_id: MessageId,
     reasoning: &[Reasoning],
 ) -> sqlx::Result<()> {
-    if reasoning.is_empty() {
-        return Ok(());
-    }
+    let Some(largest) = reasoning.iter().map(|thought| thought.text.len()).max() else { return Ok(()) };
+    tx.check_statement_size(largest).await?;
     on_tx!(tx, |connection| {
         let known: Vec<i64> = sqlx::query_scalar(LIST_STEPS).bind(message_id).fetch_all(&mut *connection).await?;
         for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {

@@ -3,8 +3,9 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::MessageId;
+use uuid::Uuid;
 
-use super::{programs::Program, rows::ConversationId};
+use super::{list_of::delete_of, programs::Program, rows::ConversationId};
 use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
@@ -16,7 +17,9 @@ const FIND: &str = "SELECT r.message_id, r.previous_id, r.input, c.id AS convers
 
 const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
 
-const DELETE_BEFORE: &str = "DELETE FROM responses WHERE created_at < ?";
+const LIST_BEFORE: &str = "SELECT message_id FROM responses WHERE created_at < ? LIMIT ?";
+
+const DELETE_SOME: &str = "DELETE FROM responses WHERE message_id IN (";
 
 /// An answer that a program can go on from.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -27,7 +30,8 @@ pub(crate) struct ResponseRow {
     /// JSON.
     pub(crate) input: String,
     pub(crate) conversation_id: ConversationId,
-    pub(crate) uuid: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) uuid: Uuid,
 }
 
 /// Keeps what a program told an answer, so that it can go on from it.
@@ -55,7 +59,12 @@ pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result
     write_db!(db, |pool| sqlx::query(DELETE).bind(message_id).execute(pool).await.map(|_| ()))
 }
 
-/// The same for all that began before `time`.
-pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_BEFORE).bind(time).execute(pool).await.map(|_| ()))
+/// Deletes at most `limit` rows of answers that began before `time`. Returns their number.
+pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
+    let answers: Vec<i64> =
+        on_db!(db, |pool| sqlx::query_scalar(LIST_BEFORE).bind(time).bind(limit).fetch_all(pool).await)?;
+    if !answers.is_empty() {
+        delete_of(db, DELETE_SOME, &answers).await?;
+    }
+    Ok(answers.len())
 }

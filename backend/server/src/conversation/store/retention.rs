@@ -2,10 +2,9 @@
 //! counts as deleted since it was, or else since its owner's account was.
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
 use tallybook_protocol::MessageId;
 
-use super::rows::ConversationId;
+use super::{list_of::delete_of, rows::ConversationId};
 use crate::{
     accounts::UserId,
     db::{Database, in_command_time, on_db, write_db},
@@ -108,15 +107,7 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
         if rows.is_empty() {
             continue;
         }
-        on_db!(db, |pool| {
-            let mut query = QueryBuilder::new(delete);
-            let mut list = query.separated(", ");
-            for row in &rows {
-                list.push_bind(*row);
-            }
-            query.push(")");
-            query.build().execute(pool).await.map(|_| ())
-        })?;
+        delete_of(db, delete, &rows).await?;
         return Ok(true);
     }
     write_db!(db, |pool| sqlx::query(DELETE_CONVERSATION).bind(id).execute(pool).await.map(|_| ()))?;

@@ -17,7 +17,8 @@ pub(crate) struct ConversationId(pub(crate) i64);
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct ConversationRow {
     pub(crate) id: ConversationId,
-    pub(crate) uuid: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) uuid: Uuid,
     pub(crate) title: String,
     pub(crate) head_message_id: Option<MessageId>,
     /// The turn that has claimed it.
@@ -233,8 +234,7 @@ impl ConversationRow {
 
     pub(crate) fn summary(&self) -> ConversationSummary {
         ConversationSummary {
-            // The column is only ever written from a Uuid; should it hold anything else, the nil UUID finds nothing.
-            uuid: Uuid::parse_str(&self.uuid).unwrap_or_default(),
+            uuid: self.uuid,
             title: self.title.clone(),
             running: self.running_message_id().is_some(),
             awaiting_approval: self.awaiting_approval,

@@ -62,12 +62,14 @@ pub(crate) async fn create_tool_call(
     started_at: DateTime<Utc>,
 ) -> sqlx::Result<ToolCallId> {
     let request = call.request;
+    let input = json_column(&request.input_text);
+    tx.check_statement_size(input.as_str().len() + request.input_text.len()).await?;
     on_tx!(tx, |connection| {
         let done = sqlx::query(CREATE_TOOL_CALL)
             .bind(message_id)
             .bind(stored_id(&request.id))
             .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
-            .bind(json_column(&request.input_text).as_str())
+            .bind(input.as_str())
             .bind(&request.input_text)
             .bind(call.step)
             .bind(call.position)
@@ -81,6 +83,7 @@ pub(crate) async fn create_tool_call(
 
 /// Stores how a call ended.
 pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &EndedToolCall) -> sqlx::Result<()> {
+    tx.check_statement_size([&end.output, &end.error].into_iter().flatten().map(String::len).sum()).await?;
     on_tx!(tx, |connection| {
         sqlx::query(END_TOOL_CALL)
             .bind(end.status.as_str())

@@ -286,6 +286,7 @@ pub(crate) async fn continue_turn(
     again: TurnAgain<'_>,
 ) -> sqlx::Result<bool> {
     let TurnAgain { after, content, model, owner, lease } = again;
+    tx.check_statement_size(content.len()).await?;
     let lease_until = database_now_in(tx).await? + lease;
     let message_id = turn.assistant_message_id;
     let (claim, update) = match after {
@@ -372,6 +373,7 @@ pub(crate) async fn end_turn(
     epoch: i32,
     end: TurnEnd<'_>,
 ) -> sqlx::Result<bool> {
+    tx.check_statement_size(end.content.len()).await?;
     let now = now();
     let is_over = end.status != MessageStatus::AwaitingApproval;
     on_tx!(tx, |connection| {
@@ -419,7 +421,7 @@ pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
 }
 
 /// The same, asked within a transaction.
-async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
+pub(crate) async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
     match tx {
         Transaction::MySql(tx, _) => in_time(sqlx::query_scalar(NOW).fetch_one(&mut **tx)).await.map_err(before_commit),
         Transaction::Sqlite(_) => Ok(now()),

@@ -110,7 +110,7 @@ impl ConversationService {
         let input = Some(Arc::new(GivenInput { messages, ..input }));
         let mut parts = vec![MessagePart::Text { text: question }];
         if let Some(place) = goes_on {
-            let row = context.find_conversation(program.user, place.uuid.parse().unwrap_or_default()).await?;
+            let row = context.find_conversation(program.user, place.uuid).await?;
             let asked = messages::find_message(&context.db, row.id, place.user_message_id).await?;
             parts = asked.ok_or(ServiceError::NoSuchMessage)?.parts();
             let at = At::Question(place.user_message_id);
@@ -122,8 +122,7 @@ impl ConversationService {
         }
         let (known, at) = match (&previous, &chat_id) {
             (Some(previous), _) => {
-                let uuid = previous.uuid.parse().unwrap_or_default();
-                let row = context.find_conversation(program.user, uuid).await?;
+                let row = context.find_conversation(program.user, previous.uuid).await?;
                 (Some(row), Below::Message(Some(previous.message_id)))
             }
             (None, Some(id)) => (programs::find_conversation(&context.db, program, id).await?, Below::Head),
@@ -132,7 +131,8 @@ impl ConversationService {
         // The UUID that it was told goes on to mean that conversation, though it is busy. So does an id of its own, unless
         // nobody knows when the conversation will be free: a program may ask twice at once in one chat, as Open WebUI does
         // where two models answer side by side, and the chat is where it was with the next question.
-        let still_means = |id: &&str| known.as_ref().is_some_and(|row| row.uuid == *id || !row.awaiting_approval);
+        let still_means =
+            |id: &&str| known.as_ref().is_some_and(|row| row.uuid.to_string() == *id || !row.awaiting_approval);
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
         let beginning = Beginning { program, own_id, parts: &parts, model, input, chaining: &chaining };
         if let Some(row) = known.filter(|row| row.active_message_id.is_none())
@@ -192,7 +192,7 @@ async fn try_begin(
     let mut tx = context.db.begin().await?;
     allowance::hold(context, &mut tx, user).await?;
     let (conversation_id, uuid) = match place {
-        Some(Place { row, .. }) => (row.id, row.uuid.parse().unwrap_or_default()),
+        Some(Place { row, .. }) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, beginning).await?,
     };
     let question = match place.map_or(At::Below(Below::Head), |place| place.at) {

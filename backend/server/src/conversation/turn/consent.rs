@@ -84,7 +84,7 @@ impl ConversationService {
         let Some(DecidableRow { message_id, uuid, .. }) = calls.first() else {
             return Err(ServiceError::NoSuchToolCall);
         };
-        let (message_id, uuid) = (*message_id, uuid.parse().unwrap_or_default());
+        let (message_id, uuid) = (*message_id, *uuid);
         for call in &calls {
             check_waits(context, call).await?;
         }
@@ -129,9 +129,8 @@ async fn find_own_calls(
     let mut ids: Vec<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
     // In one order, so that two who decide on the same calls do not wait for each other.
     ids.sort_unstable();
-    let uuid = uuid.map(|uuid| uuid.to_string());
     let mut calls = approvals::find_calls(&context.db, &ids).await?;
-    calls.retain(|call| call.user_id == user && uuid.as_ref().is_none_or(|uuid| *uuid == call.uuid));
+    calls.retain(|call| call.user_id == user && uuid.is_none_or(|uuid| uuid == call.uuid));
     if calls.len() == ids.len() { Ok(calls) } else { Err(ServiceError::NoSuchToolCall) }
 }
 

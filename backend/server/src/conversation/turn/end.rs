@@ -22,7 +22,7 @@ use super::{
     writer::TurnWriter,
 };
 use crate::{
-    db::{Database, with_retries},
+    db::{broke_before_commit, with_retries},
     journal::{TurnLog, Words, stored::EncodedEvent},
     models::Model,
 };
@@ -32,6 +32,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// The longest such pause.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// If the connection breaks so many times in a row while an end is stored, and the database answers in between, the end counts
+/// as rejected: something on the way does not let it through.
+const MAX_BREAKS: u32 = 3;
 
 /// What the reader is told of an answer with a fallback end.
 pub(super) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
@@ -81,22 +85,6 @@ impl EndError {
     }
 }
 
-/// Fails when an end is larger than the database takes at a time. MySQL breaks the connection then, which would look like a
-/// failure that passes.
-pub(super) async fn check_statement_size(db: &Database, content: &str, event: &EncodedEvent) -> sqlx::Result<()> {
-    let bytes = content.len().max(event.bytes()) as u64 + STATEMENT_ROOM;
-    if bytes <= ALWAYS_TAKEN_BYTES || bytes <= db.max_statement_bytes().await? {
-        return Ok(());
-    }
-    Err(sqlx::Error::Encode(format!("{bytes} bytes are more than the database takes at a time").into()))
-}
-
-/// Bytes of a statement beside its largest value.
-const STATEMENT_ROOM: u64 = 64 * 1024;
-
-/// Every database takes so much; no need to ask it.
-const ALWAYS_TAKEN_BYTES: u64 = 512 * 1024;
-
 /// Writes the end of one turn.
 pub(super) struct EndWriter<'a> {
     pub(super) context: &'a Context,
@@ -119,7 +107,7 @@ impl EndWriter<'_> {
         }
         let pauses = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
         let mut pauses = pauses.without_max_times().build();
-        let mut is_fallback = false;
+        let (mut is_fallback, mut breaks) = (false, 0);
         loop {
             let written = if is_fallback {
                 with_retries(|| self.try_write_fallback()).await
@@ -127,25 +115,27 @@ impl EndWriter<'_> {
                 with_retries(|| self.try_write(end)).await
             };
             let Err(error) = written else { return };
+            let is_break = broke_before_commit(&error) && turns::database_now(&self.context.db).await.is_ok();
+            breaks = if is_break { breaks + 1 } else { 0 };
             let error = record_error(error);
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            match error {
-                RecordError::Rejected(_) if self.writer.forget_model_calls() => {
-                    tracing::error!(cause, "what a model was asked, or said, cannot be stored");
-                    continue;
-                }
-                RecordError::Rejected(_) if !is_fallback => {
+            if matches!(error, RecordError::Rejected(_)) || breaks >= MAX_BREAKS {
+                breaks = 0;
+                if self.writer.shrink_calls() {
+                    tracing::error!(cause, "calls of a turn cannot be stored whole");
+                } else if !is_fallback {
                     tracing::error!(cause, "the end of a turn cannot be stored whole");
                     is_fallback = true;
-                    continue;
-                }
-                RecordError::Rejected(_) => {
+                } else if self.writer.drop_calls() {
+                    tracing::error!(cause, "calls of a turn cannot be stored");
+                } else {
                     tracing::error!(cause, "the end of a turn cannot be stored");
                     self.disconnect_readers(&error);
                     return;
                 }
-                _ => tracing::warn!(cause, "the end of a turn could not be stored yet"),
+                continue;
             }
+            tracing::warn!(cause, "the end of a turn could not be stored yet");
             self.disconnect_readers(&error);
             let pause = pauses.next().unwrap_or(MAX_PAUSE);
             if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
@@ -171,11 +161,11 @@ impl EndWriter<'_> {
 
     /// Stores the end in one transaction, then sends the terminal event.
     async fn try_write(&self, end: &End) -> sqlx::Result<()> {
+        self.writer.settle().await?;
         let (words, tool_calls) = self.log.words_and_calls();
         let event = self.terminal_event(end, &words, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
         let Words { content, reasoning, .. } = words;
-        check_statement_size(&self.context.db, &content, &encoded).await?;
         let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
             content: &content,
@@ -190,6 +180,7 @@ impl EndWriter<'_> {
 
     /// The same with an end that every database takes.
     async fn try_write_fallback(&self) -> sqlx::Result<()> {
+        self.writer.settle().await?;
         let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
         let row = TurnEnd {
             content: &content,

@@ -20,14 +20,13 @@ use super::{
         },
     },
     continued::whole_steps,
-    end::check_statement_size,
     given::GivenInput,
     history::text_of,
     start::{NewRun, StartPermit, start},
     step_text::bytes_in,
     subscribe::EventsAnswer,
 };
-use crate::{accounts::UserId, db::with_retries, journal::stored::EncodedEvent, models::Model};
+use crate::{accounts::UserId, db::with_retries, models::Model};
 
 /// A turn that is to go on.
 #[derive(Clone, Copy)]
@@ -80,7 +79,7 @@ async fn try_go_on(
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
     });
-    check_statement_size(&context.db, &kept, &EncodedEvent::of(&snapshot)?).await?;
+    let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let mut tx = context.db.begin().await?;
     let lease = context.lifetimes.lease;
     let again = TurnAgain { after, content: &kept, model: model.name(), owner: &context.owner, lease };
@@ -93,7 +92,6 @@ async fn try_go_on(
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
     }
-    let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
     let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, question: None, first_events };

@@ -3,10 +3,12 @@
 
 use std::{
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
+use futures_util::FutureExt as _;
 use tallybook_protocol::MessageId;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
@@ -92,7 +94,10 @@ async fn store_words(group: Arc<GroupCommit>) {
         }
         let writers: Vec<_> = lock(&group.members).writers.values().map(Arc::clone).collect();
         for writers in writers.chunks(MAX_TURNS_PER_COMMIT) {
-            store_words_of(&group.db, writers).await;
+            // A panic must not end the task, without which no words are stored any more.
+            if AssertUnwindSafe(store_words_of(&group.db, writers)).catch_unwind().await.is_err() {
+                tracing::error!("storing words panicked; they are stored with the next ones");
+            }
         }
     }
 }
@@ -155,4 +160,50 @@ async fn still_ours<'a>(tx: &mut Transaction, all: Vec<UnstoredWords<'a>>) -> sq
         }
     }
     Ok(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+        time::Duration,
+    };
+
+    use sqlx::sqlite::SqlitePoolOptions;
+    use tallybook_protocol::{ChatEvent, ContentDelta};
+    use tokio::time::{sleep, timeout};
+
+    use super::{super::testing::Fixture, Database, GroupCommit, TurnWriter};
+
+    #[tokio::test]
+    async fn words_are_stored_after_a_panic() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let Database::Sqlite(readers, _) = &context.db else { panic!("the database is embedded") };
+        let panics = Arc::new(AtomicBool::new(true));
+        let panicking = Arc::clone(&panics);
+        let pool = SqlitePoolOptions::new().max_connections(1).after_connect(move |_, _| {
+            assert!(!panicking.swap(false, Ordering::SeqCst), "as a test asked for");
+            Box::pin(async { Ok(()) })
+        });
+        let pool = pool.connect_lazy_with((*readers.connect_options()).clone());
+        let group = GroupCommit::new(Database::Sqlite(readers.clone(), pool), context.tasks.clone());
+        let log = context.journal.open(rows.assistant_message_id, rows.epoch);
+        let writer = Arc::new(TurnWriter::new(context.db.clone(), Arc::clone(&log), rows));
+        let _membership = group.join(&writer);
+        log.append(ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: "Kept.".to_owned() }));
+        let stored = async {
+            let count = "SELECT COUNT(*) FROM journal_events WHERE event = 'content_delta'";
+            while sqlx::query_scalar::<_, i64>(count).fetch_one(readers).await.unwrap() == 0 {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(Duration::from_secs(20), stored).await.unwrap();
+        assert!(!panics.load(Ordering::SeqCst));
+    }
 }

@@ -20,7 +20,7 @@ use super::{
             turns::{self, AbandonedTurn, TurnEnd},
         },
     },
-    end::{REJECTED, REJECTED_CODE, check_statement_size},
+    end::{REJECTED, REJECTED_CODE},
 };
 use crate::{
     db::{FailureKind, classify, is_rolled_back},
@@ -130,7 +130,7 @@ impl Recovery {
             Ok(is_closed) => {
                 self.reported.remove(&message_id);
                 if is_closed {
-                    context.changes.announce(turn.user_id);
+                    context.feeds.announce(turn.user_id);
                     tracing::warn!(%message_id, "an abandoned turn was closed as interrupted");
                 }
             }
@@ -153,11 +153,8 @@ impl Recovery {
 /// False when its owner lives after all. With `is_fallback` the end is one that every database takes.
 async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) -> sqlx::Result<bool> {
     let AbandonedTurn { message_id, user_message_id, epoch, .. } = turn;
-    let mut tx = context.db.begin().await?;
-    // From here on an owner that was only silent writes nothing more.
-    if !turns::lock_turns(&mut tx, &[(message_id, epoch)]).await? {
-        return Ok(false);
-    }
+    // Everything is read before the transaction begins, so that it needs no second connection.
+    let last_seq = stored::find_last_seq(&context.db, message_id, epoch).await?;
     let mut words = match stored::find_words(&context.db, message_id).await {
         Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => Words::default(),
         words => words?,
@@ -180,7 +177,6 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
         interrupted_event(context, message_id, &words).await?
     };
     let event = EncodedEvent::of(&event)?;
-    check_statement_size(&context.db, &words.content, &event).await?;
     let end = TurnEnd {
         content: &words.content,
         status,
@@ -189,8 +185,14 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
         stop_reason: None,
         active: Duration::ZERO,
     };
+    let mut tx = context.db.begin().await?;
+    // From here on an owner that was only silent writes nothing more; if it wrote after these reads, the next look closes the turn.
+    let is_locked = turns::lock_turns(&mut tx, &[(message_id, epoch)]).await?;
+    if !is_locked || stored::find_last_seq_in(&mut tx, message_id, epoch).await? != last_seq {
+        return Ok(false);
+    }
     // Readers may have heard of more than was stored; the end must have a number that is new to all of them.
-    let seq = stored::find_last_seq(&context.db, message_id, epoch).await?.unwrap_or_default() + MAX_UNSTORED_EVENTS;
+    let seq = last_seq.unwrap_or_default() + MAX_UNSTORED_EVENTS;
     turns::end_turn(&mut tx, message_id, epoch, end).await?;
     reasonings::create_missing(&mut tx, message_id, &words.reasoning).await?;
     tool_calls::end_open_tool_calls(&mut tx, message_id, CALL_INTERRUPTED).await?;

@@ -244,8 +244,7 @@ impl ConversationService {
         let found = messages::find_message(db, row.conversation_id, message_id).await?;
         let message = found.ok_or(ServiceError::NoSuchResponse)?;
         let calls = if message.stop_reason.as_deref() == Some(CLIENT_CALLS) {
-            let uuid = row.uuid.parse().unwrap_or_default();
-            self.list_client_calls(program.user, uuid, message_id).await?
+            self.list_client_calls(program.user, row.uuid, message_id).await?
         } else {
             Vec::new()
         };

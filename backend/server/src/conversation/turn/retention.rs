@@ -21,22 +21,71 @@ const MAX_PURGED_AT_ONCE: u32 = 50;
 pub(in crate::conversation) async fn purge_journals(context: Arc<Context>) {
     let Some(kept_for) = context.lifetimes.journal else { return };
     loop {
-        let purged = async {
-            let time = turns::database_now(&context.db).await? - kept_for;
-            programs::delete_turn_inputs_before(&context.db, time).await?;
-            responses::delete_before(&context.db, time).await?;
-            stored::delete_events_before(&context.db, time, MAX_PURGED_AT_ONCE).await
-        };
-        let pause = match purged.await {
-            Ok(MAX_PURGED_AT_ONCE) => PURGE_PAUSE,
-            Ok(_) => PURGE_EVERY,
-            Err(error) => {
-                tracing::warn!(%error, "old journals could not be purged");
-                PURGE_EVERY
-            }
-        };
+        let pause = if purge(&context, kept_for).await { PURGE_PAUSE } else { PURGE_EVERY };
         if context.draining.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return;
         }
+    }
+}
+
+/// Purges some of each kind; one kind that fails keeps none of the others. Returns whether there may be more.
+async fn purge(context: &Context, kept_for: Duration) -> bool {
+    let db = &context.db;
+    let time = match turns::database_now(db).await {
+        Ok(now) => now - kept_for,
+        Err(error) => {
+            tracing::warn!(%error, "old journals could not be purged");
+            return false;
+        }
+    };
+    let mut has_more = false;
+    for (kind, purged) in [
+        ("turn_inputs", programs::delete_turn_inputs_before(db, time, MAX_PURGED_AT_ONCE).await),
+        ("responses", responses::delete_before(db, time, MAX_PURGED_AT_ONCE).await),
+        ("journal_events", stored::delete_events_before(db, time, MAX_PURGED_AT_ONCE).await),
+    ] {
+        match purged {
+            Ok(count) => has_more |= count >= MAX_PURGED_AT_ONCE as usize,
+            Err(error) => tracing::warn!(%error, kind, "old records of turns could not be purged"),
+        }
+    }
+    has_more
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::testing::Fixture, MAX_PURGED_AT_ONCE, purge};
+    use crate::db::Database;
+
+    #[tokio::test]
+    async fn one_kind_that_cannot_be_purged_keeps_none_of_the_others_and_each_goes_in_portions() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (tx, _) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        for sql in [
+            "UPDATE messages SET status = 'complete', completed_at = '2020-01-01T00:00:00+00:00' WHERE role = 'assistant'",
+            "INSERT INTO turn_inputs (message_id, input) SELECT id, '{}' FROM messages WHERE role = 'assistant'",
+            "CREATE TRIGGER refuse BEFORE DELETE ON turn_inputs BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) \
+             SELECT id, 1, 0, 'x', '{}', '2020-01-01T00:00:00+00:00' FROM messages WHERE role = 'assistant'",
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) \
+             INSERT INTO messages (conversation_id, role, content, status, created_at) \
+             SELECT c.id, 'assistant', 'old', 'complete', '2020-01-01T00:00:00+00:00' FROM n, conversations c",
+            "INSERT INTO responses (message_id, key_id, input, created_at) \
+             SELECT id, 0, '[]', '2020-01-01T00:00:00+00:00' FROM messages WHERE content = 'old'",
+        ] {
+            sqlx::raw_sql(sql).execute(pool).await.unwrap();
+        }
+        let count = async |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await.unwrap();
+        assert!(purge(context, Duration::ZERO).await, "there are more responses");
+        assert_eq!(count("SELECT COUNT(*) FROM journal_events").await, 0);
+        assert_eq!(count("SELECT COUNT(*) FROM responses").await, 60 - i64::from(MAX_PURGED_AT_ONCE));
+        assert!(!purge(context, Duration::ZERO).await);
+        assert_eq!(count("SELECT COUNT(*) FROM responses").await, 0);
+        assert_eq!(count("SELECT COUNT(*) FROM turn_inputs").await, 1);
     }
 }

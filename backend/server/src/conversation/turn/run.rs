@@ -9,7 +9,7 @@ use tallybook_agent::{
     record_usage,
 };
 use tallybook_llm::{ModelMessage, tokens};
-use tallybook_protocol::{AnswerMode, MessageStatus};
+use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
 use tallybook_tools::{ToolRegistry, ToolSpec, Whose};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -33,7 +33,7 @@ use super::{
     telling::{NewQuestion, Telling, Told},
     title,
     write_error::record_error,
-    writer::TurnWriter,
+    writer::{Totals, TurnWriter},
 };
 use crate::{accounts::UserId, journal::TurnLog, models::Model};
 
@@ -54,10 +54,34 @@ pub(super) struct Turn {
     pub(super) cancel: CancellationToken,
 }
 
+/// A turn as long as it counts as running in this process. Dropping this takes it out, however the turn ends: one that panicked
+/// can be closed by recovery then.
+struct Registered {
+    context: Arc<Context>,
+    user: UserId,
+    rows: TurnRows,
+    log: Arc<TurnLog>,
+}
+
+impl Registered {
+    fn of(turn: &Turn) -> Self {
+        Self { context: Arc::clone(&turn.context), user: turn.user, rows: turn.rows, log: Arc::clone(&turn.log) }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.context.journal.close(&self.log);
+        self.context.running.remove(self.rows);
+        self.context.feeds.announce(self.user);
+    }
+}
+
 impl Turn {
     /// Runs the turn and writes down how it ended.
     pub(super) async fn run(mut self) {
         let message_id = self.rows.assistant_message_id;
+        let registered = Registered::of(&self);
         let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
         let membership = self.context.group_commit.join(&writer);
         let (began, question) = (Instant::now(), self.question.take());
@@ -76,18 +100,17 @@ impl Turn {
             self.context.work_counts.count_turn(end.active);
             complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
-            let writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
+            let end_writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
             // While the database does not take the end, nobody may take the turn for abandoned. That somebody did, or that
             // this very end is stored by now, the writer finds out by itself.
             let lease = self.keep_lease().then(|()| std::future::pending());
             tokio::select! {
-                () = writer.write(&end) => {}
+                () = end_writer.write(&end) => {}
                 () = lease => {}
             }
+            self.log_end(&end, writer.totals());
         }
-        self.context.journal.close(&self.log);
-        self.context.running.remove(self.rows);
-        self.context.changes.announce(self.user);
+        drop(registered);
         if complete {
             title::write_soon(&self.context, &self.model, self.user, self.conversation_id, self.rows);
             memory::sum_up_soon(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
@@ -194,6 +217,14 @@ impl Turn {
         }
     }
 
+    /// Logs how this run of the turn ended, without anything that was said in it.
+    fn log_end(&self, end: &End, totals: Totals) {
+        let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
+        let (status, model) = (end.status.as_str(), self.model.name());
+        let ms = u64::try_from(end.active.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(status, model, steps, calls, input_tokens, output_tokens, ms, "a turn ended");
+    }
+
     /// `None` stands for a panic.
     fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
         let error = match result {
@@ -220,5 +251,31 @@ impl Turn {
             _ => MessageStatus::Failed,
         };
         End::failed(status, EndError::Agent(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{super::testing::Fixture, Registered};
+    use crate::accounts::UserId;
+
+    #[tokio::test]
+    async fn a_turn_that_panics_counts_as_running_no_more() {
+        let fixture = Fixture::set_up().await;
+        let context = Arc::clone(&fixture.service.context);
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        context.running.add(rows, &context.shut_down);
+        let log = context.journal.open(rows.assistant_message_id, rows.epoch);
+        let registered = Registered { context: Arc::clone(&context), user: UserId::LOCAL, rows, log: Arc::clone(&log) };
+        let panicking = context.spawn::<()>(async move {
+            let _registered = registered;
+            panic!("as a test asked for");
+        });
+        assert!(panicking.await.is_err_and(|error| error.is_panic()));
+        assert!(!context.running.contains(rows.assistant_message_id) && log.has_ended());
+        assert!(context.journal.find(rows.assistant_message_id).is_none());
     }
 }

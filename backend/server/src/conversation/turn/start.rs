@@ -99,7 +99,7 @@ pub(super) async fn start(
     };
     let span = tracing::info_span!("turn", message_id = message_id.0, user = user.0);
     context.spawn(turn.run().instrument(span));
-    context.changes.announce(user);
+    context.feeds.announce(user);
     Ok(EventsAnswer::Turn(subscription))
 }
 
@@ -126,7 +126,10 @@ mod tests {
         let permit = StartPermit::take(&service.context).unwrap();
         let shutting_down = tokio::spawn({
             let service = service.clone();
-            async move { service.shut_down(Duration::from_mins(1)).await }
+            async move {
+                service.drain(Duration::from_mins(1)).await;
+                service.close().await;
+            }
         });
         service.context.draining.cancelled().await;
         assert!(matches!(StartPermit::take(&service.context), Err(ServiceError::ShuttingDown)));

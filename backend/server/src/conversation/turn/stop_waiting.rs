@@ -7,19 +7,16 @@ use tallybook_protocol::{
     ApprovalDecided, ChatEvent, Decision, MessageEnd, MessageId, MessageStatus, ToolCallId, ToolCallStatus,
 };
 
-use super::{
-    super::{
-        ServiceError,
-        context::Context,
-        store::{
-            ConversationId,
-            approvals::{self, NewApproval, NewVerdict},
-            messages, model_calls, people, plans, reasonings,
-            rows::{MessageRow, ToolCallRow},
-            tool_calls, turns,
-        },
+use super::super::{
+    ServiceError,
+    context::Context,
+    store::{
+        ConversationId,
+        approvals::{self, NewApproval, NewVerdict},
+        messages, model_calls, people, plans, reasonings,
+        rows::{MessageRow, ToolCallRow},
+        tool_calls, turns,
     },
-    end::check_statement_size,
 };
 use crate::{
     accounts::UserId,
@@ -48,7 +45,7 @@ enum Try {
     Overtaken,
 }
 
-/// Stops a turn that waits. False when it does not wait any more.
+/// Stops a turn that waits. False when it does not wait any more. Fails when others decided on its calls in each of its tries.
 pub(super) async fn stop_waiting(
     context: &Arc<Context>,
     user: UserId,
@@ -64,12 +61,12 @@ pub(super) async fn stop_waiting(
             Try::GoneOn => return Ok(false),
             Try::Stopped => {
                 context.turn_counts.count_end(MessageStatus::Stopped);
-                context.changes.announce(user);
+                context.feeds.announce(user);
                 return Ok(true);
             }
         }
     }
-    Ok(false)
+    Err(ServiceError::AwaitingApproval)
 }
 
 async fn try_stop(context: &Context, message: &MessageRow, decided_by: &str) -> sqlx::Result<Try> {
@@ -80,9 +77,6 @@ async fn try_stop(context: &Context, message: &MessageRow, decided_by: &str) -> 
     let waiting = approvals::list_waiting(&context.db, message_id).await?;
     let events = events(context, message, &waiting, decided_by).await?;
     let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
-    if let Some(end) = encoded.last() {
-        check_statement_size(&context.db, &message.content, end).await?;
-    }
     let mut tx = context.db.begin().await?;
     if !turns::stop_waiting_turn(&mut tx, message_id, epoch).await? {
         return Ok(Try::GoneOn);
@@ -143,4 +137,34 @@ async fn events(
         told: message.told.clone().told(),
     }));
     Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::Fixture, ServiceError, stop_waiting};
+    use crate::{accounts::UserId, db::Database};
+
+    /// A row that no decision changes looks as if others had always been quicker.
+    #[tokio::test]
+    async fn a_turn_that_could_not_be_stopped_is_not_said_to_be() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        for sql in [
+            "UPDATE messages SET status = 'awaiting_approval' WHERE role = 'assistant'",
+            "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, started_at) SELECT id, 'a', 'pay', '{}', '{}', 'awaiting_approval', 0, 0, 0, created_at \
+             FROM messages WHERE role = 'assistant'",
+            "CREATE TRIGGER overtake BEFORE UPDATE OF decided_at ON tool_calls BEGIN SELECT RAISE(IGNORE); END",
+        ] {
+            sqlx::raw_sql(sql).execute(pool).await.unwrap();
+        }
+        let (id, message_id) = (fixture.conversation_id, rows.assistant_message_id);
+        let stopped = stop_waiting(context, UserId::LOCAL, id, message_id).await;
+        assert!(matches!(stopped, Err(ServiceError::AwaitingApproval)), "{stopped:?}");
+        sqlx::raw_sql("DROP TRIGGER overtake").execute(pool).await.unwrap();
+        assert!(stop_waiting(context, UserId::LOCAL, id, message_id).await.unwrap());
+    }
 }

@@ -22,10 +22,10 @@ use super::{
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
             approvals::{self, NewApproval, NewVerdict},
-            reviews, tool_calls,
+            reviews, tool_calls, turns,
         },
     },
-    call_events::{REVIEW, asked_events, end_event, start_event},
+    call_events::{REVIEW, asked_events, start_event},
     planned::{store_change, store_plan},
     step_text::separator,
     telling::{Telling, Told},
@@ -48,8 +48,6 @@ pub(super) struct StoringRecorder<'a> {
     telling: Telling<'a>,
     /// The tools whose calls run, by call; of those that nobody offers, nothing.
     running: HashMap<ToolCallId, Option<String>>,
-    /// Calls that are over, as long as that is not stored.
-    ended: Vec<(ToolCallId, EndedToolCall)>,
     /// When readers were last told that a call grows.
     growth_told_at: Option<Instant>,
     /// The step that wrote text last.
@@ -77,7 +75,6 @@ impl<'a> StoringRecorder<'a> {
             context,
             telling,
             running: HashMap::new(),
-            ended: Vec::new(),
             growth_told_at: None,
             text_step: None,
             json_bytes,
@@ -158,10 +155,11 @@ impl TurnRecorder for StoringRecorder<'_> {
         }
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
-        let (asked_at, offset) = (now(), wire_offset(writer.log().text_bytes()));
+        let offset = wire_offset(writer.log().text_bytes());
         // All in one: there is never a call whose votes are there without what they decided.
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            let asked_at = turns::database_now_in(&mut write.tx).await?;
             let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
             let id = id.ok_or(WriteError::NotWaiting)?;
             reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
@@ -172,9 +170,9 @@ impl TurnRecorder for StoringRecorder<'_> {
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
             writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok::<_, WriteError>(Some((id, events)))
+            Ok::<_, WriteError>(Some((id, events, asked_at)))
         };
-        let (id, events) = stored(with_retries(store).await)?;
+        let (id, events, asked_at) = stored(with_retries(store).await)?;
         for event in events {
             writer.log().append_at(event, asked_at);
         }
@@ -209,32 +207,12 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall) {
-        self.ended.push((id, end.clone()));
+        self.context.work_counts.count_tool_call(self.running.remove(&id).flatten().as_deref(), end);
+        self.writer.add_ended_call(id, end.clone());
     }
 
     async fn settle(&mut self) -> Result<(), RecordError> {
-        let (writer, ended) = (self.writer, std::mem::take(&mut self.ended));
-        if ended.is_empty() {
-            return Ok(());
-        }
-        let events: Vec<_> = ended.iter().map(|(id, end)| end_event(*id, end)).collect();
-        let store = || async {
-            let Some(mut write) = writer.begin().await? else { return Ok(None) };
-            for (id, end) in &ended {
-                tool_calls::end_tool_call(&mut write.tx, *id, end).await?;
-            }
-            let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
-            writer.create_next_events(&mut write.tx, &encoded).await?;
-            write.commit().await.map(Some)
-        };
-        stored(with_retries(store).await)?;
-        for event in events {
-            writer.log().append(event);
-        }
-        for (id, end) in &ended {
-            self.context.work_counts.count_tool_call(self.running.remove(id).flatten().as_deref(), end);
-        }
-        Ok(())
+        stored(with_retries(|| self.writer.settle()).await)
     }
 
     async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {

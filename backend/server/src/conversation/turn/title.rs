@@ -68,7 +68,7 @@ async fn write(
     let written = text?;
     let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
     if conversations::replace_title(db, conversation_id, &automatic, &title).await? {
-        context.changes.announce(user);
+        context.feeds.announce(user);
     }
     Ok(())
 }

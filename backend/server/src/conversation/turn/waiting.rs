@@ -73,8 +73,12 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
 /// Fails when the database takes nothing; one turn that cannot go on keeps none of the others from it.
 async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
     let DecidedTurn { message_id, uuid, user_id } = turn;
+    let Ok(uuid) = uuid.parse() else {
+        tracing::error!(%message_id, uuid, "a turn cannot be resumed after its approval: the UUID of its conversation is broken");
+        return Ok(());
+    };
     let permit = StartPermit::take(context)?;
-    match go_on_decided(context, &permit, user_id, uuid.parse().unwrap_or_default(), message_id).await {
+    match go_on_decided(context, &permit, user_id, uuid, message_id).await {
         // It goes on when its person has room for it.
         Ok(None) | Err(ServiceError::LimitReached(_)) => Ok(()),
         Ok(Some(_)) => {
@@ -99,10 +103,13 @@ async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
         last = end.message;
         for ForsakenTurn { message, conversation, owner } in turns {
             match stop_waiting(context, owner, conversation, message).await {
-                Err(ServiceError::Storage(error)) if classify(&error) == FailureKind::Permanent => {
+                Err(ServiceError::Storage(error)) if classify(&error) != FailureKind::Permanent => {
+                    return Err(error.into());
+                }
+                Err(error) => {
                     tracing::error!(%error, message_id = %message, "a turn that waits in what was deleted cannot be ended");
                 }
-                ended => drop(ended?),
+                Ok(_) => {}
             }
         }
     }

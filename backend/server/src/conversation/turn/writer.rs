@@ -1,15 +1,21 @@
 //! A turn's way into the database. Every write first makes sure that the turn is still this process's own, and takes along
-//! the words, and the calls of models, that are not yet stored.
+//! the words, and the calls of models, that are not yet stored. Results of tool calls are kept here, too, until they are.
 
 use std::{collections::VecDeque, slice, sync::Arc};
 
-use tallybook_agent::ModelCallRecord;
-use tallybook_protocol::{ChatEvent, MessageId};
+use tallybook_agent::{EndedToolCall, ModelCallRecord, Purpose};
+use tallybook_protocol::{ChatEvent, MessageId, ToolCallId, Usage};
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::super::store::{
-    model_calls,
-    turns::{self, TurnRows},
+use super::{
+    super::{
+        limits::MAX_FALLBACK_END_BYTES,
+        store::{
+            model_calls, tool_calls,
+            turns::{self, TurnRows},
+        },
+    },
+    call_events::end_event,
 };
 use crate::{
     db::{Database, Transaction},
@@ -29,7 +35,24 @@ pub(super) struct TurnWriter {
     stored: Mutex<Option<Stored>>,
     /// Calls of models that are over and not yet stored.
     model_calls: UnstoredCalls,
+    /// Results of tool calls that are not stored yet, in the order in which the calls ended.
+    ended_calls: std::sync::Mutex<Vec<(ToolCallId, EndedToolCall)>>,
+    totals: std::sync::Mutex<Totals>,
 }
+
+/// Totals of this run of the turn, for the log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    /// Steps of the answer.
+    pub(super) steps: u32,
+    /// Tool calls that ended.
+    pub(super) calls: u32,
+    /// Tokens of all model calls.
+    pub(super) usage: Usage,
+}
+
+/// The `blocks` of a model call that said nothing.
+const NO_BLOCKS: &str = "[]";
 
 /// What the next write takes along.
 type UnstoredCalls = std::sync::Mutex<VecDeque<Arc<ModelCallRecord>>>;
@@ -47,7 +70,15 @@ impl TurnWriter {
     pub(super) fn new(db: Database, log: Arc<TurnLog>, rows: TurnRows) -> Self {
         // What a turn that goes on had written before is stored already.
         let stored = Mutex::new(Some(log.all_words()));
-        Self { db, log, rows, stored, model_calls: UnstoredCalls::default() }
+        Self {
+            db,
+            log,
+            rows,
+            stored,
+            model_calls: UnstoredCalls::default(),
+            ended_calls: std::sync::Mutex::default(),
+            totals: std::sync::Mutex::default(),
+        }
     }
 
     /// Where it writes.
@@ -73,22 +104,39 @@ impl TurnWriter {
             return Ok(None);
         }
         // Unknown from here to the end of the commit.
-        let is_stored = match stored.take() {
-            Some(stored) => stored,
-            None => stored::find_stored(&mut tx, self.rows.assistant_message_id, self.rows.epoch).await?,
+        let (message_id, epoch) = self.turn();
+        let (is_stored, stored_steps) = match stored.take() {
+            Some(stored) => (stored, Vec::new()),
+            None => {
+                let (is_stored, last_seq) = stored::find_stored(&mut tx, message_id, epoch).await?;
+                self.log.skip_to(last_seq.map_or(0, |seq| seq + 1));
+                (is_stored, model_calls::list_steps(&mut tx, message_id).await?)
+            }
         };
         let (events, will_be_stored) = self.log.unstored(is_stored);
         stored::create_events(&mut tx, &self.encoded(&events)?).await?;
         let calls: Vec<_> = lock(&self.model_calls).iter().map(Arc::clone).collect();
         for call in &calls {
-            model_calls::create_model_call(&mut tx, self.rows.assistant_message_id, call).await?;
+            let is_stored = call.purpose == Purpose::Answer && stored_steps.contains(&i64::from(call.step));
+            if !is_stored {
+                model_calls::create_model_call(&mut tx, message_id, call).await?;
+            }
         }
         Ok(Some(Write { tx, stored, will_be_stored, model_calls: (&self.model_calls, calls.len()) }))
     }
 
     /// Has the next write store that a model was called: what its answer asked for begins with one, and so does the turn's end.
     pub(super) fn add_model_call(&self, call: ModelCallRecord) {
+        let mut totals = lock(&self.totals);
+        totals.steps += u32::from(call.purpose == Purpose::Answer);
+        totals.usage += call.usage;
+        drop(totals);
         lock(&self.model_calls).push_back(Arc::new(call));
+    }
+
+    /// Returns what this run of the turn has done so far.
+    pub(super) fn totals(&self) -> Totals {
+        *lock(&self.totals)
     }
 
     /// Whether there is a call of a model that is not stored.
@@ -96,11 +144,60 @@ impl TurnWriter {
         !lock(&self.model_calls).is_empty()
     }
 
-    /// Forgets the calls of models that are not stored. False when there are none.
-    pub(super) fn forget_model_calls(&self) -> bool {
-        let mut calls = lock(&self.model_calls);
-        let had_some = !calls.is_empty();
-        calls.clear();
+    /// Keeps the result of a tool call until [`Self::settle`] has stored it.
+    pub(super) fn add_ended_call(&self, id: ToolCallId, end: EndedToolCall) {
+        lock(&self.totals).calls += 1;
+        lock(&self.ended_calls).push((id, end));
+    }
+
+    /// Stores the results of ended tool calls, and then sends their events. Returns `None` if the turn no longer belongs to this
+    /// process. Only the turn's own task may call this: no other event may take the numbers of these.
+    pub(super) async fn settle(&self) -> sqlx::Result<Option<()>> {
+        let calls = lock(&self.ended_calls).clone();
+        if calls.is_empty() {
+            return Ok(Some(()));
+        }
+        let Some(mut write) = self.begin().await? else { return Ok(None) };
+        let events: Vec<_> = calls.iter().map(|(id, end)| end_event(*id, end)).collect();
+        // If the answer to an earlier commit was lost, these rows may have ended already. Then this changes nothing.
+        for (id, end) in &calls {
+            tool_calls::end_tool_call(&mut write.tx, *id, end).await?;
+        }
+        let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+        self.create_next_events(&mut write.tx, &encoded).await?;
+        write.commit().await?;
+        lock(&self.ended_calls).drain(..calls.len());
+        for event in events {
+            self.log.append(event);
+        }
+        Ok(Some(()))
+    }
+
+    /// Makes the unstored calls smaller after the database rejected a write: without the models' answers, and with the beginnings
+    /// of the tools' outputs. Returns `false` if they are small already.
+    pub(super) fn shrink_calls(&self) -> bool {
+        let (mut asked, mut ended) = (lock(&self.model_calls), lock(&self.ended_calls));
+        let mut is_smaller = false;
+        for call in asked.iter_mut().filter(|call| call.blocks != NO_BLOCKS) {
+            let call = Arc::make_mut(call);
+            NO_BLOCKS.clone_into(&mut call.blocks);
+            call.error.get_or_insert_with(|| "storage_rejected: the database rejected the answer".to_owned());
+            is_smaller = true;
+        }
+        let texts = ended.iter_mut().flat_map(|(_, end)| [&mut end.output, &mut end.error]).flatten();
+        for text in texts.filter(|text| text.len() > MAX_FALLBACK_END_BYTES) {
+            text.truncate(text.floor_char_boundary(MAX_FALLBACK_END_BYTES));
+            is_smaller = true;
+        }
+        is_smaller
+    }
+
+    /// Drops the unstored calls. Returns `false` if there are none.
+    pub(super) fn drop_calls(&self) -> bool {
+        let (mut asked, mut ended) = (lock(&self.model_calls), lock(&self.ended_calls));
+        let had_some = !(asked.is_empty() && ended.is_empty());
+        asked.clear();
+        ended.clear();
         had_some
     }
 
@@ -203,7 +300,10 @@ impl Write<'_> {
         self.tx.commit().await?;
         *self.stored = Some(then());
         let (model_calls, stored) = self.model_calls;
-        lock(model_calls).drain(..stored);
+        let mut model_calls = lock(model_calls);
+        // They may have been dropped meanwhile.
+        let stored = stored.min(model_calls.len());
+        model_calls.drain(..stored);
         Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! A model that is asked once, as the answer to a program.
 
-use tallybook_protocol::Usage;
 use tokio::sync::mpsc;
 
 use super::{
@@ -38,7 +37,8 @@ impl PlainAnswer {
                 }
                 Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
                 Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
-                None => return Progress::Ended { finish: "stop", usage: Usage::default() },
+                // Its task died.
+                None => return Progress::Failed(died()),
             }
             if sink.is_ready() {
                 return Progress::More;
@@ -47,6 +47,40 @@ impl PlainAnswer {
     }
 }
 
+fn died() -> Refusal {
+    Refusal::of_turn("The server failed unexpectedly. Try again; its log says more.", "internal")
+}
+
 fn shut_down() -> Refusal {
     Refusal::of_turn("The server was restarted while it answered.", "shutdown")
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::{PlainAnswer, PlainEvent, Progress, Sink};
+
+    struct Text(String);
+
+    impl Sink for Text {
+        fn text(&mut self, text: &str) {
+            self.0.push_str(text);
+        }
+
+        fn is_ready(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_whose_task_dies_has_failed() {
+        let (told, events) = mpsc::channel(2);
+        told.send(PlainEvent::Text("Nearly ".to_owned())).await.unwrap();
+        drop(told);
+        let mut text = Text(String::new());
+        let end = PlainAnswer::new(events).next(&mut text).await;
+        assert!(matches!(end, Progress::Failed(_)), "{end:?}");
+        assert_eq!(text.0, "Nearly ");
+    }
 }

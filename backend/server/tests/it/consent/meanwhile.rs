@@ -118,6 +118,24 @@ on_every_engine! {
     }
 }
 
+/// The clocks of replicas differ, and these times are compared with the database's clock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_a_call_was_asked_for_and_decided_on_the_databases_clock_says() {
+    for engine in Engine::every_mysql_with_tables().await {
+        let (behind, proxy) = engine.clone().behind_proxy().await;
+        proxy.set_clock(chrono::Utc::now().timestamp() + 3600);
+        let fixture = Fixture::set_up(&behind).await;
+        let ids = fixture.ask(&["pizza"]).await;
+        let later = "SELECT COUNT(*) FROM tool_calls WHERE started_at > UTC_TIMESTAMP(6)";
+        assert_eq!(rows!(engine, (i64,), later), [(1,)]);
+        fixture.model.reply([text("Enjoy.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+        let later = "SELECT COUNT(*) FROM tool_calls t JOIN approvals a ON a.tool_call_id = t.id \
+             WHERE t.decided_at > UTC_TIMESTAMP(6) AND a.created_at > UTC_TIMESTAMP(6)";
+        assert_eq!(rows!(engine, (i64,), later), [(1,)]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_replica_takes_the_decision() {
     for engine in Engine::every_mysql_with_tables().await {

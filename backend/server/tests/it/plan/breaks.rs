@@ -133,19 +133,25 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A model that fails in a step fails the turn, as it does without a plan.
-    async fn a_step_whose_model_fails_can_be_gone_on_with(engine: Engine) {
+    /// Tried twice in the step, then for another plan, and at last for the answer from what there is.
+    async fn a_turn_whose_model_fails_everywhere_can_be_gone_on_with(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
         model.reply([text(plan(&["Add."]))]);
-        model.fail(500, "{}");
+        for _ in 0..4 {
+            model.fail(400, "{}");
+        }
         let events = send_planned(&app, &conversation, "1 + 2?").await.all().await;
         assert!(matches!(events.last(), Some(ChatEvent::Error(_))));
+        assert_eq!(standing(&folded(&events)), [("Add.", PlanStepStatus::Failed, 2)]);
+        assert_eq!(model.unused_replies(), 0);
+        model.reply([text(plan(&["Count."]))]);
         model.reply([text(LONG)]);
         model.reply([text("Three.")]);
         let events = app.continue_turn(&conversation).await.all().await;
         assert_eq!(end_of(&events).content, format!("{LONG}\n\nThree."));
-        assert_eq!(standing(&folded(&events)), [("Add.", PlanStepStatus::Completed, 1)]);
+        let steps = [("Add.", PlanStepStatus::Failed, 2), ("Count.", PlanStepStatus::Completed, 1)];
+        assert_eq!(standing(&folded(&events)), steps);
     }
 }

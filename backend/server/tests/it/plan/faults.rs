@@ -3,10 +3,10 @@
 use tallybook::conversation::PlanSettings;
 use tallybook_agent::Limits;
 use tallybook_llm::{ModelSettings, ProviderKind};
-use tallybook_mock_llm::{MockLlm, text, tool_call};
+use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
 use tallybook_protocol::{MessageStatus, PlanStepStatus};
 
-use super::{LONG, folded, plan, send_planned, standing, told};
+use super::{LONG, folded, plan, send_planned, standing, stored_plan, told};
 use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
 
 on_every_engine! {
@@ -99,6 +99,32 @@ on_every_engine! {
         assert!(end_of(&events).content.ends_with("Nothing was found."));
         assert!(told(model.requests().last().unwrap()).contains("no page there either"));
         assert_eq!(model.unused_replies(), 0);
+    }
+
+    /// The text of the failed attempts stays in the answer.
+    async fn a_step_in_which_the_model_fails_is_tried_again_and_planned_anew(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let conversation = app.create_conversation().await;
+        model.reply([text(plan(&["Look.", "Double."]))]);
+        model.fail(400, r#"{"error": {"message": "that cannot be asked"}}"#);
+        model.reply([text("I look. "), cut()]);
+        model.reply([text(plan(&["Guess."]))]);
+        model.reply([text(LONG)]);
+        model.reply([text("It is four.")]);
+        let events = send_planned(&app, &conversation, "How many?").await.all().await;
+        let made = folded(&events);
+        let steps = [("Look.", PlanStepStatus::Failed, 2), ("Guess.", PlanStepStatus::Completed, 1)];
+        assert_eq!((standing(&made), made.revision), (steps.to_vec(), 2));
+        assert!(made.steps[0].reason.is_some() && made.reason == made.steps[0].reason, "{made:?}");
+        let end = end_of(&events);
+        assert_eq!(end.content, format!("I look. \n\n{LONG}\n\nIt is four."));
+        assert_eq!(stored_plan(&app, &conversation).await, made);
+        let requests = model.requests();
+        let again = told(&requests[2]);
+        assert!(again.contains("It was tried before, and that was not good enough: "), "{again}");
+        assert_eq!(model.unused_replies(), 0);
+        model.assert_calls_paired();
     }
 
     /// The limits of a turn hold over all of its steps; and a plan that is not to be had anew is done without.

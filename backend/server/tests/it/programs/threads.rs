@@ -169,6 +169,27 @@ async fn a_stream_has_deltas_calls_results_and_its_end() {
     assert_eq!(done["usage"]["total_tokens"], 64);
 }
 
+/// The model calls a tool even in the last step, where it may not, and says nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
+    let model = MockLlm::start().await.unwrap();
+    let registry = ToolRegistry::default().with(Counts::default()).unwrap();
+    let settings = Provider::Anthropic.settings(model.url());
+    let limits = Limits { steps: 1, ..Limits::default() };
+    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, registry, limits).await;
+    for _ in 0..6 {
+        model.reply([tool_call("counts", "{}")]);
+    }
+    let says_so = |answer: &Value| assert!(answer.as_str().unwrap().contains("used up the steps"), "{answer}");
+    let chat = json!({"model": "test-model", "messages": [user("For ever?")]});
+    let completion = whole(&app, "/v1/chat/completions", chat.clone()).await;
+    says_so(&completion["choices"][0]["message"]["content"]);
+    assert_eq!(completion["choices"][0]["finish_reason"], "length");
+    says_so(&whole(&app, "/api/chat", json!({"message": "For ever?"})).await["answer"]);
+    let failed: Value = post(&app, "/v1/chat", chat).await.json().await.unwrap();
+    says_so(&failed["message"]["content"]);
+}
+
 /// With the agent's last word; in a stream that has come already.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {

@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -29,6 +29,9 @@ enum Line {
     Cut,
 }
 
+/// The first statement of a session.
+const SESSION: &[u8] = b"SET SESSION innodb_lock_wait_timeout = 5";
+
 /// The question how large a statement may be.
 const STATEMENT_LIMIT: &[u8] = b"SELECT @@max_allowed_packet";
 
@@ -39,20 +42,33 @@ struct Tricks {
     loses_commit: AtomicBool,
     /// What is answered to [`STATEMENT_LIMIT`] in place of the truth; 0 for nothing.
     statement_limit: AtomicU32,
+    /// The time of the database's clock in seconds; 0 for the real one.
+    clock: AtomicI64,
+    /// A packet with more bytes closes its connection; 0 for no limit.
+    packet_limit: AtomicU32,
     /// How many bytes the server has answered so far.
     answered_bytes: AtomicUsize,
 }
 
 impl Tricks {
-    /// Puts a number into a question's place, whose length stays: packets begin with it.
     fn play(&self, portion: &mut [u8]) {
         let limit = self.statement_limit.load(Ordering::SeqCst);
-        let asked = portion.windows(STATEMENT_LIMIT.len()).position(|words| words == STATEMENT_LIMIT);
-        let Some(asked) = asked.filter(|_| limit > 0) else { return };
-        // The operator makes it as unsigned as the server's own number.
-        let told = format!("{:<1$}", format!("SELECT {limit}|0"), STATEMENT_LIMIT.len());
-        portion[asked..asked + STATEMENT_LIMIT.len()].copy_from_slice(told.as_bytes());
+        if limit > 0 {
+            // The operator makes it as unsigned as the server's own number.
+            replace(portion, STATEMENT_LIMIT, &format!("SELECT {limit}|0"));
+        }
+        let clock = self.clock.load(Ordering::SeqCst);
+        if clock > 0 {
+            replace(portion, SESSION, &format!("SET SESSION timestamp = {clock}"));
+        }
     }
+}
+
+/// Puts other words in the place of these. The length stays, since packets begin with it.
+fn replace(portion: &mut [u8], words: &[u8], other: &str) {
+    let Some(at) = portion.windows(words.len()).position(|found| found == words) else { return };
+    let other = format!("{other:<0$}", words.len());
+    portion[at..at + words.len()].copy_from_slice(other.as_bytes());
 }
 
 /// A proxy before one server. Ends when dropped.
@@ -117,6 +133,16 @@ impl Proxy {
         self.tricks.statement_limit.store(bytes, Ordering::SeqCst);
     }
 
+    /// Stops the database's clock at this time, in seconds, on new connections.
+    pub(crate) fn set_clock(&self, seconds: i64) {
+        self.tricks.clock.store(seconds, Ordering::SeqCst);
+    }
+
+    /// Closes each connection on which the server sends a packet of more bytes, without a word.
+    pub(crate) fn refuse_packets_over(&self, bytes: u32) {
+        self.tricks.packet_limit.store(bytes, Ordering::SeqCst);
+    }
+
     /// Whether a COMMIT's answer was asked to be lost and has not been yet.
     pub(crate) fn is_waiting_for_commit(&self) -> bool {
         self.tricks.loses_commit.load(Ordering::SeqCst)
@@ -142,6 +168,7 @@ async fn carry(
     tricks: &Tricks,
 ) -> std::io::Result<()> {
     let (mut asked, mut answered) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    let mut packets = Packets::default();
     loop {
         tokio::select! {
             changed = line.changed() => {
@@ -152,6 +179,10 @@ async fn carry(
             bytes = client.read(&mut asked) => {
                 let portion = &mut asked[..bytes?];
                 if portion.is_empty() || !is_let_through(&mut line).await {
+                    return Ok(());
+                }
+                let limit = tricks.packet_limit.load(Ordering::SeqCst);
+                if packets.largest_begun(portion) > limit && limit > 0 {
                     return Ok(());
                 }
                 tricks.play(portion);
@@ -170,6 +201,31 @@ async fn carry(
                 tricks.answered_bytes.fetch_add(portion.len(), Ordering::SeqCst);
                 client.write_all(portion).await?;
             }
+        }
+    }
+}
+
+/// Where the packets begin that a client sends.
+#[derive(Default)]
+struct Packets {
+    /// Bytes that are still to come of the last one.
+    left: usize,
+}
+
+impl Packets {
+    /// Reads on, and returns the size of the largest packet that begins in this portion.
+    fn largest_begun(&mut self, portion: &[u8]) -> u32 {
+        let (mut rest, mut largest) = (portion, 0);
+        loop {
+            let skipped = self.left.min(rest.len());
+            self.left -= skipped;
+            rest = &rest[skipped..];
+            // Three bytes of length and one of number. A client that waits for each answer never tears them apart.
+            let Some(([low, middle, high, _], content)) = rest.split_first_chunk() else { return largest };
+            let bytes = u32::from_le_bytes([*low, *middle, *high, 0]);
+            self.left = bytes as usize;
+            largest = largest.max(bytes);
+            rest = content;
         }
     }
 }

@@ -172,7 +172,7 @@ mod tests {
     fn state(limit: usize, rows: &[Row]) -> ListState {
         let row = |&(id, title, updated, head_message_id, active_message_id): &Row| ConversationRow {
             id: ConversationId(id),
-            uuid: Uuid::from_u128(id.unsigned_abs().into()).to_string(),
+            uuid: Uuid::from_u128(id.unsigned_abs().into()),
             title: title.to_owned(),
             head_message_id: head_message_id.map(MessageId),
             active_message_id: active_message_id.map(MessageId),
