@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, Part, text, tool_call};
-use tallybook_protocol::{ChatEvent, FeedKind, MessageStatus};
+use tallybook_protocol::{ChatEvent, DeciderKind, FeedKind, MessageStatus};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Counts, Engine, EventReader, FeedReader, TestApp, end_of, execute, names, on_every_engine, rows};
@@ -174,6 +174,7 @@ on_every_engine! {
             "SELECT decision, decided_by, proposed_input, final_input FROM approvals");
         let [(decision, decided_by, proposed, run)] = approvals.as_slice() else { panic!("{approvals:?}") };
         assert_eq!((decision.as_str(), decided_by.as_str()), ("approve", "local"));
+        assert_eq!((decided.decided_by_kind, decided.decided_by_user_id), (DeciderKind::User, Some(1)));
         assert_eq!((proposed.as_str(), run.as_deref()), (r#"{"dish":"pizza"}"#, Some(r#"{"dish":"salad"}"#)));
         let call = fixture.app.get_json(&format!("/api/tool-calls/{}", ids[0])).await;
         assert_eq!((&call["input"], &call["proposed_input"]), (&json!({"dish": "salad"}), &json!({"dish": "pizza"})));

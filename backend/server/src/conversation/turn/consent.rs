@@ -4,7 +4,8 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tallybook_protocol::{
-    CallDecision, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall, ToolCallId,
+    CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
+    ToolCallId,
 };
 use tallybook_tools::hide_arguments;
 use uuid::Uuid;
@@ -17,6 +18,7 @@ use super::{
         service::ConversationService,
         store::{
             approvals::{self, DecidableRow, NewApproval, NewVerdict},
+            decisions::{self, Decider},
             messages, people, reviews,
             rows::{ConversationRow, StateRow},
             tool_calls,
@@ -91,8 +93,9 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let decided_by = people::find_name(&context.db, user).await?;
-        if let Some(id) = with_retries(|| store(context, &decided_by, decisions, &calls)).await? {
+        let name = people::find_name(&context.db, user).await?;
+        let decider = Decider::User { id: user, name: &name };
+        if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
             return Err(already_decided(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
@@ -140,12 +143,17 @@ async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), Servi
 }
 
 async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
-    let Some(decided) = approvals::find_decision(&context.db, id).await? else {
+    let Some(decided) = decisions::find(&context.db, id).await? else {
         return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
     };
     let what = if decided.decision == Decision::Approve { "approved" } else { "refused" };
+    let by = match decided.decided_by_kind {
+        DeciderKind::User | DeciderKind::Unknown => format!(" by {}", decided.decided_by),
+        DeciderKind::Review => " by the reviewing models".to_owned(),
+        DeciderKind::Timeout => String::new(),
+    };
     let reason = decided.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    Ok(ServiceError::AlreadyDecided(format!("it was {what} by {}{reason}", decided.decided_by)))
+    Ok(ServiceError::AlreadyDecided(format!("it was {what}{by}{reason}")))
 }
 
 /// Refuses to approve a tool that is another one by now than was asked for. The call then waits for a decision on that.
@@ -201,7 +209,7 @@ async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_i
 /// Stores all decisions, or none and gives the call that waits no more.
 async fn store(
     context: &Context,
-    decided_by: &str,
+    decider: Decider<'_>,
     decisions: &[CallDecision],
     calls: &[DecidableRow],
 ) -> sqlx::Result<Option<ToolCallId>> {
@@ -220,7 +228,7 @@ async fn store(
                 scope: decided.remember,
             },
         };
-        let new = NewApproval { tool_call_id: call.id, decided_by, reason, verdict };
+        let new = NewApproval { tool_call_id: call.id, decider, decided_at: now(), reason, verdict };
         if !approvals::create_approval(&mut tx, new).await? {
             return Ok(Some(call.id));
         }

@@ -5,7 +5,9 @@ use tallybook_frontend::{
     Language,
     format::{duration, size},
 };
-use tallybook_protocol::{ApprovalScope, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict};
+use tallybook_protocol::{
+    ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict,
+};
 
 use super::{
     super::{
@@ -197,6 +199,16 @@ impl Words {
     /// How a reviewing model voted.
     pub(super) fn verdict(self, verdict: Verdict) -> &'static str {
         let (english, japanese) = match verdict {
+    /// Names the decider of a call.
+    pub(super) fn decided_by(self, kind: DeciderKind, name: &str) -> String {
+        match kind {
+            DeciderKind::User => format!("{} {name}", self.by()),
+            DeciderKind::Review => self.of("by the reviewing models", "レビューモデルによる").to_owned(),
+            DeciderKind::Timeout => self.of("nobody decided in time", "期限までに決定なし").to_owned(),
+            DeciderKind::Unknown => format!("{} “{name}”", self.by()),
+        }
+    }
+
             Verdict::Approve => ("for it", "賛成"),
             Verdict::Reject => ("against it", "反対"),
             Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),
