@@ -7,7 +7,7 @@ use tallybook_protocol::{
     CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
     ToolCallId,
 };
-use tallybook_tools::hide_arguments;
+use tallybook_tools::{ToolError, hide_arguments};
 use uuid::Uuid;
 
 use super::{
@@ -156,7 +156,8 @@ async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<Serv
     Ok(ServiceError::AlreadyDecided(format!("it was {what}{by}{reason}")))
 }
 
-/// Refuses to approve a tool that is another one by now than was asked for. The call then waits for a decision on that.
+/// Refuses to approve a tool that is another one by now than was asked for, and an edited input that the tool cannot be called
+/// with. The call still waits then; in the first case, for a decision on the tool as it is now.
 async fn check_tools(
     context: &Context,
     decisions: &[CallDecision],
@@ -165,15 +166,18 @@ async fn check_tools(
     let tools = context.tool_servers.tools();
     let mut changed = None;
     for call in calls {
-        let is_approved =
-            decisions.iter().any(|decided| decided.tool_call_id == call.id && decided.decision == Decision::Approve);
-        // One that is not there at the moment is found out when it is to run.
-        let Some(tool) = tools.find_spec(&call.tool_name).filter(|_| is_approved) else { continue };
-        let edited =
-            decisions.iter().find(|decided| decided.tool_call_id == call.id).and_then(|decided| decided.input.as_ref());
-        if edited.is_some_and(|input| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
-            return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+        let approves =
+            |decided: &&CallDecision| decided.tool_call_id == call.id && decided.decision == Decision::Approve;
+        let Some(approved) = decisions.iter().find(approves) else { continue };
+        let tool = tools.find_spec(&call.tool_name);
+        if let Some(input) = &approved.input {
+            tools.check(&call.tool_name, input.as_str()).map_err(|error| unusable_input(&error))?;
+            if tool.is_some_and(|tool| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
+                return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+            }
         }
+        // One that is not there at the moment is found out when it is to run.
+        let Some(tool) = tool else { continue };
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
             with_retries(|| ask_anew(context, call.id, &hash)).await?;
@@ -182,6 +186,13 @@ async fn check_tools(
         }
     }
     changed.map_or(Ok(()), Err)
+}
+
+fn unusable_input(error: &ToolError) -> ServiceError {
+    let reason = &error.message;
+    ServiceError::Invalid(format!(
+        "The tool cannot be called with the edited input: {reason}. Correct it and decide again."
+    ))
 }
 
 /// Has a call wait for a decision on the tool as it is now. What reviewers said was of another one.
