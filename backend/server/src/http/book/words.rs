@@ -75,6 +75,9 @@ words! {
     votes: "What reviewing models said", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
     by: "by", "決定者:";
+    withheld:
+        "You see the inputs of another user's calls once you give a reason: open one of the calls, or search in their text.",
+        "ほかの人の呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
     timeline: "The turn's timeline", "ターンのタイムライン";
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
@@ -196,9 +199,6 @@ impl Words {
         self.of(english, japanese)
     }
 
-    /// How a reviewing model voted.
-    pub(super) fn verdict(self, verdict: Verdict) -> &'static str {
-        let (english, japanese) = match verdict {
     /// Names the decider of a call.
     pub(super) fn decided_by(self, kind: DeciderKind, name: &str) -> String {
         match kind {
@@ -209,6 +209,9 @@ impl Words {
         }
     }
 
+    /// How a reviewing model voted.
+    pub(super) fn verdict(self, verdict: Verdict) -> &'static str {
+        let (english, japanese) = match verdict {
             Verdict::Approve => ("for it", "賛成"),
             Verdict::Reject => ("against it", "反対"),
             Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),

@@ -143,7 +143,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
 
 /// A call as the list has it. A title is its owner's alone to read.
 fn entry(row: CallRow, reader: UserId) -> Value {
-    let input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
+    let input = row.input_start.map(|start| start.chars().take(SHOWN_CHARS).collect::<String>());
     json!({
         "id": row.id, "started_at": row.started_at, "tool": row.tool_name, "server": server(row.server),
         "status": row.status, "duration_ms": row.duration_ms, "input": input, "input_bytes": row.input_bytes,
