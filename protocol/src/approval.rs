@@ -332,8 +332,9 @@ pub struct DisabledTools {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolSwitches {
-    /// The conversation.
-    pub session_id: Uuid,
+    /// The conversation's UUID, or the id that an API client gave it in `X-OpenWebUI-Chat-Id` or `X-Tallybook-Conversation`.
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
+    pub session_id: String,
     /// Names of tools, and whether each is to be on.
     pub tools: BTreeMap<String, bool>,
 }
@@ -352,17 +353,16 @@ mod tests {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
             assert_eq!(Verdict::from(verdict.as_str().to_owned()), verdict);
         }
-        for scope in [ApprovalScope::Conversation, ApprovalScope::Always] {
         for kind in [DeciderKind::User, DeciderKind::Review, DeciderKind::Timeout] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
             assert_eq!(DeciderKind::from(Some(kind.as_str().to_owned())), kind);
         }
+        for scope in [ApprovalScope::Conversation, ApprovalScope::Always] {
             assert_eq!(serde_json::to_value(scope).unwrap(), scope.as_str());
             assert_eq!(ApprovalScope::from(scope.as_str().to_owned()), scope);
         }
     }
 
-    #[test]
     #[test]
     fn a_decision_without_a_kind_is_of_an_unknown_kind() {
         let json = r#"{"tool_call_id":7,"decision":"deny","decided_by":"review","decided_by_kind":"committee"}"#;
@@ -373,6 +373,7 @@ mod tests {
         assert_eq!(DeciderKind::from(None), DeciderKind::Unknown);
     }
 
+    #[test]
     fn an_edited_input_keeps_every_digit() {
         let json = r#"{"decisions":[{"tool_call_id":7,"decision":"approve","input":{"b": 0.10000000000000000001}}]}"#;
         let NewDecisions { decisions } = serde_json::from_str(json).unwrap();
