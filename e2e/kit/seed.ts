@@ -24,6 +24,15 @@ export interface Call {
   duration_ms: number | null;
   started_at: string;
   proposed_input?: unknown;
+  error_type?: string;
+  decision?: {
+    decision: "approve" | "deny";
+    decided_by: string;
+    decided_by_kind: "user" | "review" | "timeout";
+    decided_by_user_id?: number;
+    scope?: "conversation" | "always";
+    decided_at: string;
+  };
   reviews?: { tool_call_id: number; model: string; verdict: string; reason: string; duration_ms: number }[];
   truncated?: boolean;
   input_bytes?: number;

@@ -19,6 +19,32 @@ function colour(page: Page, name: string): Promise<string> {
   }, name);
 }
 
+test("an opened call says who decided on it, when and how far, and what kind of failure it was", async ({ page }) => {
+  const decided = { decided_by: "review", decided_at: "2026-11-01T12:00:00Z" } as const;
+  const calls = [
+    call("pay", { amount: 5 }, { decision: { ...decided, decision: "approve", decided_by_kind: "user", decided_by_user_id: 1, scope: "always" } }),
+    call("pay", { amount: 6 }, {
+      status: "denied",
+      output: null,
+      error: "Reviewing models refused this call, so it did not run.",
+      error_type: "denied",
+      decision: { ...decided, decision: "deny", decided_by_kind: "review" },
+    }),
+  ];
+  const content = "First. Second.";
+  calls[0]!.offset = "First.".length;
+  calls[1]!.offset = content.length;
+  await open(page, conversation("Payments", [["Pay", { content, calls }]]));
+  const lines = page.getByTestId("tool-call");
+  await lines.first().click();
+  const said = page.getByTestId("decided");
+  await expect(said).toContainText("Allowed by you, always");
+  await expect(said.locator("time")).toHaveAttribute("datetime", /^2026-11-01T12:00:00/);
+  await lines.last().click();
+  await expect(said.last()).toContainText("Denied by the reviewing models");
+  await expect(page.getByTestId("error-type")).toHaveText("Kind of error: denied");
+});
+
 test("every state has its icon and its word, and every length its unit", async ({ page }) => {
   const states = [
     call("add", { a: 12.5, b: 7.25 }, { duration_ms: 999 }),

@@ -133,11 +133,13 @@ fn conversation() -> Conversation {
         output: Some("3".to_owned()),
         output_bytes: None,
         error: None,
+        error_type: None,
         truncated: false,
         duration_ms,
         started_at: at,
         proposed_input: None,
         reviews: Vec::new(),
+        decision: None,
     };
     let message = |id, role, content: &str, tool_calls| Message {
         id: MessageId(id),

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{ApprovalId, RawJson, ToolCallId};
+use crate::{ApprovalId, RawJson, ToolCallId, time};
 
 /// A high-risk call is stored as `awaiting_approval`; its turn is about to end its run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,14 +41,63 @@ pub struct ApprovalDecided {
     pub tool_call_id: ToolCallId,
     /// What was decided.
     pub decision: Decision,
-    /// Who decided: a person's name, `review`, or `nobody` where nobody did in time.
+    /// The decider's name: the user's, or a fixed word for the other kinds. A user may have the same name: compare the kind.
     pub decided_by: String,
+    /// The kind of decider.
+    #[serde(default)]
+    pub decided_by_kind: DeciderKind,
+    /// The user's row id; absent if no user decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by_user_id: Option<i64>,
+    /// The scope of an approval beyond this call; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ApprovalScope>,
+    /// The time of the decision; absent in events that an earlier version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time::read_some")]
+    pub decided_at: Option<DateTime<Utc>>,
     /// Why, in the decider's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The arguments that the call runs with, where they were edited; cut as in [`ApprovalRequested`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawJson>,
+}
+
+impl ApprovalDecided {
+    /// The decision as the call carries it from then on. An event of an earlier version has no time of its own and takes
+    /// `stored_at`.
+    pub fn to_decision(&self, stored_at: DateTime<Utc>) -> ToolCallDecision {
+        ToolCallDecision {
+            decision: self.decision,
+            decided_by: self.decided_by.clone(),
+            decided_by_kind: self.decided_by_kind,
+            decided_by_user_id: self.decided_by_user_id,
+            scope: self.scope,
+            decided_at: self.decided_at.unwrap_or(stored_at),
+        }
+    }
+}
+
+/// The last decision on a call, as the call carries it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ToolCallDecision {
+    /// The decision.
+    pub decision: Decision,
+    /// As in [`ApprovalDecided`].
+    pub decided_by: String,
+    /// The kind of decider.
+    #[serde(default)]
+    pub decided_by_kind: DeciderKind,
+    /// The user's row id; absent if no user decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by_user_id: Option<i64>,
+    /// The scope of an approval beyond this call; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<ApprovalScope>,
+    /// The time of the decision.
+    #[serde(deserialize_with = "time::read")]
+    pub decided_at: DateTime<Utc>,
 }
 
 /// A reviewing model's vote on a call.
@@ -92,6 +141,43 @@ impl From<String> for Decision {
     /// What is not `approve` is a refusal.
     fn from(word: String) -> Self {
         if word == "approve" { Self::Approve } else { Self::Deny }
+    }
+}
+
+/// The kind of decider of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DeciderKind {
+    /// The user that the conversation belongs to.
+    User,
+    /// The reviewing models.
+    Review,
+    /// The waiting time ended without a decision.
+    Timeout,
+    /// An earlier version recorded no kind, or this reader does not know it yet.
+    #[default]
+    #[serde(other)]
+    Unknown,
+}
+
+impl DeciderKind {
+    /// The word on the wire and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Review => "review",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<Option<String>> for DeciderKind {
+    /// Reads the column, which servers of an earlier version leave empty.
+    fn from(word: Option<String>) -> Self {
+        let known = [Self::User, Self::Review, Self::Timeout];
+        known.into_iter().find(|kind| word.as_deref() == Some(kind.as_str())).unwrap_or_default()
     }
 }
 
@@ -221,8 +307,14 @@ pub struct Approval {
     pub conversation_id: Option<Uuid>,
     /// The call that it was given with.
     pub tool_call_id: ToolCallId,
-    /// Who gave it.
+    /// The name of the user who gave it.
     pub decided_by: String,
+    /// The kind of decider.
+    #[serde(default)]
+    pub decided_by_kind: DeciderKind,
+    /// The user's row id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by_user_id: Option<i64>,
     /// When it was given.
     pub created_at: DateTime<Utc>,
 }
@@ -240,15 +332,16 @@ pub struct DisabledTools {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolSwitches {
-    /// The conversation.
-    pub session_id: Uuid,
+    /// The conversation's UUID, or the id that an API client gave it in `X-OpenWebUI-Chat-Id` or `X-Tallybook-Conversation`.
+    #[cfg_attr(feature = "openapi", schema(max_length = 200))]
+    pub session_id: String,
     /// Names of tools, and whether each is to be on.
     pub tools: BTreeMap<String, bool>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ApprovalScope, CallDecision, Decision, NewDecisions, Verdict};
+    use super::{ApprovalDecided, ApprovalScope, CallDecision, DeciderKind, Decision, NewDecisions, Verdict};
 
     #[test]
     fn the_words_are_those_on_the_wire() {
@@ -260,10 +353,24 @@ mod tests {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
             assert_eq!(Verdict::from(verdict.as_str().to_owned()), verdict);
         }
+        for kind in [DeciderKind::User, DeciderKind::Review, DeciderKind::Timeout] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+            assert_eq!(DeciderKind::from(Some(kind.as_str().to_owned())), kind);
+        }
         for scope in [ApprovalScope::Conversation, ApprovalScope::Always] {
             assert_eq!(serde_json::to_value(scope).unwrap(), scope.as_str());
             assert_eq!(ApprovalScope::from(scope.as_str().to_owned()), scope);
         }
+    }
+
+    #[test]
+    fn a_decision_without_a_kind_is_of_an_unknown_kind() {
+        let json = r#"{"tool_call_id":7,"decision":"deny","decided_by":"review","decided_by_kind":"committee"}"#;
+        for json in [json.to_owned(), json.replace(r#","decided_by_kind":"committee""#, "")] {
+            let decided: ApprovalDecided = serde_json::from_str(&json).unwrap();
+            assert_eq!((decided.decided_by_kind, decided.decided_by_user_id), (DeciderKind::Unknown, None));
+        }
+        assert_eq!(DeciderKind::from(None), DeciderKind::Unknown);
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub struct ToolCallEnd {
     pub truncated: bool,
     /// Why it failed.
     pub error: Option<String>,
+    /// The kind of failure, e.g. `timeout` or `denied`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
     /// How it ended.
     pub status: ToolCallStatus,
     /// How long it ran, in milliseconds.

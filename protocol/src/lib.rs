@@ -29,8 +29,8 @@ pub use accounts::{
     UpdateMe, User, UserRole,
 };
 pub use approval::{
-    Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, Decision, DisabledTools, NewDecision,
-    NewDecisions, ToolCallReview, ToolSwitches, Verdict,
+    Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, DeciderKind, Decision, DisabledTools,
+    NewDecision, NewDecisions, ToolCallDecision, ToolCallReview, ToolSwitches, Verdict,
 };
 pub use event::{
     ChatEvent, ContentDelta, MessageEnd, MessageStart, ModelRetry, Snapshot, ToolCallEnd, ToolCallPreparing,

@@ -374,10 +374,12 @@ mod tests {
             output: None,
             output_bytes: None,
             error: None,
+            error_type: None,
             truncated: false,
             duration_ms: None,
             started_at: at,
             reviews: Vec::new(),
+            decision: None,
         };
         let message = Message {
             id: MessageId(2),

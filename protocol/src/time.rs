@@ -11,6 +11,11 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTim
     DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()).map_err(Error::custom)
 }
 
+/// A time as in RFC 3339, in a field that may be absent.
+pub(crate) fn read_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+    read(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, Utc};

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::{RawJson, ToolCallId, ToolCallReview, ToolCallStatus, time};
+use crate::{RawJson, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, time};
 
 /// One use of a tool, as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct ToolCall {
     pub output_bytes: Option<i64>,
     /// Why it failed, e.g. `invalid_b: division by zero`.
     pub error: Option<String>,
+    /// The kind of failure, e.g. `timeout` or `denied`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
     /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
@@ -43,6 +46,9 @@ pub struct ToolCall {
     /// What reviewing models said of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ToolCallReview>,
+    /// The last decision on it; absent if it needed none, or waits for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ToolCallDecision>,
 }
 
 /// `GET /api/tools`: the tools on offer, and where they come from.

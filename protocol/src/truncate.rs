@@ -143,10 +143,12 @@ mod tests {
             output: (output > 0).then(|| "計".repeat(output / 3)),
             output_bytes: None,
             error: (error > 0).then(|| "e".repeat(error)),
+            error_type: None,
             truncated: false,
             duration_ms: Some(1),
             started_at: DateTime::UNIX_EPOCH,
             reviews: Vec::new(),
+            decision: None,
         }
     }
 

@@ -22,6 +22,9 @@ const MAX_ABSENT: usize = 1000;
 /// The longest reason given for refusing arguments; serde quotes what it found.
 const MAX_REASON_CHARS: usize = 300;
 
+/// The kind of failure of a call that holds a mark in place of a secret.
+const SECRET_NOT_KEPT: &str = "secret_not_kept";
+
 /// A tool could not be registered; a mistake in the program, found at start.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
@@ -155,6 +158,16 @@ impl ToolRegistry {
         begun.boxed()
     }
 
+    /// Checks arguments as [`Self::call`] does before it runs the tool's own code, without calling it. For a tool that is missing at
+    /// the moment, checks what every tool demands.
+    pub fn check(&self, name: &str, input_text: &str) -> Result<(), ToolError> {
+        match self.find_callable(name, input_text) {
+            Ok(tool) => tool.check(input_text),
+            Err(error) if error.error_type == SECRET_NOT_KEPT => Err(error),
+            Err(_) => check_object(input_text),
+        }
+    }
+
     /// The tool of a call that may be made.
     fn find_callable(&self, name: &str, input_text: &str) -> Result<Arc<dyn AnyTool>, ToolError> {
         if self.turned_off.contains(name) {
@@ -171,7 +184,7 @@ impl ToolRegistry {
                 "where it says {HIDDEN} a secret stood, which is not kept and given to no tool from here; call the tool with \
                  all of its arguments, or do without"
             );
-            return Err(ToolError::other("secret_not_kept", message));
+            return Err(ToolError::other(SECRET_NOT_KEPT, message));
         }
         Ok(tool)
     }
@@ -192,6 +205,11 @@ pub trait AnyTool: Send + Sync {
     /// What a model is told of it.
     fn spec(&self) -> &ToolSpec;
 
+    /// Checks arguments as [`Self::call`] does before anything runs.
+    fn check(&self, input_text: &str) -> Result<(), ToolError> {
+        check_object(input_text)
+    }
+
     /// Waits until there is room for a call of this person's, where few are made at once. What it gives is kept until the call
     /// has ended.
     fn room(self: Arc<Self>, _: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
@@ -210,6 +228,10 @@ struct Entry<T> {
 impl<T: Tool> AnyTool for Entry<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn check(&self, input_text: &str) -> Result<(), ToolError> {
+        parse_args::<T::Args>(input_text).map(|_| ())
     }
 
     fn call(self: Arc<Self>, input_text: String, _: ProgressSender) -> BegunCall {
@@ -238,6 +260,11 @@ fn spec_of<T: Tool>() -> ToolSpec {
         idempotent: T::IDEMPOTENT,
         definition_hash: None,
     }
+}
+
+/// Checks that arguments are an object that can be read, which is all that a tool server demands.
+fn check_object(input_text: &str) -> Result<(), ToolError> {
+    parse_args::<serde_json::Map<String, Value>>(input_text).map(|_| ())
 }
 
 fn parse_args<A: DeserializeOwned>(input_text: &str) -> Result<A, ToolError> {

@@ -9,7 +9,8 @@ use crate::{
     components::{
         call_text::{CallPart, Part},
         reviews::reviews_view,
-        times::times,
+        sidebar_foot::Person,
+        times::{times, when},
     },
     language::use_language,
     reactive::memo,
@@ -35,6 +36,9 @@ pub(crate) fn ToolCallDetails(
         let denied = move |call: &&Arc<Call>| call.status == ToolCallStatus::Denied;
         call.with(|call| call.as_ref().filter(denied)?.decided.as_ref()?.reason.clone())
     });
+    let error_type = memo(move |_| call.with(|call| call.as_ref()?.error_type.clone()));
+    let decided = memo(move |_| call.with(|call| call.as_ref()?.decided.clone()));
+    let has_account = use_context::<Person>().is_some_and(|Person(name)| name.is_some());
     let parts = Part::ALL.map(|part| {
         let is_here = memo(move |_| has(part));
         let id = format!("{id}-{}", part.name());
@@ -44,6 +48,15 @@ pub(crate) fn ToolCallDetails(
         <div class="tool-details" id=id data-testid="tool-call-details">
             {parts.into_iter().collect_view()}
             {move || call.with(|call| reviews_view(&call.as_ref()?.reviews, text))}
+            {move || error_type.get().map(|kind| view! {
+                <p class="tool-note" data-testid="error-type">{text.error_type()}": "<code>{kind}</code></p>
+            })}
+            {move || decided.get().map(|decided| view! {
+                <p class="tool-note" data-testid="decided">
+                    {text.decided(&decided, has_account)}
+                    {decided.at_ms.and_then(|ms| when(ms, text)).map(|at| view! { " · " {at} })}
+                </p>
+            })}
             {move || reason.get().map(|reason| view! {
                 <h3>{text.denied_because()}</h3>
                 <p class="tool-note" dir="auto" data-testid="denied-because">{reason}</p>

@@ -165,10 +165,12 @@ fn waiting_call(id: i64, status: ToolCallStatus) -> ToolCall {
         output: None,
         output_bytes: None,
         error: None,
+        error_type: None,
         truncated: false,
         duration_ms: None,
         started_at: chrono::DateTime::UNIX_EPOCH,
         reviews: Vec::new(),
+        decision: None,
     }
 }
 

@@ -1,8 +1,11 @@
 //! What is said of what a model does: of the tools on offer, of its thinking, of calls that wait for somebody's decision, and of how far a call is.
 
-use tallybook_protocol::{ApprovalScope, ToolServerInfo, Verdict};
+use tallybook_protocol::{ApprovalScope, DeciderKind, Decision, ToolServerInfo, Verdict};
 
-use crate::{language::Language, transcript::Progress};
+use crate::{
+    language::Language,
+    transcript::{Decided, Progress},
+};
 
 texts! {
     tool_texts;
@@ -76,6 +79,7 @@ texts! {
     proposed_input: "Proposed by the model", "モデルの提案";
     changed_input: "Input, changed by you", "入力（変更済み）";
     denied_because: "Reason", "理由";
+    error_type: "Kind of error", "エラーの種類";
     call_allowed: "allowed, runs next", "許可済み・実行待ち";
     key_choose: "Decide on a call that waits", "承認待ちの呼び出しを許可・拒否";
 
@@ -198,6 +202,48 @@ impl Language {
         }
     }
 
+    /// Names the decider of a call and the scope of the decision. Without accounts the user has no name to show.
+    pub(crate) fn decided(self, decided: &Decided, has_account: bool) -> String {
+        let Decided { decision, by, kind, scope, .. } = decided;
+        let is_allowed = *decision == Decision::Approve;
+        match self {
+            Self::English => {
+                let what = if is_allowed { "Allowed" } else { "Denied" };
+                let by = match kind {
+                    DeciderKind::User if has_account => format!("by {by}"),
+                    DeciderKind::User => "by you".to_owned(),
+                    DeciderKind::Review => "by the reviewing models".to_owned(),
+                    DeciderKind::Timeout => return format!("{what}: nobody decided in time"),
+                    DeciderKind::Unknown => format!("by “{by}”"),
+                };
+                let reach = match scope {
+                    _ if !is_allowed => "",
+                    None => ", this call only",
+                    Some(ApprovalScope::Conversation) => ", for this conversation",
+                    Some(ApprovalScope::Always) => ", always",
+                };
+                format!("{what} {by}{reach}")
+            }
+            Self::Japanese => {
+                let what = if is_allowed { "許可" } else { "拒否" };
+                let by = match kind {
+                    DeciderKind::User if has_account => format!("{by}さんが"),
+                    DeciderKind::User => "あなたが".to_owned(),
+                    DeciderKind::Review => "レビューモデルが".to_owned(),
+                    DeciderKind::Timeout => return format!("期限までに決定がなかったため{what}"),
+                    DeciderKind::Unknown => format!("「{by}」が"),
+                };
+                let reach = match scope {
+                    _ if !is_allowed => "",
+                    None => "（この呼び出しのみ）",
+                    Some(ApprovalScope::Conversation) => "（この会話）",
+                    Some(ApprovalScope::Always) => "（今後も）",
+                };
+                format!("{by}{what}{reach}")
+            }
+        }
+    }
+
     /// What a reviewing model advises.
     pub(crate) const fn verdict(self, verdict: Verdict) -> &'static str {
         match verdict {
@@ -218,6 +264,54 @@ impl Language {
         match message {
             Some(message) => format!("{count} · {message}"),
             None => count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{ApprovalScope, DeciderKind, Decision};
+
+    use crate::{language::Language, transcript::Decided};
+
+    #[test]
+    fn a_decision_names_its_decider_and_its_scope() {
+        use DeciderKind::{Review, Timeout, Unknown, User};
+        let (always, here) = (Some(ApprovalScope::Always), Some(ApprovalScope::Conversation));
+        for (kind, decision, scope, has_account, english, japanese) in [
+            (User, Decision::Approve, always, true, "Allowed by review, always", "reviewさんが許可（今後も）"),
+            (
+                User,
+                Decision::Approve,
+                None,
+                false,
+                "Allowed by you, this call only",
+                "あなたが許可（この呼び出しのみ）",
+            ),
+            (User, Decision::Deny, None, true, "Denied by review", "reviewさんが拒否"),
+            (
+                User,
+                Decision::Approve,
+                here,
+                true,
+                "Allowed by review, for this conversation",
+                "reviewさんが許可（この会話）",
+            ),
+            (
+                Review,
+                Decision::Approve,
+                None,
+                true,
+                "Allowed by the reviewing models, this call only",
+                "レビューモデルが許可（この呼び出しのみ）",
+            ),
+            (Review, Decision::Deny, None, false, "Denied by the reviewing models", "レビューモデルが拒否"),
+            (Timeout, Decision::Deny, None, true, "Denied: nobody decided in time", "期限までに決定がなかったため拒否"),
+            (Unknown, Decision::Deny, None, true, "Denied by “review”", "「review」が拒否"),
+        ] {
+            let decided = Decided { decision, by: "review".to_owned(), kind, scope, at_ms: None, reason: None };
+            assert_eq!(Language::English.decided(&decided, has_account), english);
+            assert_eq!(Language::Japanese.decided(&decided, has_account), japanese);
         }
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ApprovalRequested, MAX_CALL_ERROR_BYTES, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallReview, ToolCallStart,
-    ToolCallStatus,
+    ApprovalDecided, ApprovalRequested, ApprovalScope, DeciderKind, Decision, MAX_CALL_ERROR_BYTES, RawJson, ToolCall,
+    ToolCallDecision, ToolCallEnd, ToolCallId, ToolCallReview, ToolCallStart, ToolCallStatus,
 };
 
 use super::progress::Progress;
@@ -75,10 +75,40 @@ impl Extent {
 /// What was decided of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
-    /// Who decided, in the server's word.
+    /// The decision.
+    pub decision: Decision,
+    /// The decider's name, which means nothing unless a user decided.
     pub by: String,
-    /// Why.
+    /// The kind of decider.
+    pub kind: DeciderKind,
+    /// The scope of an approval beyond this call.
+    pub scope: Option<ApprovalScope>,
+    /// The time in milliseconds since 1970.
+    pub at_ms: Option<i64>,
+    /// The reason, if the event that reported it was received.
     pub reason: Option<String>,
+}
+
+impl Decided {
+    /// Returns `true` if `other` is the same decision with the reason, which events report and messages do not.
+    pub(super) fn lacks_reason_of(&self, other: &Self) -> bool {
+        let is_same = (self.decision, self.kind, self.at_ms) == (other.decision, other.kind, other.at_ms);
+        is_same && self.reason.is_none() && other.reason.is_some()
+    }
+}
+
+impl From<ToolCallDecision> for Decided {
+    fn from(decision: ToolCallDecision) -> Self {
+        let ToolCallDecision { decision, decided_by: by, decided_by_kind: kind, scope, decided_at, .. } = decision;
+        Self { decision, by, kind, scope, at_ms: Some(decided_at.timestamp_millis()), reason: None }
+    }
+}
+
+impl From<ApprovalDecided> for Decided {
+    fn from(event: ApprovalDecided) -> Self {
+        let ApprovalDecided { decision, decided_by: by, decided_by_kind: kind, scope, decided_at, reason, .. } = event;
+        Self { decision, by, kind, scope, at_ms: decided_at.map(|at| at.timestamp_millis()), reason }
+    }
 }
 
 /// One tool call.
@@ -98,6 +128,8 @@ pub struct Call {
     pub output: Option<CallText>,
     /// Why it failed.
     pub error: Option<CallText>,
+    /// The kind of failure.
+    pub error_type: Option<String>,
     /// How long it ran, measured by the server.
     pub duration_ms: Option<i64>,
     /// When it began, in milliseconds since 1970; not told while it runs.
@@ -106,7 +138,7 @@ pub struct Call {
     pub progress: Option<Progress>,
     /// What the model had asked for, where a person changed it.
     pub proposed: Option<CallText>,
-    /// What was decided of it, where that was heard as it happened.
+    /// The last decision on it.
     pub decided: Option<Decided>,
     /// What reviewing models said of it.
     pub reviews: Vec<ToolCallReview>,
@@ -150,6 +182,7 @@ impl Call {
         self.output = end.output.map(|text| CallText::output(text, end.output_bytes));
         let others_are_whole = self.input.is_whole() && self.output.as_ref().is_none_or(CallText::is_whole);
         self.error = end.error.map(|text| CallText::error(text, end.truncated, others_are_whole));
+        self.error_type = end.error_type;
         self.status = end.status;
         self.duration_ms = Some(end.duration_ms);
         self.progress = None;
@@ -178,6 +211,7 @@ impl Call {
             status,
             output: None,
             error: None,
+            error_type: None,
             duration_ms: None,
             started_ms: None,
             progress: None,
@@ -217,12 +251,13 @@ impl From<ToolCall> for Call {
             status: call.status,
             output,
             error: call.error.map(|text| CallText::error(text, call.truncated, others_are_whole)),
+            error_type: call.error_type,
             duration_ms: call.duration_ms,
             started_ms: Some(call.started_at.timestamp_millis()),
             progress: None,
             // A proposal is cut as the input is, but nothing tells how much of it there is.
             proposed: call.proposed_input.map(|input| CallText::input(&input, call.input_bytes)),
-            decided: None,
+            decided: call.decision.map(Decided::from),
             reviews: call.reviews,
         }
     }
@@ -250,7 +285,8 @@ impl Call {
 
     /// Keeps what events told and messages do not.
     fn keep_what_was_heard(&mut self, other: &Self) {
-        if self.decided.is_none() {
+        let lacks_reason = |heard| self.decided.as_ref().is_none_or(|known| known.lacks_reason_of(heard));
+        if other.decided.as_ref().is_some_and(lacks_reason) {
             self.decided.clone_from(&other.decided);
         }
         if self.reviews.is_empty() {

@@ -15,21 +15,25 @@ pub(super) fn requested(transcript: &mut Transcript, asked: ApprovalRequested) {
 }
 
 pub(super) fn decided(transcript: &mut Transcript, told: ApprovalDecided) {
-    let is_news = |call: &Arc<Call>| call.awaits_decision() || call.decided.is_none();
-    if !transcript.find_call(told.tool_call_id).is_some_and(is_news) {
+    let (id, input) = (told.tool_call_id, told.input.clone());
+    let decided = Decided::from(told);
+    let is_news = |call: &Arc<Call>| {
+        call.awaits_decision() || call.decided.as_ref().is_none_or(|known| known.lacks_reason_of(&decided))
+    };
+    if !transcript.find_call(id).is_some_and(is_news) {
         return;
     }
-    transcript.change_call(told.tool_call_id, |call| {
+    transcript.change_call(id, |call| {
         if call.awaits_decision() {
-            call.status = match told.decision {
+            call.status = match decided.decision {
                 Decision::Approve => ToolCallStatus::Pending,
                 Decision::Deny => ToolCallStatus::Denied,
             };
         }
-        if let Some(input) = &told.input {
+        if let Some(input) = &input {
             call.take_input(CallText::input(input, None));
         }
-        call.decided = Some(Decided { by: told.decided_by, reason: told.reason });
+        call.decided = Some(decided);
     });
 }
 

@@ -55,6 +55,7 @@ fn call_end(id: i64) -> ChatEvent {
         output_bytes: None,
         truncated: false,
         error: None,
+        error_type: None,
         status: ToolCallStatus::Success,
         duration_ms: 4,
     })
@@ -78,11 +79,13 @@ fn stored_call(id: i64, offset: usize, over: bool) -> ToolCall {
         output: over.then(|| "3".to_owned()),
         output_bytes: None,
         error: None,
+        error_type: None,
         truncated: false,
         duration_ms: over.then_some(4),
         started_at: chrono::DateTime::UNIX_EPOCH,
         proposed_input: None,
         reviews: Vec::new(),
+        decision: None,
     }
 }
 

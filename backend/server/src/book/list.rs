@@ -56,7 +56,8 @@ impl Book {
         }
         let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(self.context.page_time)).await?;
         let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
-        let rows = calls::list(db, &ids).await?;
+        let mut rows = calls::list(db, &ids).await?;
+        self.withhold_inputs(reader, &mut rows).await?;
         Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })
     }
 }

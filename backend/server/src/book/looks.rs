@@ -1,5 +1,7 @@
 //! Looking is recorded: who looks at what is somebody else's says why, once an hour, and whose it is sees it.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{Look, LookKind, Page, ToolCallId};
 use uuid::Uuid;
@@ -9,6 +11,7 @@ use super::{
     filter::Filter,
     limits::{LOOKS_ON_PAGE, MAX_REASON_CHARS, REASON_LIFETIME},
     store::{
+        calls::CallRow,
         looks::{self, Action, EVERYBODY, LookRow},
         whole,
     },
@@ -93,6 +96,23 @@ impl Book {
             return Err(BookError::NeedsReason { owner });
         };
         Ok(looks::create_once(db, reader.user, owner, action, subject, &reason).await?)
+    }
+
+    /// Removes the inputs of other users' calls, unless the reader gave a reason for the owner or for all users.
+    pub(super) async fn withhold_inputs(&self, reader: &Caller, rows: &mut [CallRow]) -> Result<(), BookError> {
+        let others: HashSet<UserId> =
+            rows.iter().map(|row| row.user_id).filter(|owner| *owner != reader.user).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let owners: Vec<UserId> = others.into_iter().chain([EVERYBODY]).collect();
+        let since = now() - REASON_LIFETIME;
+        let given = looks::list_with_reason(&self.context.db, reader.user, &owners, since).await?;
+        let is_shown = |owner| owner == reader.user || given.contains(&owner) || given.contains(&EVERYBODY);
+        for row in rows.iter_mut().filter(|row| !is_shown(row.user_id)) {
+            row.input_start = None;
+        }
+        Ok(())
     }
 
     /// Who has looked at what is a user's, the newest looks first; `cursor` is what the page before gave.

@@ -31,6 +31,6 @@ pub(crate) use store::{
     calls::{CallRow, Order, Place},
     plans::PlanStepRow,
     reruns::{RerunId, RerunRow},
-    whole::{CallOfTurnRow, ModelCallOfTurnRow, ThoughtRow},
+    whole::{CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow},
 };
 pub(crate) use whole::{ConversationPage, Deletion, WholeCall};

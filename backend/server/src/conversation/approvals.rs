@@ -26,7 +26,27 @@ impl ConversationService {
 }
 
 fn approval(row: StandingRow) -> Approval {
-    let StandingRow { id, tool_name, scope, uuid, tool_call_id, decided_by, created_at } = row;
+    let StandingRow {
+        id,
+        tool_name,
+        scope,
+        uuid,
+        tool_call_id,
+        decided_by,
+        decided_by_kind,
+        decided_by_user_id,
+        created_at,
+    } = row;
     let conversation_id = uuid.parse().ok().filter(|_| scope == ApprovalScope::Conversation);
-    Approval { id, tool_name, scope, conversation_id, tool_call_id, decided_by, created_at }
+    Approval {
+        id,
+        tool_name,
+        scope,
+        conversation_id,
+        tool_call_id,
+        decided_by,
+        decided_by_kind,
+        decided_by_user_id,
+        created_at,
+    }
 }

@@ -89,6 +89,7 @@ fn shared(message: Message, has_tool_calls: bool) -> Message {
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
     for call in &mut tool_calls {
         call.reviews.clear();
+        call.decision = None;
     }
     // What it thought belongs to what was done, and so does its plan.
     let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };

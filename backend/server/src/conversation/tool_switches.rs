@@ -12,7 +12,7 @@ use super::{
     context::Context,
     limits::MAX_DISABLED_TOOLS,
     service::ConversationService,
-    store::{ConversationId, tool_switches},
+    store::{ConversationId, programs, tool_switches},
 };
 use crate::{accounts::UserId, db::with_retries};
 
@@ -42,9 +42,20 @@ impl ConversationService {
         let (on, off): (Vec<_>, Vec<_>) = tools.into_iter().partition(|(_, is_on)| *is_on);
         let on: BTreeSet<String> = on.into_iter().map(|(name, _)| name).collect();
         let off = check_disabled_tools(off.into_iter().map(|(name, _)| name).collect())?;
-        let row = self.context.find_conversation(user, session_id).await?;
-        let disabled = with_retries(|| self.context.switch_tools(row.id, &on, &off)).await?;
+        let id = self.find_session(user, session_id.trim()).await?;
+        let disabled = with_retries(|| self.context.switch_tools(id, &on, &off)).await?;
         disabled.map(on_the_wire).ok_or_else(too_many)
+    }
+
+    /// The conversation of this UUID, or else the one that an API client of the user's calls so. Open WebUI's ids are UUIDs, too.
+    async fn find_session(&self, user: UserId, session_id: &str) -> Result<ConversationId, ServiceError> {
+        if let Ok(uuid) = session_id.parse() {
+            match self.context.find_conversation(user, uuid).await {
+                Err(ServiceError::NotFound) => {}
+                found => return Ok(found?.id),
+            }
+        }
+        programs::find_by_chat_id(&self.context.db, user, session_id).await?.ok_or(ServiceError::NotFound)
     }
 }
 

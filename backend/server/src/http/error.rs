@@ -383,3 +383,23 @@ impl ResponseError for ApiError {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// All types are literals in this file.
+    #[test]
+    fn the_document_of_the_api_has_every_type_of_problem() {
+        let (code, _) = include_str!("error.rs").split_once("#[cfg(test)]").unwrap();
+        let document = include_str!("../../../../docs/api.md");
+        let (_, table) = document.split_once("## Problem types").unwrap();
+        let quoted = code.split('"').skip(1).step_by(2);
+        let is_type =
+            |word: &&str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
+        let no_types = ["model", "invalid_api_key", "model_not_found", "refused", "x-should-retry"];
+        let types: Vec<&str> = quoted.filter(is_type).filter(|word| !no_types.contains(word)).collect();
+        assert!(types.len() > 60, "{types:?}");
+        for word in types {
+            assert!(table.contains(&format!("| `{word}` | ")), "{word} is not in docs/api.md");
+        }
+    }
+}

@@ -58,8 +58,9 @@ impl Item {
                 // It is asked for anew.
                 call.status = ToolCallStatus::AwaitingApproval;
                 call.reviews.clone_from(&asked.reviews);
+                call.decision = None;
             }
-            ChatEvent::ApprovalDecided(decided) => decide(call, decided),
+            ChatEvent::ApprovalDecided(decided) => decide(call, decided, at),
             ChatEvent::ToolCallReview(review) => review_call(call, review),
             ChatEvent::ToolCallEnd(end) => end_call(call, end, held),
             _ => {}
@@ -115,7 +116,8 @@ fn call_of(event: &ChatEvent) -> Option<ToolCallId> {
     }
 }
 
-fn decide(call: &mut ToolCall, decided: &ApprovalDecided) {
+fn decide(call: &mut ToolCall, decided: &ApprovalDecided, at: DateTime<Utc>) {
+    call.decision = Some(decided.to_decision(at));
     if let Some(input) = &decided.input {
         let proposed = std::mem::replace(&mut call.input, input.clone());
         call.proposed_input.get_or_insert(proposed);
@@ -135,6 +137,7 @@ fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
     call.output.clone_from(&end.output);
     call.output_bytes = end.output_bytes;
     call.error.clone_from(&end.error);
+    call.error_type.clone_from(&end.error_type);
     call.truncated |= end.truncated;
     // One that was refused never ran.
     call.duration_ms = Some(end.duration_ms).filter(|_| end.status != ToolCallStatus::Denied);
@@ -153,10 +156,12 @@ fn begun_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
         output: None,
         output_bytes: None,
         error: None,
+        error_type: None,
         truncated: start.truncated,
         duration_ms: None,
         started_at: at,
         reviews: Vec::new(),
+        decision: None,
     }
 }
 

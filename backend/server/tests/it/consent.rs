@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, Part, text, tool_call};
-use tallybook_protocol::{ChatEvent, FeedKind, MessageStatus};
+use tallybook_protocol::{ChatEvent, DeciderKind, FeedKind, MessageStatus};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Counts, Engine, EventReader, FeedReader, TestApp, end_of, execute, names, on_every_engine, rows};
@@ -174,6 +174,7 @@ on_every_engine! {
             "SELECT decision, decided_by, proposed_input, final_input FROM approvals");
         let [(decision, decided_by, proposed, run)] = approvals.as_slice() else { panic!("{approvals:?}") };
         assert_eq!((decision.as_str(), decided_by.as_str()), ("approve", "local"));
+        assert_eq!((decided.decided_by_kind, decided.decided_by_user_id), (DeciderKind::User, Some(1)));
         assert_eq!((proposed.as_str(), run.as_deref()), (r#"{"dish":"pizza"}"#, Some(r#"{"dish":"salad"}"#)));
         let call = fixture.app.get_json(&format!("/api/tool-calls/{}", ids[0])).await;
         assert_eq!((&call["input"], &call["proposed_input"]), (&json!({"dish": "salad"}), &json!({"dish": "pizza"})));
@@ -274,6 +275,41 @@ on_every_engine! {
         }
         assert_eq!(fixture.decide(ids[0], json!({ "decision": "perhaps" })).await.status(), StatusCode::BAD_REQUEST);
         assert_eq!(rows!(fixture.app, (i64,), "SELECT COUNT(*) FROM approvals"), [(0,)]);
+    }
+
+    /// Whatever the agent would refuse to call the tool with is refused before it uses up the decision.
+    async fn an_edited_input_that_the_tool_cannot_be_called_with_uses_up_no_decision(engine: Engine) {
+        let fixture = Fixture::set_up(&engine).await;
+        let ids = fixture.ask(&["pizza", "soup"]).await;
+        let nested = format!(r#"{{"dish":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+        let several = format!("/api/conversations/{}/decisions", fixture.conversation);
+        let send = async |path: &str, body: String| {
+            let request = fixture.app.client.post(fixture.app.url(path)).header("content-type", "application/json");
+            request.body(body).send().await.unwrap()
+        };
+        for input in [
+            r#"{"dish":"a\ud800"}"#, r#"{"dish":"a","\udc00":1}"#, r#"{"dish":1e999999}"#, r#"{"dish":7}"#, "{}", &nested,
+            r#"{"dish":"a","plate":1}"#, r#"{"dish":"a","dish":"b"}"#, r#"{"dish":"[hidden]"}"#, "[]", r#""salad""#,
+        ] {
+            let decision = format!(r#""decision":"approve","remember":"always","input":{input}"#);
+            let one = send(&format!("/api/tool-calls/{}/decision", ids[0]), format!("{{{decision}}}")).await;
+            let both = format!(
+                r#"{{"decisions":[{{"tool_call_id":{},"decision":"approve"}},{{"tool_call_id":{},{decision}}}]}}"#,
+                ids[1], ids[0]
+            );
+            for refused in [one, send(&several, both).await] {
+                let refused = problem(refused, StatusCode::UNPROCESSABLE_ENTITY).await;
+                assert_eq!(refused["type"], "/problems/invalid-input", "{input:.40}");
+                assert!(refused["detail"].as_str().unwrap().contains("edited input"), "{refused}");
+            }
+        }
+        assert_eq!(rows!(fixture.app, (i64,), "SELECT COUNT(*) FROM approvals"), [(0,)]);
+        assert_eq!(rows!(fixture.app, (String,), "SELECT DISTINCT status FROM tool_calls"), [("awaiting_approval".to_owned(),)]);
+        fixture.decide(ids[1], json!({ "decision": "deny" })).await;
+        fixture.model.reply([text("Salad, then.")]);
+        fixture.decide_last(ids[0], json!({ "decision": "approve", "input": { "dish": "salad" } })).await;
+        assert_eq!(fixture.orders.orders(), ["salad"]);
+        fixture.model.assert_calls_paired();
     }
 
     async fn another_persons_call_is_as_absent_as_one_that_never_was(engine: Engine) {

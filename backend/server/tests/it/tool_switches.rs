@@ -87,6 +87,27 @@ on_every_engine! {
         assert_eq!(disabled(&app, &conversation).await, json!(["divide", "multiply"]));
     }
 
+    /// Its ids are UUIDs, too, which no conversation here has.
+    async fn switches_take_the_id_of_a_chat_of_open_webui(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        for chat in ["8f2a9ad1-0c70-4f1c-9a38-0f2a4b6e7d11", "my chat"] {
+            model.reply([text("Hello.")]);
+            let question = json!({"messages": [{"role": "user", "content": "Hello"}]});
+            let request = app.client.post(app.url("/v1/chat/completions")).header("X-OpenWebUI-Chat-Id", chat);
+            let answer = request.json(&question).send().await.unwrap();
+            let conversation = answer.headers()["X-Tallybook-Conversation"].to_str().unwrap().to_owned();
+            answer.text().await.unwrap();
+            let switches = json!({ "session_id": chat, "tools": { "add": false } });
+            assert_eq!(app.post("/api/tools/settings", switches).await.status(), StatusCode::OK, "{chat}");
+            assert_eq!(disabled(&app, &conversation).await, json!(["add"]));
+        }
+        for unknown in ["", "another chat", "00000000-0000-4000-8000-000000000000", &"x".repeat(10_000)] {
+            let switches = json!({ "session_id": unknown, "tools": { "add": false } });
+            assert_eq!(app.post("/api/tools/settings", switches).await.status(), StatusCode::NOT_FOUND);
+        }
+    }
+
     async fn what_cannot_be_turned_off_is_refused_and_changes_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -2,8 +2,8 @@
 
 use serde_json::Number;
 use tallybook_protocol::{
-    ApprovalDecided, ApprovalRequested, ChatEvent, Decision, MessageEnd, MessageStatus, RawJson, ToolCall, ToolCallId,
-    ToolCallProgress, ToolCallReview, ToolCallStart, ToolCallStatus, Usage, Verdict,
+    ApprovalDecided, ApprovalRequested, ChatEvent, DeciderKind, Decision, MessageEnd, MessageStatus, RawJson, ToolCall,
+    ToolCallId, ToolCallProgress, ToolCallReview, ToolCallStart, ToolCallStatus, Usage, Verdict,
 };
 
 use super::{
@@ -32,6 +32,10 @@ fn decided(id: i64, decision: Decision, input: Option<&str>) -> ChatEvent {
         tool_call_id: ToolCallId(id),
         decision,
         decided_by: "Ada".to_owned(),
+        decided_by_kind: DeciderKind::User,
+        decided_by_user_id: Some(2),
+        scope: None,
+        decided_at: Some(chrono::DateTime::UNIX_EPOCH),
         reason: (decision == Decision::Deny).then(|| "Too much".to_owned()),
         input: input.map(RawJson::from_text),
     })
@@ -120,6 +124,21 @@ fn a_refusal_keeps_its_reason_and_a_call_that_is_approved_as_it_is_was_not_chang
     let approved =
         heard_twice(&[start(1), asked(100), decided(100, Decision::Approve, None), started_with(100, PROPOSED)]);
     assert_eq!(only_call(&approved).proposed, None);
+}
+
+#[test]
+fn a_stored_decision_is_known_without_its_event_which_adds_the_reason() {
+    let event = decided(100, Decision::Deny, None);
+    let ChatEvent::ApprovalDecided(told) = &event else { unreachable!() };
+    let decision = Some(told.to_decision(chrono::DateTime::UNIX_EPOCH));
+    let call = ToolCall { status: ToolCallStatus::Denied, decision, ..stored_call(100, 0, true) };
+    let loaded = folded([start(1), snapshot(1, "", vec![call.clone()])]);
+    let known = only_call(&loaded).decided.clone().unwrap();
+    assert_eq!((known.by.as_str(), known.kind, known.reason), ("Ada", DeciderKind::User, None));
+    for events in [[snapshot(1, "", vec![call.clone()]), event.clone()], [event, snapshot(1, "", vec![call])]] {
+        let reason = only_call(&folded([start(1)].into_iter().chain(events))).decided.clone().unwrap().reason;
+        assert_eq!(reason.as_deref(), Some("Too much"));
+    }
 }
 
 #[test]

@@ -67,8 +67,8 @@ pub(crate) struct CallRow {
     #[sqlx(try_from = "String")]
     pub(crate) status: ToolCallStatus,
     pub(crate) duration_ms: Option<i64>,
-    /// Its first 81 characters.
-    pub(crate) input_start: String,
+    /// Its first 81 characters; `None` for a reader who may not see them.
+    pub(crate) input_start: Option<String>,
     pub(crate) input_bytes: i64,
     pub(crate) output_bytes: Option<i64>,
     pub(crate) error_bytes: Option<i64>,

@@ -1,6 +1,7 @@
 //! SQL on those rows of `audit_log` that say who has looked at whose, and why.
 
 use chrono::{DateTime, Utc};
+use sqlx::QueryBuilder;
 
 use crate::{
     accounts::UserId,
@@ -18,6 +19,8 @@ const CREATE: &str =
 
 const FIND_REASON: &str = "SELECT reason, created_at FROM audit_log WHERE user_id = ? AND created_at > ? \
      AND actor_id = ? AND action = 'reason_given' ORDER BY created_at DESC, id DESC LIMIT 1";
+
+const LIST_WITH_REASON: &str = "SELECT DISTINCT user_id FROM audit_log WHERE action = 'reason_given' AND actor_id = ";
 
 const COUNT: &str = "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
      AND action = ? AND subject = ?";
@@ -92,6 +95,25 @@ pub(in crate::book) async fn find_reason(
     since: DateTime<Utc>,
 ) -> sqlx::Result<Option<ReasonRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND_REASON).bind(owner).bind(since).bind(actor).fetch_optional(pool).await)
+}
+
+/// Those of `owners` for whom `actor` gave a reason after `since`.
+pub(in crate::book) async fn list_with_reason(
+    db: &Database,
+    actor: UserId,
+    owners: &[UserId],
+    since: DateTime<Utc>,
+) -> sqlx::Result<Vec<UserId>> {
+    on_db!(db, |pool| {
+        let mut query = QueryBuilder::new(LIST_WITH_REASON);
+        query.push_bind(actor).push(" AND created_at > ").push_bind(since).push(" AND user_id IN (");
+        let mut list = query.separated(", ");
+        for owner in owners {
+            list.push_bind(*owner);
+        }
+        query.push(")");
+        query.build_query_scalar().fetch_all(pool).await
+    })
 }
 
 /// Takes down a look, once for each reason.

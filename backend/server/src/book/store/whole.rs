@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
 use tallybook_protocol::{
-    ApprovalScope, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
+    ApprovalScope, DeciderKind, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
 };
 
 use super::sql::list_by_ids;
@@ -24,7 +24,7 @@ const FIND_CALL: [&str; 5] = [
      JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id WHERE t.id = ",
 ];
 
-const LIST_DECISIONS: &str = "SELECT decision, decided_by, reason, scope, created_at FROM approvals \
+const LIST_DECISIONS: &str = "SELECT decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at FROM approvals \
      WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
 
 const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
@@ -104,6 +104,9 @@ pub(crate) struct DecisionRow {
     #[sqlx(try_from = "String")]
     pub(crate) decision: Decision,
     pub(crate) decided_by: String,
+    #[sqlx(try_from = "Option<String>")]
+    pub(crate) decided_by_kind: DeciderKind,
+    pub(crate) decided_by_user_id: Option<i64>,
     pub(crate) reason: Option<String>,
     #[sqlx(try_from = "Option<String>")]
     pub(crate) scope: Reach,

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ConversationSummary, Message, MessageStatus, Reasoning, Role, Told, ToolCall, ToolCallReview, ToolCallStatus,
-    Verdict,
+    ApprovalScope, ConversationSummary, DeciderKind, Decision, Message, MessageStatus, Reasoning, Role, Told, ToolCall,
+    ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
 };
 
 use super::{
@@ -176,11 +176,30 @@ fn push_call(text: &mut String, call: &ToolCall) {
         let lines: Vec<String> = call.reviews.iter().map(review_line).collect();
         push_part(text, "Reviews", "text", &lines.join("\n"));
     }
+    if let Some(decision) = &call.decision {
+        push_block(text, &decision_line(decision));
+    }
     for (name, part) in [("Output", &call.output), ("Error", &call.error)] {
         if let Some(part) = part {
             push_part(text, name, "text", part);
         }
     }
+}
+
+/// Formats the decider, time and scope of a decision.
+fn decision_line(decision: &ToolCallDecision) -> String {
+    let what = match (decision.decision, decision.scope) {
+        (Decision::Approve, None) => "Allowed once",
+        (Decision::Approve, Some(ApprovalScope::Conversation)) => "Allowed for this conversation",
+        (Decision::Approve, Some(ApprovalScope::Always)) => "Always allowed",
+        (Decision::Deny, _) => "Denied",
+    };
+    let by = match decision.decided_by_kind {
+        DeciderKind::User | DeciderKind::Unknown => format!("by {}", code(&decision.decided_by)),
+        DeciderKind::Review => "by the reviewing models".to_owned(),
+        DeciderKind::Timeout => "for lack of a decision in time".to_owned(),
+    };
+    format!("{what} {by} · {}", time(decision.decided_at))
 }
 
 /// A reviewing model's vote.
@@ -320,10 +339,12 @@ mod tests {
             output: output.map(str::to_owned),
             output_bytes: None,
             error: error.map(str::to_owned),
+            error_type: None,
             truncated: false,
             duration_ms: Some(12),
             started_at: DateTime::UNIX_EPOCH,
             reviews: Vec::new(),
+            decision: None,
         }
     }
 

@@ -1,12 +1,13 @@
-//! SQL on consent: calls that wait, the decisions on them (`approvals`), and the approvals that stand.
+//! SQL on consent: calls that wait, writing the decisions on them (`approvals`), and the approvals that stand.
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::StartedToolCall;
-use tallybook_protocol::{ApprovalId, ApprovalScope, Decision, MessageId, ToolCallId, ToolCallStatus};
+use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
 use super::{
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, truncated},
+    decisions::Decider,
     list_of::list_of,
     turns,
 };
@@ -48,8 +49,8 @@ const DENY: &str = "UPDATE tool_calls SET decided_at = ?, status = 'denied', err
      completed_at = ? WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL";
 
 const CREATE_APPROVAL: &str = "INSERT INTO approvals \
-     (tool_call_id, decision, decided_by, proposed_input, final_input, reason, scope, tool_hash, created_at) \
-     SELECT id, ?, ?, COALESCE(proposed_input_text, input_text), CASE WHEN ? THEN input_text ELSE NULL END, ?, ?, \
+     (tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, proposed_input, final_input, reason, scope, \
+     tool_hash, created_at) SELECT id, ?, ?, ?, ?, COALESCE(proposed_input_text, input_text), CASE WHEN ? THEN input_text ELSE NULL END, ?, ?, \
      tool_hash, ? FROM tool_calls WHERE id = ?";
 
 const FIND_CALLS: &str = "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, c.user_id \
@@ -59,14 +60,6 @@ const FIND_CALLS: &str = "SELECT t.id, t.message_id, t.tool_name, t.status, t.de
 const LIST_WAITING: &str = "SELECT id FROM tool_calls \
      WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY step, position";
 
-const FIND_DECISION: &str = "SELECT tool_call_id, decision, decided_by, reason FROM approvals WHERE tool_call_id = ? \
-     ORDER BY created_at DESC, id DESC LIMIT 1";
-
-const LIST_DECISIONS: &str = "SELECT a.tool_call_id, a.decision, a.decided_by, a.reason \
-     FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
-     WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) \
-     ORDER BY a.created_at, a.id";
-
 const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
      WHERE t.status = 'awaiting_approval' AND t.decided_at IS NULL AND t.started_at < ? \
      AND m.status = 'awaiting_approval' AND t.id > ? ORDER BY t.id LIMIT ?";
@@ -75,10 +68,11 @@ const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'awaiting_approval' AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
      WHERE t.message_id = m.id AND ((t.status = 'awaiting_approval' AND t.decided_at IS NULL) OR (t.decided_at > ? \
-     AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.tool_call_id = t.id AND a.decided_by = 'nobody')))) \
+     AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.tool_call_id = t.id AND a.decided_by_kind = 'timeout')))) \
      ORDER BY m.id LIMIT ?";
 
-const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.created_at \
+const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.decided_by_kind, \
+     a.decided_by_user_id, a.created_at \
      FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
      JOIN conversations c ON c.id = m.conversation_id \
      WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? \
@@ -116,7 +110,8 @@ impl DecidableRow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewApproval<'a> {
     pub(crate) tool_call_id: ToolCallId,
-    pub(crate) decided_by: &'a str,
+    pub(crate) decider: Decider<'a>,
+    pub(crate) decided_at: DateTime<Utc>,
     pub(crate) reason: Option<&'a str>,
     pub(crate) verdict: NewVerdict<'a>,
 }
@@ -128,16 +123,6 @@ pub(crate) enum NewVerdict<'a> {
     Approve { tool_hash: &'a str, input: Option<&'a str>, scope: Option<ApprovalScope> },
     /// It may not; `error` says so to the model and to readers.
     Deny { error: &'a str },
-}
-
-/// A decision as it is stored.
-#[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct DecisionRow {
-    pub(crate) tool_call_id: ToolCallId,
-    #[sqlx(try_from = "String")]
-    pub(crate) decision: Decision,
-    pub(crate) decided_by: String,
-    pub(crate) reason: Option<String>,
 }
 
 /// A turn that waits for nothing any more.
@@ -158,6 +143,9 @@ pub(crate) struct StandingRow {
     pub(crate) uuid: String,
     pub(crate) tool_call_id: ToolCallId,
     pub(crate) decided_by: String,
+    #[sqlx(try_from = "Option<String>")]
+    pub(crate) decided_by_kind: DeciderKind,
+    pub(crate) decided_by_user_id: Option<i64>,
     pub(crate) created_at: DateTime<Utc>,
 }
 
@@ -224,9 +212,7 @@ pub(crate) async fn is_approved_for_good(
 
 /// Takes down a decision. False when the call waits for none any more, or is to be approved as another tool than it is.
 pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) -> sqlx::Result<bool> {
-    let NewApproval { tool_call_id: id, decided_by, reason, verdict } = new;
-    // Replicas compare these times, so they are those of the clock that all of them share.
-    let now = turns::database_now_in(tx).await?;
+    let NewApproval { tool_call_id: id, decider, decided_at: now, reason, verdict } = new;
     on_tx!(tx, |connection| {
         let claim = match verdict {
             NewVerdict::Approve { tool_hash, input: None, .. } => {
@@ -250,7 +236,9 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
         };
         sqlx::query(CREATE_APPROVAL)
             .bind(decision.as_str())
-            .bind(decided_by)
+            .bind(decider.name())
+            .bind(decider.kind().as_str())
+            .bind(decider.user_id())
             .bind(decision == Decision::Approve)
             .bind(reason)
             .bind(scope.map(ApprovalScope::as_str))
@@ -278,16 +266,6 @@ pub(crate) async fn find_calls(db: &Database, ids: &[ToolCallId]) -> sqlx::Resul
 /// Those calls of a turn on which nobody has decided.
 pub(crate) async fn list_waiting(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCallId>> {
     on_db!(db, |pool| sqlx::query_scalar(LIST_WAITING).bind(message_id).fetch_all(pool).await)
-}
-
-/// What was decided last of a call.
-pub(crate) async fn find_decision(db: &Database, id: ToolCallId) -> sqlx::Result<Option<DecisionRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_DECISION).bind(id).fetch_optional(pool).await)
-}
-
-/// What was decided of the calls of a turn's last step, in that order.
-pub(crate) async fn list_decisions(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<DecisionRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_DECISIONS).bind(message_id).bind(message_id).fetch_all(pool).await)
 }
 
 /// At most `limit` calls that have waited since before `time`.

@@ -42,6 +42,11 @@ pub(crate) fn stored_id(id: &str) -> &str {
     truncated(id, MAX_PROVIDER_ID_CHARS)
 }
 
+/// A kind of failure, as its column holds it.
+pub(crate) fn stored_word(word: &str) -> &str {
+    truncated(word, MAX_WORD_CHARS)
+}
+
 /// The first `limit` characters.
 pub(super) fn truncated(text: &str, limit: usize) -> &str {
     text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])

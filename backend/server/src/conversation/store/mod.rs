@@ -8,6 +8,7 @@
 pub(super) mod approvals;
 mod columns;
 pub(super) mod conversations;
+pub(super) mod decisions;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
@@ -29,7 +30,7 @@ pub(super) mod tool_switches;
 pub(super) mod turns;
 pub(super) mod usage;
 
-pub(super) use columns::stored_id;
+pub(super) use columns::{stored_id, stored_word};
 pub use conversations::ListFilter;
 pub use programs::Program;
 pub(crate) use rows::ConversationId;

@@ -24,6 +24,10 @@ const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id
      FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
      WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL";
 
+const FIND_BY_CHAT_ID: &str = "SELECT c.id FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
+     WHERE p.user_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL \
+     ORDER BY c.updated_at DESC, c.id DESC LIMIT 1";
+
 const FIND_ANSWER: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.id = ? AND m.role = 'assistant' AND m.status = 'complete' AND m.stop_reason = ? AND c.user_id = ? \
@@ -93,6 +97,15 @@ pub(crate) async fn find_conversation(
         let find = sqlx::query_as(FIND_CONVERSATION).bind(program.user).bind(program.key_id).bind(chat_id);
         find.fetch_optional(pool).await
     })
+}
+
+/// The conversation that a client of the user's calls so; the newest, if several of the user's keys use one id.
+pub(crate) async fn find_by_chat_id(
+    db: &Database,
+    user: UserId,
+    chat_id: &str,
+) -> sqlx::Result<Option<ConversationId>> {
+    on_db!(db, |pool| sqlx::query_scalar(FIND_BY_CHAT_ID).bind(user).bind(chat_id).fetch_optional(pool).await)
 }
 
 /// A program's answer that ended with calls for it to run.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
     AnswerMode, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, ModelInfo, RawJson, Role, Told,
-    ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -146,6 +146,9 @@ pub(crate) struct ToolCallRow {
     /// What reviewing models said of it; read only where the wire carries it.
     #[sqlx(skip)]
     pub(crate) reviews: Vec<ToolCallReview>,
+    /// The last decision on it; read only where the wire carries it.
+    #[sqlx(skip)]
+    pub(crate) decision: Option<ToolCallDecision>,
 }
 
 /// The beginnings of a call's texts.
@@ -311,6 +314,9 @@ impl ModelCallRow {
 /// Said of a call that never began: it waited for consent, or for those before it.
 pub(crate) const NOT_STARTED: &str = "The answer ended before this call began. It has not run.";
 
+/// The kind of failure of a call that was denied.
+pub(crate) const DENIED_TYPE: &str = "denied";
+
 /// The kind of failure of that.
 pub(crate) const NOT_STARTED_TYPE: &str = "not_started";
 
@@ -322,13 +328,14 @@ impl ToolCallRow {
 
     /// What [`super::tool_calls::end_open_tool_calls`] makes of it.
     pub(crate) fn end_if_open(&mut self, error: &str) {
-        let (status, error) = match self.status {
-            ToolCallStatus::Pending => (ToolCallStatus::Interrupted, error),
-            ToolCallStatus::AwaitingApproval => (ToolCallStatus::Cancelled, NOT_STARTED),
+        let (status, error, error_type) = match self.status {
+            ToolCallStatus::Pending => (ToolCallStatus::Interrupted, error, ToolCallStatus::Interrupted.as_str()),
+            ToolCallStatus::AwaitingApproval => (ToolCallStatus::Cancelled, NOT_STARTED, NOT_STARTED_TYPE),
             _ => return,
         };
         self.status = status;
         self.error = Some(error.to_owned());
+        self.error_type = Some(error_type.to_owned());
     }
 
     /// The call as the wire carries it. Where the texts here are only the beginnings of what is stored, it says so.
@@ -356,10 +363,12 @@ impl ToolCallRow {
             output: self.output.clone(),
             output_bytes: self.output_bytes.filter(|_| truncated),
             error: self.error.clone(),
+            error_type: self.error_type.clone(),
             truncated,
             duration_ms: self.duration_ms,
             started_at: self.started_at,
             reviews: self.reviews.clone(),
+            decision: self.decision.clone(),
         }
     }
 }

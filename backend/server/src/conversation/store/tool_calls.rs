@@ -8,7 +8,8 @@ use tallybook_agent::{EndedToolCall, StartedToolCall};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
 use super::{
-    columns::{MAX_TOOL_NAME_CHARS, MAX_WORD_CHARS, json_column, stored_id, truncated},
+    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, stored_word, truncated},
+    decisions::add_decisions,
     list_of::{MAX_IDS_PER_QUERY, list_of},
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
@@ -89,7 +90,7 @@ pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &En
             .bind(end.status.as_str())
             .bind(&end.output)
             .bind(&end.error)
-            .bind(end.error_type.as_deref().map(|word| truncated(word, MAX_WORD_CHARS)))
+            .bind(end.error_type.as_deref().map(stored_word))
             .bind(end.duration_ms)
             .bind(now())
             .bind(id)
@@ -201,6 +202,7 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
         }
     }
     add_reviews(db, &mut rows).await?;
+    add_decisions(db, &mut rows).await?;
     Ok(rows)
 }
 
@@ -214,5 +216,6 @@ pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) 
     let mut call: Option<ToolCallRow> =
         on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(user).fetch_optional(pool).await)?;
     add_reviews(db, call.as_mut_slice()).await?;
+    add_decisions(db, call.as_mut_slice()).await?;
     Ok(call)
 }

@@ -1,24 +1,26 @@
 //! What readers of a turn are told of its calls: that one is asked for, begins and ends, with as much of its texts as an event
 //! carries.
 
+use chrono::{DateTime, Utc};
 use tallybook_agent::{EndedToolCall, Review, Ruling, StartedToolCall, Vote};
 use tallybook_protocol::{
-    ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Decision, RawJson, ToolCall, ToolCallEnd, ToolCallId,
-    ToolCallReview, ToolCallStart, ToolCallStatus,
+    ApprovalRequested, CallsBudget, ChatEvent, Decision, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallReview,
+    ToolCallStart, ToolCallStatus,
 };
 use tallybook_tools::ToolSpec;
 
-use crate::db::now;
-
-/// Who decided where reviewers did.
-pub(super) const REVIEW: &str = "review";
+use super::super::store::{
+    decisions::{Decider, decided_event},
+    rows::DENIED_TYPE,
+    stored_word,
+};
 
 /// A call is stored and about to run.
 pub(super) fn start_event(
     id: ToolCallId,
     call: &StartedToolCall<'_>,
     offset: i64,
-    started_at: chrono::DateTime<chrono::Utc>,
+    started_at: DateTime<Utc>,
 ) -> ChatEvent {
     let told = told_call(id, call, offset, started_at);
     ChatEvent::ToolCallStart(ToolCallStart {
@@ -37,10 +39,10 @@ pub(super) fn asked_events(
     id: ToolCallId,
     call: &StartedToolCall<'_>,
     tool: &ToolSpec,
-    offset: i64,
+    (offset, at): (i64, DateTime<Utc>),
     review: &Review,
 ) -> Vec<ChatEvent> {
-    let told = told_call(id, call, offset, now());
+    let told = told_call(id, call, offset, at);
     let reviews: Vec<ToolCallReview> = review.votes.iter().map(|vote| told_vote(id, vote)).collect();
     let mut events = vec![ChatEvent::ApprovalRequested(ApprovalRequested {
         tool_call_id: id,
@@ -54,13 +56,8 @@ pub(super) fn asked_events(
     })];
     events.extend(reviews.into_iter().map(ChatEvent::ToolCallReview));
     let Some(ruling) = &review.ruling else { return events };
-    events.push(ChatEvent::ApprovalDecided(ApprovalDecided {
-        tool_call_id: id,
-        decision: ruling.decision,
-        decided_by: REVIEW.to_owned(),
-        reason: Some(ruling.reason.clone()),
-        input: None,
-    }));
+    let decision = Decider::Review.decides(ruling.decision, at);
+    events.push(ChatEvent::ApprovalDecided(decided_event(id, decision, Some(ruling.reason.clone()), None)));
     if ruling.decision == Decision::Deny {
         events.push(end_event(id, &refused(ruling)));
     }
@@ -78,18 +75,13 @@ fn refused(ruling: &Ruling) -> EndedToolCall {
         status: ToolCallStatus::Denied,
         output: None,
         error: Some(ruling.refusal()),
-        error_type: None,
+        error_type: Some(DENIED_TYPE.to_owned()),
         duration_ms: 0,
     }
 }
 
 /// A call as an event tells of it.
-fn told_call(
-    id: ToolCallId,
-    call: &StartedToolCall<'_>,
-    offset: i64,
-    started_at: chrono::DateTime<chrono::Utc>,
-) -> ToolCall {
+fn told_call(id: ToolCallId, call: &StartedToolCall<'_>, offset: i64, started_at: DateTime<Utc>) -> ToolCall {
     let mut told = ToolCall {
         tool_call_id: id,
         tool_name: call.request.name.clone(),
@@ -101,10 +93,12 @@ fn told_call(
         output: None,
         output_bytes: None,
         error: None,
+        error_type: None,
         truncated: false,
         duration_ms: None,
         started_at,
         reviews: Vec::new(),
+        decision: None,
     };
     CallsBudget::default().fit(&mut told);
     told
@@ -117,6 +111,7 @@ pub(super) fn end_event(id: ToolCallId, end: &EndedToolCall) -> ChatEvent {
         output: end.output.clone(),
         output_bytes: None,
         error: end.error.clone(),
+        error_type: end.error_type.as_deref().map(|word| stored_word(word).to_owned()),
         truncated: false,
         status: end.status,
         duration_ms: end.duration_ms,

@@ -4,9 +4,10 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tallybook_protocol::{
-    CallDecision, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall, ToolCallId,
+    CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
+    ToolCallId,
 };
-use tallybook_tools::hide_arguments;
+use tallybook_tools::{ToolError, hide_arguments};
 use uuid::Uuid;
 
 use super::{
@@ -17,6 +18,7 @@ use super::{
         service::ConversationService,
         store::{
             approvals::{self, DecidableRow, NewApproval, NewVerdict},
+            decisions::{self, Decider},
             messages, people, reviews,
             rows::{ConversationRow, StateRow},
             tool_calls,
@@ -91,8 +93,9 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let decided_by = people::find_name(&context.db, user).await?;
-        if let Some(id) = with_retries(|| store(context, &decided_by, decisions, &calls)).await? {
+        let name = people::find_name(&context.db, user).await?;
+        let decider = Decider::User { id: user, name: &name };
+        if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
             return Err(already_decided(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
@@ -139,15 +142,21 @@ async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), Servi
 }
 
 async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
-    let Some(decided) = approvals::find_decision(&context.db, id).await? else {
+    let Some(decided) = decisions::find(&context.db, id).await? else {
         return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
     };
     let what = if decided.decision == Decision::Approve { "approved" } else { "refused" };
+    let by = match decided.decided_by_kind {
+        DeciderKind::User | DeciderKind::Unknown => format!(" by {}", decided.decided_by),
+        DeciderKind::Review => " by the reviewing models".to_owned(),
+        DeciderKind::Timeout => String::new(),
+    };
     let reason = decided.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    Ok(ServiceError::AlreadyDecided(format!("it was {what} by {}{reason}", decided.decided_by)))
+    Ok(ServiceError::AlreadyDecided(format!("it was {what}{by}{reason}")))
 }
 
-/// Refuses to approve a tool that is another one by now than was asked for. The call then waits for a decision on that.
+/// Refuses to approve a tool that is another one by now than was asked for, and an edited input that the tool cannot be called
+/// with. The call still waits then; in the first case, for a decision on the tool as it is now.
 async fn check_tools(
     context: &Context,
     decisions: &[CallDecision],
@@ -156,15 +165,18 @@ async fn check_tools(
     let tools = context.tool_servers.tools();
     let mut changed = None;
     for call in calls {
-        let is_approved =
-            decisions.iter().any(|decided| decided.tool_call_id == call.id && decided.decision == Decision::Approve);
-        // One that is not there at the moment is found out when it is to run.
-        let Some(tool) = tools.find_spec(&call.tool_name).filter(|_| is_approved) else { continue };
-        let edited =
-            decisions.iter().find(|decided| decided.tool_call_id == call.id).and_then(|decided| decided.input.as_ref());
-        if edited.is_some_and(|input| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
-            return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+        let approves =
+            |decided: &&CallDecision| decided.tool_call_id == call.id && decided.decision == Decision::Approve;
+        let Some(approved) = decisions.iter().find(approves) else { continue };
+        let tool = tools.find_spec(&call.tool_name);
+        if let Some(input) = &approved.input {
+            tools.check(&call.tool_name, input.as_str()).map_err(|error| unusable_input(&error))?;
+            if tool.is_some_and(|tool| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
+                return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+            }
         }
+        // One that is not there at the moment is found out when it is to run.
+        let Some(tool) = tool else { continue };
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
             with_retries(|| ask_anew(context, call.id, &hash)).await?;
@@ -173,6 +185,13 @@ async fn check_tools(
         }
     }
     changed.map_or(Ok(()), Err)
+}
+
+fn unusable_input(error: &ToolError) -> ServiceError {
+    let reason = &error.message;
+    ServiceError::Invalid(format!(
+        "The tool cannot be called with the edited input: {reason}. Correct it and decide again."
+    ))
 }
 
 /// Has a call wait for a decision on the tool as it is now. What reviewers said was of another one.
@@ -200,13 +219,14 @@ async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_i
 /// Stores all decisions, or none and gives the call that waits no more.
 async fn store(
     context: &Context,
-    decided_by: &str,
+    decider: Decider<'_>,
     decisions: &[CallDecision],
     calls: &[DecidableRow],
 ) -> sqlx::Result<Option<ToolCallId>> {
     let decisions: HashMap<ToolCallId, &CallDecision> =
         decisions.iter().map(|decided| (decided.tool_call_id, decided)).collect();
     let mut tx = context.db.begin().await?;
+    let decided_at = turns::database_now_in(&mut tx).await?;
     for call in calls {
         let Some(decided) = decisions.get(&call.id) else { continue };
         let reason = decided.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
@@ -219,7 +239,7 @@ async fn store(
                 scope: decided.remember,
             },
         };
-        let new = NewApproval { tool_call_id: call.id, decided_by, reason, verdict };
+        let new = NewApproval { tool_call_id: call.id, decider, decided_at, reason, verdict };
         if !approvals::create_approval(&mut tx, new).await? {
             return Ok(Some(call.id));
         }

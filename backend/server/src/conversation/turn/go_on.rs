@@ -3,16 +3,14 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use tallybook_protocol::{
-    ApprovalDecided, ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId,
-};
+use tallybook_protocol::{ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId};
 
 use super::{
     super::{
         ServiceError, allowance,
         context::Context,
         store::{
-            approvals::{self, DecisionRow},
+            decisions::{self, DecisionRow},
             model_calls, plans, reasonings,
             rows::{ConversationRow, MessageRow},
             tool_calls,
@@ -66,7 +64,7 @@ async fn try_go_on(
     let tool_calls = tool_calls::list_truncated_tool_calls_of(&context.db, message.id).await?;
     let decided = match after {
         After::CutOff => Vec::new(),
-        After::Consent => decided_events(approvals::list_decisions(&context.db, message.id).await?, &tool_calls),
+        After::Consent => decided_events(decisions::list_of_last_step(&context.db, message.id).await?, &tool_calls),
     };
     let snapshot = ChatEvent::Snapshot(Snapshot {
         assistant_message_id: message.id,
@@ -101,10 +99,10 @@ async fn try_go_on(
 /// The decisions while no run of the turn was there to tell of them. The snapshot before them says what came of them.
 fn decided_events(decisions: Vec<DecisionRow>, calls: &[ToolCall]) -> Vec<ChatEvent> {
     let calls: HashMap<ToolCallId, &ToolCall> = calls.iter().map(|call| (call.tool_call_id, call)).collect();
-    let event = |DecisionRow { tool_call_id, decision, decided_by, reason }: DecisionRow| {
-        let edited = calls.get(&tool_call_id).filter(|call| call.proposed_input.is_some());
-        let input = edited.filter(|_| decision == Decision::Approve).map(|call| call.input.clone());
-        ChatEvent::ApprovalDecided(ApprovalDecided { tool_call_id, decision, decided_by, reason, input })
+    let event = |row: DecisionRow| {
+        let edited = calls.get(&row.tool_call_id).filter(|call| call.proposed_input.is_some());
+        let input = edited.filter(|_| row.decision == Decision::Approve).map(|call| call.input.clone());
+        ChatEvent::ApprovalDecided(row.into_event(input))
     };
     decisions.into_iter().map(event).collect()
 }

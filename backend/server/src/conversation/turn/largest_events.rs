@@ -82,7 +82,7 @@ fn tell_call(log: &TurnLog, number: usize, is_reviewed: bool) {
             duration_ms: i64::MAX,
         };
         let review = Review { votes: (0..MAX_REVIEWERS).map(vote).collect(), ruling: None };
-        for event in asked_events(id, &call, &spec(), offset(MAX_ANSWER_JSON_BYTES), &review) {
+        for event in asked_events(id, &call, &spec(), (offset(MAX_ANSWER_JSON_BYTES), at), &review) {
             log.append_at(event, at);
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    ApprovalDecided, ChatEvent, Decision, MessageEnd, MessageId, MessageStatus, ToolCallId, ToolCallStatus,
+    ChatEvent, Decision, MessageEnd, MessageId, MessageStatus, ToolCallDecision, ToolCallId, ToolCallStatus,
 };
 
 use super::super::{
@@ -13,14 +13,15 @@ use super::super::{
     store::{
         ConversationId,
         approvals::{self, NewApproval, NewVerdict},
+        decisions::{Decider, decided_event},
         messages, model_calls, people, plans, reasonings,
-        rows::{MessageRow, ToolCallRow},
+        rows::{DENIED_TYPE, MessageRow, ToolCallRow},
         tool_calls, turns,
     },
 };
 use crate::{
     accounts::UserId,
-    db::with_retries,
+    db::{now, with_retries},
     journal::{
         EventId,
         stored::{self, EncodedEvent},
@@ -52,11 +53,12 @@ pub(super) async fn stop_waiting(
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<bool, ServiceError> {
-    let decided_by = people::find_name(&context.db, user).await?;
+    let name = people::find_name(&context.db, user).await?;
+    let decider = Decider::User { id: user, name: &name };
     for _ in 0..MAX_TRIES {
         let found = messages::find_message(&context.db, conversation_id, message_id).await?;
         let Some(message) = found else { return Ok(false) };
-        match with_retries(|| try_stop(context, &message, &decided_by)).await? {
+        match with_retries(|| try_stop(context, &message, decider)).await? {
             Try::Overtaken => {}
             Try::GoneOn => return Ok(false),
             Try::Stopped => {
@@ -69,13 +71,14 @@ pub(super) async fn stop_waiting(
     Err(ServiceError::AwaitingApproval)
 }
 
-async fn try_stop(context: &Context, message: &MessageRow, decided_by: &str) -> sqlx::Result<Try> {
+async fn try_stop(context: &Context, message: &MessageRow, decider: Decider<'_>) -> sqlx::Result<Try> {
     if message.status != MessageStatus::AwaitingApproval {
         return Ok(Try::GoneOn);
     }
     let (message_id, epoch) = (message.id, message.epoch + 1);
     let waiting = approvals::list_waiting(&context.db, message_id).await?;
-    let events = events(context, message, &waiting, decided_by).await?;
+    let decision = decider.decides(Decision::Deny, turns::database_now(&context.db).await?);
+    let events = events(context, message, &waiting, &decision).await?;
     let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let mut tx = context.db.begin().await?;
     if !turns::stop_waiting_turn(&mut tx, message_id, epoch).await? {
@@ -83,7 +86,7 @@ async fn try_stop(context: &Context, message: &MessageRow, decided_by: &str) -> 
     }
     for &tool_call_id in &waiting {
         let verdict = NewVerdict::Deny { error: STOPPED };
-        let new = NewApproval { tool_call_id, decided_by, reason: Some(REASON), verdict };
+        let new = NewApproval { tool_call_id, decider, decided_at: decision.decided_at, reason: Some(REASON), verdict };
         if !approvals::create_approval(&mut tx, new).await? {
             return Ok(Try::Overtaken);
         }
@@ -101,24 +104,20 @@ async fn events(
     context: &Context,
     message: &MessageRow,
     waiting: &[ToolCallId],
-    decided_by: &str,
+    decision: &ToolCallDecision,
 ) -> sqlx::Result<Vec<ChatEvent>> {
     let end_call = |call: &mut ToolCallRow| {
         if waiting.contains(&call.id) {
             call.status = ToolCallStatus::Denied;
             call.error = Some(STOPPED.to_owned());
+            call.error_type = Some(DENIED_TYPE.to_owned());
+            call.decision = Some(decision.clone());
         } else {
             call.end_if_open(STOPPED);
         }
     };
     let denied = |&tool_call_id: &ToolCallId| {
-        ChatEvent::ApprovalDecided(ApprovalDecided {
-            tool_call_id,
-            decision: Decision::Deny,
-            decided_by: decided_by.to_owned(),
-            reason: Some(REASON.to_owned()),
-            input: None,
-        })
+        ChatEvent::ApprovalDecided(decided_event(tool_call_id, decision.clone(), Some(REASON.to_owned()), None))
     };
     let mut events: Vec<ChatEvent> = waiting.iter().map(denied).collect();
     events.push(ChatEvent::MessageEnd(MessageEnd {

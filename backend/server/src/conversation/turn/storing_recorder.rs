@@ -3,6 +3,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use chrono::{DateTime, Utc};
 use serde_json::Number;
 use tallybook_agent::{
     Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review, Ruling,
@@ -22,10 +23,11 @@ use super::{
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
             approvals::{self, NewApproval, NewVerdict},
+            decisions::Decider,
             reviews, tool_calls, turns,
         },
     },
-    call_events::{REVIEW, asked_events, start_event},
+    call_events::{asked_events, end_event, start_event},
     planned::{store_change, store_plan},
     step_text::separator,
     telling::{Telling, Told},
@@ -164,9 +166,9 @@ impl TurnRecorder for StoringRecorder<'_> {
             let id = id.ok_or(WriteError::NotWaiting)?;
             reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
             if let Some(ruling) = &review.ruling {
-                store_ruling(&mut write.tx, id, ruling, &hash).await?;
+                store_ruling(&mut write.tx, id, (ruling, asked_at), &hash).await?;
             }
-            let events = asked_events(id, call, tool, offset, review);
+            let events = asked_events(id, call, tool, (offset, asked_at), review);
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
             writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
@@ -268,13 +270,19 @@ impl TurnRecorder for StoringRecorder<'_> {
 }
 
 /// Stores what reviewers decided of a call that was just asked for.
-async fn store_ruling(tx: &mut Transaction, id: ToolCallId, ruling: &Ruling, hash: &str) -> Result<(), WriteError> {
+async fn store_ruling(
+    tx: &mut Transaction,
+    id: ToolCallId,
+    (ruling, decided_at): (&Ruling, DateTime<Utc>),
+    hash: &str,
+) -> Result<(), WriteError> {
     let error = ruling.refusal();
     let verdict = match ruling.decision {
         Decision::Approve => NewVerdict::Approve { tool_hash: hash, input: None, scope: None },
         Decision::Deny => NewVerdict::Deny { error: &error },
     };
-    let new = NewApproval { tool_call_id: id, decided_by: REVIEW, reason: Some(&ruling.reason), verdict };
+    let new =
+        NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&ruling.reason), verdict };
     // Nobody else has heard of the call.
     if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
 }

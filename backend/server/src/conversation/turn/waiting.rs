@@ -12,6 +12,7 @@ use super::{
         context::Context,
         store::{
             approvals::{self, DecidedTurn, NewApproval, NewVerdict},
+            decisions::Decider,
             retention::{self, ForsakenTurn},
             turns,
         },
@@ -20,15 +21,12 @@ use super::{
     start::StartPermit,
     stop_waiting::stop_waiting,
 };
-use crate::db::{FailureKind, classify, with_retries};
+use crate::db::{FailureKind, classify, now, with_retries};
 
 /// How many calls or turns are looked at in one go.
 const MAX_PER_LOOK: u32 = 100;
 
-/// Who decided where nobody did.
-const NOBODY: &str = "nobody";
-
-/// The reason.
+/// The reason of such a refusal.
 const REASON: &str = "nobody decided";
 
 /// Said of the call.
@@ -136,8 +134,9 @@ async fn refuse_expired(context: &Context, time: DateTime<Utc>) -> sqlx::Result<
 
 async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()> {
     let verdict = NewVerdict::Deny { error: TOO_LATE };
-    let new = NewApproval { tool_call_id, decided_by: NOBODY, reason: Some(REASON), verdict };
     let mut tx = context.db.begin().await?;
+    let decided_at = turns::database_now_in(&mut tx).await?;
+    let new = NewApproval { tool_call_id, decider: Decider::Timeout, decided_at, reason: Some(REASON), verdict };
     // Somebody may have decided after all.
     if approvals::create_approval(&mut tx, new).await? {
         tx.commit().await?;
@@ -153,7 +152,7 @@ mod tests {
     use chrono::TimeDelta;
     use tallybook_protocol::MessageId;
 
-    use sqlx::SqlitePool;
+    use sqlx::{AssertSqlSafe, SqlitePool};
 
     use super::{super::testing::Fixture, Context, approvals, refuse_expired};
     use crate::db::{Database, now};
@@ -200,7 +199,11 @@ mod tests {
         assert_eq!(decided_long_ago().await, [], "it waits");
         refuse_expired(&context, now()).await.unwrap();
         assert_eq!(decided_long_ago().await, [id]);
-        sqlx::query("UPDATE approvals SET decided_by = 'Ann'").execute(&pool).await.unwrap();
-        assert_eq!(decided_long_ago().await, [], "whoever has decided has it go on");
+        // The name does not count, and a server of the previous version stores nothing else.
+        for kind in ["'user'", "'review'", "NULL"] {
+            let decide = format!("UPDATE approvals SET decided_by_kind = {kind}, decided_by = 'nobody'");
+            sqlx::query(AssertSqlSafe(decide)).execute(&pool).await.unwrap();
+            assert_eq!(decided_long_ago().await, [], "{kind}: the decider resumes it");
+        }
     }
 }

@@ -167,7 +167,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
             .into_iter()
             .map(|row| Decision {
                 word: words.decision(row.decision, row.scope.0),
-                by: row.decided_by,
+                by: words.decided_by(row.decided_by_kind, &row.decided_by),
                 reason: row.reason,
                 time: format::time(&row.created_at),
                 datetime: format::datetime(&row.created_at),

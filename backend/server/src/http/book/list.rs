@@ -59,7 +59,8 @@ struct Entry {
     /// Of one's own conversations alone.
     title: Option<String>,
     uuid: String,
-    input: String,
+    /// Its beginning; `None` until the reader gave a reason.
+    input: Option<String>,
     /// Whether its owner deleted it.
     is_deleted: bool,
 }
@@ -83,6 +84,8 @@ struct ListPage {
     first: Option<String>,
     /// False when there was no time to look further.
     is_complete: bool,
+    /// `true` if inputs are withheld until the reader gives a reason.
+    has_withheld: bool,
     /// Whether there are others, whose names tell something.
     has_people: bool,
     /// Where what is asked for can be exported: a format and its address.
@@ -111,6 +114,7 @@ pub(super) async fn show(
         next: None,
         first: (!query.after.is_empty()).then(|| to(&query.q, query.order(), None)),
         is_complete: true,
+        has_withheld: false,
         has_people: state.accounts.settings().required,
         exports: Vec::new(),
         examples: examples(),
@@ -134,6 +138,7 @@ pub(super) async fn show(
         Ok(CallsPage { rows, next, is_complete }) => {
             page.next = next.map(|next| to(&page.typed, order, Some(next)));
             page.is_complete = is_complete;
+            page.has_withheld = rows.iter().any(|row| row.input_start.is_none());
             page.entries = rows.into_iter().map(|row| entry(row, &filter, order, user, &page.frame)).collect();
             answer(StatusCode::OK, &page)
         }
@@ -197,11 +202,14 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         change(&mut filter);
         to(&filter.to_string(), order, None)
     };
-    let is_cut = row.input_start.chars().count() > SHOWN_CHARS;
-    let mut input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
-    if is_cut {
-        input.push('…');
-    }
+    let input = row.input_start.as_deref().map(|start| {
+        let is_cut = start.chars().count() > SHOWN_CHARS;
+        let mut input: String = start.chars().take(SHOWN_CHARS).collect();
+        if is_cut {
+            input.push('…');
+        }
+        input
+    });
     Entry {
         id: row.id,
         time: format::time(&row.started_at),

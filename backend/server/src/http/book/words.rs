@@ -5,7 +5,9 @@ use tallybook_frontend::{
     Language,
     format::{duration, size},
 };
-use tallybook_protocol::{ApprovalScope, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict};
+use tallybook_protocol::{
+    ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict,
+};
 
 use super::{
     super::{
@@ -73,6 +75,9 @@ words! {
     votes: "What reviewing models said", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
     by: "by", "決定者:";
+    withheld:
+        "You see the inputs of another user's calls once you give a reason: open one of the calls, or search in their text.",
+        "ほかの人の呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
     timeline: "The turn's timeline", "ターンのタイムライン";
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
@@ -192,6 +197,16 @@ impl Words {
             (Decision::Deny, _) => ("Denied", "拒否"),
         };
         self.of(english, japanese)
+    }
+
+    /// Names the decider of a call.
+    pub(super) fn decided_by(self, kind: DeciderKind, name: &str) -> String {
+        match kind {
+            DeciderKind::User => format!("{} {name}", self.by()),
+            DeciderKind::Review => self.of("by the reviewing models", "レビューモデルによる").to_owned(),
+            DeciderKind::Timeout => self.of("nobody decided in time", "期限までに決定なし").to_owned(),
+            DeciderKind::Unknown => format!("{} “{name}”", self.by()),
+        }
     }
 
     /// How a reviewing model voted.

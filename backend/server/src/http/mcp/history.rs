@@ -8,7 +8,7 @@ use tallybook_protocol::{ToolCallId, UserRole};
 use super::super::{error::ApiError, state::State};
 use crate::{
     accounts::{Caller, UserId},
-    book::{BUILT_IN, Book, BookError, CallRow, CallsPage, Filter, Order, Place, Subject, WholeCall},
+    book::{BUILT_IN, Book, BookError, CallRow, CallsPage, DecisionRow, Filter, Order, Place, Subject, WholeCall},
 };
 
 const SEARCH: &str = "search_tool_calls";
@@ -143,7 +143,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
 
 /// A call as the list has it. A title is its owner's alone to read.
 fn entry(row: CallRow, reader: UserId) -> Value {
-    let input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
+    let input = row.input_start.map(|start| start.chars().take(SHOWN_CHARS).collect::<String>());
     json!({
         "id": row.id, "started_at": row.started_at, "tool": row.tool_name, "server": server(row.server),
         "status": row.status, "duration_ms": row.duration_ms, "input": input, "input_bytes": row.input_bytes,
@@ -163,7 +163,7 @@ async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Resul
         }
         book.open_call(&caller, id, None).await
     };
-    let WholeCall { row, .. } = state.run_book(work).await?;
+    let WholeCall { row, decisions, .. } = state.run_book(work).await?;
     let is_cut = [Some(&row.input), row.output.as_ref(), row.error.as_ref()]
         .into_iter()
         .flatten()
@@ -173,7 +173,15 @@ async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Resul
         "tool": row.tool_name, "server": server(row.server), "status": row.status, "model": row.model,
         "input": cut(&row.input), "output": row.output.as_deref().map(cut), "error": row.error.as_deref().map(cut),
         "error_type": row.error_type, "is_cut": is_cut, "conversation": row.uuid, "user": row.user_name,
+        "decisions": decisions.iter().map(decision).collect::<Vec<_>>(),
     })))
+}
+
+fn decision(row: &DecisionRow) -> Value {
+    json!({
+        "decision": row.decision, "decided_by": row.decided_by, "decided_by_kind": row.decided_by_kind,
+        "decided_by_user_id": row.decided_by_user_id, "reason": row.reason, "scope": row.scope.0, "decided_at": row.created_at,
+    })
 }
 
 fn cut(text: &str) -> &str {

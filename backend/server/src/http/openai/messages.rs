@@ -11,11 +11,16 @@ use super::{
 
 /// Reads the messages of a request.
 pub(super) fn read(messages: Vec<ChatMessage>) -> Result<Said, Refusal> {
+    read_numbered(messages.into_iter().enumerate().collect())
+}
+
+/// Reads messages that come with the places that refusals name.
+pub(super) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said, Refusal> {
     if messages.len() > MAX_MESSAGES {
         return Err(Refusal::bad("messages", format!("There are too many messages. Send at most {MAX_MESSAGES}.")));
     }
     let mut telling = Telling::new("messages", false);
-    for (at, message) in messages.into_iter().enumerate() {
+    for (at, message) in messages {
         let ChatMessage { role, content, tool_calls, tool_call_id } = message;
         let text = text_of(&format!("messages[{at}].content"), content, &["text"])?;
         match role.as_str() {

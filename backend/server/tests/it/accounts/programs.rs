@@ -143,6 +143,12 @@ on_every_engine! {
         let all = call(&keys[1], "search_tool_calls", json!({})).await.0;
         assert_eq!(users(&all), ["otto", "olga"]);
         assert_eq!(all["tool_calls"][0]["title"], Value::Null, "a title is its owner's");
+        let inputs = |found: &Value| found["tool_calls"].as_array().unwrap().iter().map(|call| call["input"].clone()).collect::<Vec<_>>();
+        assert_eq!(inputs(&all), [Value::Null, Value::Null], "others' inputs take a reason");
+        assert_eq!(inputs(&mine), [r#"{"a":1,"b":0}"#]);
+        let ottos = call(&keys[1], "search_tool_calls", json!({"filter": "user:otto", "reason": "to help"})).await.0;
+        assert_eq!(inputs(&ottos), [r#"{"a":1,"b":0}"#]);
+        assert_eq!(inputs(&call(&keys[1], "search_tool_calls", json!({})).await.0), [json!(r#"{"a":1,"b":0}"#), Value::Null]);
         let (ottos, olgas) = (all["tool_calls"][0]["id"].clone(), all["tool_calls"][1]["id"].clone());
 
         // Another's, and what is not there, are the same.

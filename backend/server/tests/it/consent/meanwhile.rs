@@ -90,8 +90,13 @@ on_every_engine! {
         })
         .await;
         assert!(orders.orders().is_empty());
-        let approvals = rows!(app, (String, String, Option<String>), "SELECT decision, decided_by, reason FROM approvals");
-        assert_eq!(approvals, [("deny".to_owned(), "nobody".to_owned(), Some("nobody decided".to_owned()))]);
+        let columns = "SELECT decision, decided_by, decided_by_kind, decided_by_user_id, reason FROM approvals";
+        let approvals = rows!(app, (String, String, String, Option<i64>, Option<String>), columns);
+        let expected = ["deny", "nobody", "timeout"].map(str::to_owned);
+        let [decision, decided_by, kind] = expected;
+        assert_eq!(approvals, [(decision, decided_by, kind, None, Some("nobody decided".to_owned()))]);
+        let call = &app.conversation(&conversation).await["messages"][1]["tool_calls"][0];
+        assert_eq!((&call["decision"]["decided_by_kind"], &call["error_type"]), (&json!("timeout"), &json!("denied")));
         let told = model.requests().last().unwrap().body_text.clone();
         assert!(told.contains("Nobody decided on this call in time"), "{told}");
         model.assert_calls_paired();

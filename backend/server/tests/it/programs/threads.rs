@@ -64,7 +64,7 @@ on_every_engine! {
             {"id": id(0), "name": "add", "parameters": calls[0]["input"], "status": "success", "success": true,
              "result": "0.30000000000000000001"},
             {"id": id(1), "name": "divide", "parameters": {"a": 1, "b": 0}, "status": "error", "success": false,
-             "error": "invalid_b: division by zero"},
+             "error": "invalid_b: division by zero", "error_type": "invalid_argument"},
         ]));
         assert_eq!(first["usage"]["total_tokens"], json!(64));
         assert!(model.requests()[0].body["system"].to_string().contains("Be brief."));
@@ -80,6 +80,46 @@ on_every_engine! {
         assert_eq!(stored["messages"].as_array().unwrap().len(), 4);
         assert_eq!(stored["messages"][2]["content"], "Are you\n\nsure?");
         model.assert_calls_paired();
+    }
+
+    /// As Anthropic's Messages API has it: calls and their results are blocks.
+    async fn content_may_be_blocks(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        model.reply([text("Yes.")]);
+        let told = json!([
+            {"role": "user", "content": [{"type": "text", "text": "Look both up."}]},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "a secret thought", "signature": "x"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"a": 1}},
+                {"type": "tool_use", "id": "toolu_2", "name": "look", "input": {"a": 2}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": [{"type": "text", "text": "second"}]},
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "first"},
+                {"type": "text", "text": "Are you sure?"},
+            ]},
+        ]);
+        let answer = whole(&app, "/v1/chat", json!({"messages": told})).await;
+        assert_eq!(answer["message"]["content"], "Yes.");
+        let told = model.requests()[0].body["messages"].to_string();
+        for part in ["Look both up.", "I look.", "toolu_1", "first", "second", "Are you sure?"] {
+            assert!(told.contains(part), "{part} in {told}");
+        }
+        assert!(!told.contains("secret thought"), "{told}");
+        model.assert_calls_paired();
+        for (message, param) in [
+            (json!({"role": "user", "content": [{"type": "image", "source": {}}]}), "messages[1].content[0]"),
+            (json!({"role": "user", "content": [{"type": "tool_result", "content": "x"}]}), "messages[1].content[0]"),
+            (json!({"role": "user", "content": [{"type": "tool_use", "id": "x"}]}), "messages[1].content[0]"),
+            (json!({"role": "assistant", "content": [{"type": "tool_use", "id": "x"}]}), "messages[1].content[0]"),
+            (json!({"role": "user", "content": [{"type": 7}]}), "messages[1].content[0].type"),
+            (json!({"role": "user", "content": 7}), "messages[1].content"),
+        ] {
+            let refused = post(&app, "/v1/chat", json!({"messages": [user("Well?"), message]})).await;
+            assert_eq!(refusal(refused, 400).await["param"], param);
+        }
     }
 
     /// What was done, and why, by one more call of the model, which has a row and is none of the turn's cost.

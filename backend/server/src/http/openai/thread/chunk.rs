@@ -93,7 +93,7 @@ impl Sink for StreamChunks {
     fn tool_ended(&mut self, call: &ToolCallEnd) {
         self.flush();
         let name = self.calls.remove(&call.tool_call_id).unwrap_or_default();
-        let outcome = Outcome::new(call.status, call.output.as_deref(), call.error.as_deref());
+        let outcome = Outcome::of_end(call);
         let tool_call_id = call.tool_call_id.to_string();
         write(&mut self.out, &Chunk::ToolResult { tool_call_id, name: &name, outcome });
     }

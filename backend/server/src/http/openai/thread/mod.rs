@@ -1,6 +1,7 @@
 //! The agent for programs that keep no history themselves: `POST /v1/chat` (`v1`), whole or as a stream of chunks of our own
-//! (`chunk`), and `POST /api/chat` (`simple`). A thread is a conversation, by its UUID; the turn is the same as the page's.
+//! (`chunk`), with content as blocks (`blocks`), and `POST /api/chat` (`simple`). A thread is a conversation, by its UUID; the turn is the same as the page's.
 
+mod blocks;
 mod chunk;
 mod simple;
 mod v1;

@@ -24,6 +24,7 @@ use super::{
         wire::ChatMessage,
     },
     Asked, begin,
+    blocks::{self, ThreadChatMessage},
     chunk::{Chunk, StreamChunks},
     read, thread_id,
     whole::{CallBody, WholeThread},
@@ -33,10 +34,10 @@ use crate::{accounts::Caller, conversation::GivenInput};
 /// What a program asks.
 #[derive(Deserialize, ToSchema)]
 struct ThreadRequest {
-    /// The last is the question.
+    /// The last is the question. Content is a text, or blocks as Anthropic's Messages API has them.
     #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 10_000)]
-    messages: Vec<ChatMessage>,
+    messages: Vec<ThreadChatMessage>,
     stream: Option<bool>,
     /// The thread to go on in, as an answer named it; else a new one.
     thread_id: Option<String>,
@@ -85,9 +86,10 @@ pub(in super::super) async fn create(
     let _served = peer.served();
     let ThreadRequest { messages, stream, thread_id: id, model } = read(&body)?;
     let thread_id = thread_id(id)?;
+    let messages = blocks::read(messages)?;
     let asked = match thread_id {
         None => {
-            let Said { system, history, question, .. } = messages::read(messages)?;
+            let Said { system, history, question, .. } = messages::read_numbered(messages)?;
             let input = GivenInput { messages: history, system, ..GivenInput::default() };
             Asked { thread_id, model, question, input }
         }
@@ -105,16 +107,16 @@ pub(in super::super) async fn create(
 }
 
 /// What is new in a thread: what persons say after the last answer that is told.
-fn new_question(mut messages: Vec<ChatMessage>) -> Result<String, Refusal> {
-    let is_answer = |message: &ChatMessage| matches!(message.role.as_str(), "assistant" | "tool");
+fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refusal> {
+    let is_answer = |(_, message): &(usize, ChatMessage)| matches!(message.role.as_str(), "assistant" | "tool");
     let new = messages.iter().rposition(is_answer).map_or(0, |answer| answer + 1);
     let new = messages.split_off(new);
-    if new.iter().any(|message| message.role != "user") {
+    if new.iter().any(|(_, message)| message.role != "user") {
         let message = "With thread_id the model is told the stored conversation. Send after its last answer messages of the \
                        role user alone, or leave thread_id out.";
         return Err(Refusal::bad("messages", message));
     }
-    Ok(messages::read(new)?.questions_in_one())
+    Ok(messages::read_numbered(new)?.questions_in_one())
 }
 
 /// The answer. One that used up its steps is a failure, which has the agent's last word.

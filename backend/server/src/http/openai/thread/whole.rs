@@ -1,7 +1,7 @@
 //! An answer in a thread, collected whole, and how its tool calls are told.
 
 use serde::Serialize;
-use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallStatus};
+use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallStatus};
 use utoipa::ToSchema;
 
 use super::super::sink::Sink;
@@ -61,17 +61,31 @@ pub(super) struct Outcome<'a> {
     result: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+    /// The kind of failure, e.g. `timeout` or `denied`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_type: Option<&'a str>,
 }
 
 impl<'a> Outcome<'a> {
-    pub(super) fn new(status: ToolCallStatus, output: Option<&'a str>, error: Option<&'a str>) -> Self {
-        Self { status, success: status == ToolCallStatus::Success, result: output, error }
+    pub(super) fn of_end(end: &'a ToolCallEnd) -> Self {
+        let ToolCallEnd { status, output, error, error_type, .. } = end;
+        Self::new(*status, output.as_deref(), error.as_deref(), error_type.as_deref())
+    }
+
+    fn new(
+        status: ToolCallStatus,
+        result: Option<&'a str>,
+        error: Option<&'a str>,
+        error_type: Option<&'a str>,
+    ) -> Self {
+        Self { status, success: status == ToolCallStatus::Success, result, error, error_type }
     }
 }
 
 impl<'a> CallBody<'a> {
     fn of(call: &'a ToolCall) -> Self {
-        let outcome = Outcome::new(call.status, call.output.as_deref(), call.error.as_deref());
+        let ToolCall { status, output, error, error_type, .. } = call;
+        let outcome = Outcome::new(*status, output.as_deref(), error.as_deref(), error_type.as_deref());
         Self {
             id: call.tool_call_id.to_string(),
             name: &call.tool_name,

@@ -14,12 +14,12 @@ use super::{
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 #[derive(Deserialize, JsonSchema)]
-struct Dish {
+pub(super) struct Dish {
     dish: String,
 }
 
 /// Changes something.
-struct Orders;
+pub(super) struct Orders;
 
 impl Tool for Orders {
     type Args = Dish;
@@ -33,7 +33,7 @@ impl Tool for Orders {
 }
 
 /// Has the model ask for a dish, decides on that, and gives the call's id.
-async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Value) -> i64 {
+pub(super) async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Value) -> i64 {
     let conversation = team.conversation(who).await;
     model.reply([tool_call("order", r#"{"dish":"<b>pizza</b>"}"#)]);
     team.ask(who, &conversation, "I am hungry").await;
@@ -46,7 +46,7 @@ async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Value) -> i64
 }
 
 /// A section of a page, by what its heading begins with.
-fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+pub(super) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let rest = page.split(&format!("<h2>{heading}")).nth(1).unwrap_or_else(|| panic!("{heading} in {page}"));
     rest.split("</section>").next().unwrap()
 }

@@ -28,12 +28,12 @@ on_every_engine! {
         write_turn(&db, 1, ann_id, "Small").await;
         write_turn(&db, 2, 1, "Small").await;
         write_call(&db, &Call { input: HOSTILE, output: Some("-1"), tool: "docs__x", ..Call::new(1, 1) }).await;
-        write_call(&db, &Call::new(2, 2)).await;
+        write_call(&db, &Call { input: "my own input", ..Call::new(2, 2) }).await;
 
         // The list shows that there are calls, and nobody's titles but one's own.
         let list = page(&team, &admin, "/admin", StatusCode::OK).await;
-        assert!(list.contains("&lt;script&gt;") || list.contains("&#60;script&#62;"), "{list}");
-        assert!(runs_ours_alone(&list), "{list}");
+        assert!(list.contains("docs__x") && list.contains("my own input") && list.contains("data-testid=\"withheld\""), "{list}");
+        assert!(!list.contains("HYPERLINK") && runs_ours_alone(&list), "{list}");
         assert_eq!(list.matches("title&").count(), 1, "{list}");
         // One's own needs no reason.
         page(&team, &admin, "/admin/calls/2", StatusCode::OK).await;
@@ -49,6 +49,8 @@ on_every_engine! {
         page(&team, &admin, "/admin/calls/1", StatusCode::FORBIDDEN).await;
         let given = say_why(&team, &admin, "/admin/calls/1", "ann <b>asked</b> for help").await;
         assert_eq!((given.status(), &given.headers()[LOCATION]), (StatusCode::SEE_OTHER, &"/admin/calls/1".parse().unwrap()));
+        let list = page(&team, &admin, "/admin", StatusCode::OK).await;
+        assert!(list.contains("HYPERLINK") && !list.contains("data-testid=\"withheld\"") && runs_ours_alone(&list), "{list}");
         let call = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
         assert!(call.contains("alert(1)") && runs_ours_alone(&call), "{call}");
         page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
@@ -70,6 +72,9 @@ on_every_engine! {
         page(&team, &admin, &filtered("alert user:ann"), StatusCode::OK).await;
         team.json(&admin, Method::PATCH, &format!("/api/users/{ben_id}"), json!({"role": "admin"}), 200).await;
         page(&team, &ben, "/admin/calls/1", StatusCode::FORBIDDEN).await;
+        assert!(!page(&team, &ben, "/admin", StatusCode::OK).await.contains("HYPERLINK"));
+        say_why(&team, &ben, &filtered("alert"), "to find what went wrong").await;
+        assert!(page(&team, &ben, "/admin", StatusCode::OK).await.contains("HYPERLINK"), "a reason for all users");
         assert_eq!(say_why(&team, &admin, files[0], "the yearly report").await.status(), StatusCode::SEE_OTHER);
         page(&team, &admin, &filtered("alert"), StatusCode::OK).await;
         let csv = page(&team, &admin, files[0], StatusCode::OK).await;

@@ -2,6 +2,7 @@
 //! played and run again, its files, and its documentation.
 
 mod decided;
+mod deciders;
 mod export;
 mod figures;
 mod filters;

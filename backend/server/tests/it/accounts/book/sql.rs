@@ -38,8 +38,8 @@ on_every_engine! {
         }
         run!(
             &db,
-            "INSERT INTO approvals (tool_call_id, decision, decided_by, proposed_input, created_at) \
-             VALUES (3, 'deny', 'ann', '{}', ?)",
+            "INSERT INTO approvals (tool_call_id, decision, decided_by, decided_by_kind, proposed_input, created_at) \
+             VALUES (3, 'deny', 'ann', 'user', '{}', ?)",
             start()
         );
         say_why(&team, &admin, "/admin/calls/1", "to help").await;

@@ -1,0 +1,112 @@
+//! Reads messages whose content may be Anthropic's blocks, as `POST /v1/chat` takes them. Turns them into messages of chat
+//! completions: one message of a user's may hold the results of several calls.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::super::{
+    refusal::Refusal,
+    wire::{ChatMessage, Content, ContentPart, Function, ToolCall, read_part},
+};
+
+/// A message, in the words of chat completions or with Anthropic's blocks as its content.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct ThreadChatMessage {
+    #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
+    pub(super) role: String,
+    #[schema(value_type = Option<Blocks>)]
+    content: Option<Box<RawValue>>,
+    tool_calls: Option<Vec<ToolCall>>,
+    tool_call_id: Option<String>,
+}
+
+/// The content of a message.
+#[derive(ToSchema)]
+#[schema(as = ThreadContent)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only the description of the API has both in one")]
+enum Blocks {
+    Text(String),
+    Blocks(Vec<Block>),
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = ThreadContentBlock)]
+struct Block {
+    /// `thinking` is skipped.
+    #[serde(rename = "type")]
+    #[schema(pattern = "^(text|tool_use|tool_result|thinking|redacted_thinking)$")]
+    kind: String,
+    text: Option<String>,
+    /// Of a `tool_use`: its id.
+    id: Option<String>,
+    /// Of a `tool_use`: the tool.
+    name: Option<String>,
+    /// Of a `tool_use`: the arguments.
+    #[schema(value_type = Option<Object>)]
+    input: Option<Box<RawValue>>,
+    /// Of a `tool_result`: the id of its `tool_use`.
+    tool_use_id: Option<String>,
+    /// Of a `tool_result`: a text, or blocks of text.
+    #[schema(value_type = Option<Content>)]
+    content: Option<Box<RawValue>>,
+}
+
+/// Messages of chat completions, each with the place of the message that it is from.
+pub(super) fn read(messages: Vec<ThreadChatMessage>) -> Result<Vec<(usize, ChatMessage)>, Refusal> {
+    let mut read = Vec::new();
+    for (at, message) in messages.into_iter().enumerate() {
+        read_message(&format!("messages[{at}].content"), message, &mut |message| read.push((at, message)))?;
+    }
+    Ok(read)
+}
+
+fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(ChatMessage)) -> Result<(), Refusal> {
+    let ThreadChatMessage { role, content, mut tool_calls, tool_call_id } = message;
+    let Some(content) = content else {
+        push(ChatMessage { role, content: None, tool_calls, tool_call_id });
+        return Ok(());
+    };
+    if !content.get().starts_with('[') {
+        let content = Some(read_part(content.get(), place)?);
+        push(ChatMessage { role, content, tool_calls, tool_call_id });
+        return Ok(());
+    }
+    let (mut parts, mut has_results) = (Vec::new(), false);
+    for (at, block) in read_part::<Vec<Block>>(content.get(), place)?.into_iter().enumerate() {
+        let place = format!("{place}[{at}]");
+        match (block.kind.as_str(), role.as_str()) {
+            ("thinking" | "redacted_thinking", "assistant") => {}
+            ("tool_use", "assistant") => tool_calls.get_or_insert_default().push(block.into_call(&place)?),
+            ("tool_result", "user") => {
+                has_results = true;
+                push(block.into_result(&place)?);
+            }
+            _ => parts.push(ContentPart { kind: block.kind, text: block.text }),
+        }
+    }
+    if !has_results || !parts.is_empty() {
+        push(ChatMessage { role, content: Some(Content::Parts(parts)), tool_calls, tool_call_id });
+    }
+    Ok(())
+}
+
+impl Block {
+    fn into_call(self, place: &str) -> Result<ToolCall, Refusal> {
+        let (Some(id), Some(name), Some(input)) = (self.id, self.name, self.input) else {
+            return Err(Refusal::bad(place, "A tool_use block needs an id, a name and an input."));
+        };
+        Ok(ToolCall { id, function: Function { name, arguments: input.get().to_owned() } })
+    }
+
+    /// The result, in a message of its own.
+    fn into_result(self, place: &str) -> Result<ChatMessage, Refusal> {
+        let Some(id) = self.tool_use_id else {
+            return Err(Refusal::bad(place, "A tool_result block needs a tool_use_id."));
+        };
+        let place = format!("{place}.content");
+        let content = self.content.map(|content| read_part(content.get(), &place)).transpose()?;
+        Ok(ChatMessage { role: "tool".to_owned(), content, tool_calls: None, tool_call_id: Some(id) })
+    }
+}
