@@ -151,6 +151,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         allowed_hosts: allowed_hosts(options.allowed_hosts)?,
         accounts,
         http_limits: http::Limits {
+            hsts: Duration::from_secs(options.hsts_secs),
             approval_wait: Duration::from_secs(options.approval_wait_secs),
             ..http::Limits::default()
         },
