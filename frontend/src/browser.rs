@@ -16,7 +16,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{HtmlDocument, Window};
 
 pub(crate) use self::{
-    clock::{calendar, find_locales, local_time, now, time_of_day},
+    clock::{calendar, find_locales, in_days, local_time, now, time_of_day},
     focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     taking_out::{copy, download, save_text},

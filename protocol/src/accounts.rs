@@ -149,6 +149,9 @@ pub struct KeyInfo {
     pub created_at: DateTime<Utc>,
     /// When it was last used, to the minute.
     pub last_used_at: Option<DateTime<Utc>>,
+    /// When it expires; absent if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<DateTime<Utc>>,
 }
 
 /// A key just made. Nobody is told it again.
@@ -167,8 +170,27 @@ pub struct MadeKey {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Invitation {
+    /// Names the invitation in addresses.
+    #[serde(default)]
+    pub id: i64,
     /// The link: its path and query on this server, or the whole address if the server has a `PUBLIC_URL`.
     pub url: String,
+    /// Until when it can be used.
+    pub expires_at: DateTime<Utc>,
+}
+
+/// An invitation that was not used yet, without its link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct InvitationInfo {
+    /// Names the invitation in addresses.
+    pub id: i64,
+    /// The role of the account that it makes.
+    pub role: UserRole,
+    /// The admin who made it.
+    pub created_by: String,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
     /// Until when it can be used.
     pub expires_at: DateTime<Utc>,
 }

@@ -25,8 +25,8 @@ mod truncate;
 mod usage;
 
 pub use accounts::{
-    Allowance, Allowances, Identity, Invitation, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me, Session,
-    UpdateMe, User, UserRole,
+    Allowance, Allowances, Identity, Invitation, InvitationInfo, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me,
+    Session, UpdateMe, User, UserRole,
 };
 pub use approval::{
     Approval, ApprovalDecided, ApprovalRequested, ApprovalScope, CallDecision, DeciderKind, Decision, DisabledTools,

@@ -1,4 +1,4 @@
-//! Looks of admins at what is somebody else's, as the API shows them to whose it is.
+//! Access records: what admins did with a user's data and account, as the API shows them to that user.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,14 @@ pub enum LookKind {
     CallsSearched,
     /// Exported calls.
     CallsExported,
+    /// Set another password.
+    PasswordChanged,
+    /// Linked an identity.
+    IdentityLinked,
+    /// Unlinked an identity.
+    IdentityUnlinked,
+    /// Revoked API keys.
+    KeysRevoked,
     /// Something that this reader does not know yet.
     #[serde(other)]
     Unknown,
@@ -31,12 +39,16 @@ impl From<String> for LookKind {
             "conversation_opened" => Self::ConversationOpened,
             "calls_searched" => Self::CallsSearched,
             "calls_exported" => Self::CallsExported,
+            "password_changed" => Self::PasswordChanged,
+            "identity_linked" => Self::IdentityLinked,
+            "identity_unlinked" => Self::IdentityUnlinked,
+            "key_revoked" | "keys_revoked" => Self::KeysRevoked,
             _ => Self::Unknown,
         }
     }
 }
 
-/// A look of an admin's at what is somebody else's.
+/// An admin's access to a user's data, or change of the user's account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Look {
@@ -44,9 +56,9 @@ pub struct Look {
     pub id: i64,
     /// What was done.
     pub kind: LookKind,
-    /// Who looked.
+    /// The admin; empty for the operator of the server.
     pub by: String,
-    /// Why, in the looker's own words.
+    /// The reason that the admin gave for looking; empty for a change of the account.
     pub reason: String,
     /// The call that was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]

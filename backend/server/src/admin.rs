@@ -36,11 +36,12 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
             let list = async |accounts: Accounts| accounts.list_all_users().await;
             Ok(users_table(&runtime.block_on(with_accounts(settings, list))??))
         }
-        AdminTask::Password { name, password_stdin } => {
+        AdminTask::Password { name, password_stdin, revoke_keys } => {
             let password = password(password_stdin)?;
-            let reset = async |accounts: Accounts| accounts.reset_password(&name, password).await;
+            let reset = async |accounts: Accounts| accounts.reset_password(&name, password, revoke_keys).await;
             runtime.block_on(with_accounts(settings, reset))??;
-            Ok(format!("{} has another password, and is signed out everywhere.\n", name.trim().to_lowercase()))
+            let keys = if revoke_keys { " Its API keys are revoked." } else { "" };
+            Ok(format!("{} has another password, and is signed out everywhere.{keys}\n", name.trim().to_lowercase()))
         }
         AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
         AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),

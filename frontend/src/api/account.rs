@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 use tallybook_protocol::{
-    Identity, Invitation, KeyInfo, Linking, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole,
+    Identity, Invitation, InvitationInfo, KeyInfo, Linking, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole,
 };
 
 use super::{
@@ -25,8 +25,9 @@ pub(crate) async fn update_me(update: &UpdateMe) -> Result<Me, ApiError> {
 }
 
 /// `PUT /api/me/password`
-pub(crate) async fn change_password(current: &str, new: &str) -> Result<(), ApiError> {
-    tell("PUT", "/api/me/password", Some(&json!({"current": current, "new": new}))).await
+pub(crate) async fn change_password(current: &str, new: &str, revoke_keys: bool) -> Result<(), ApiError> {
+    let body = json!({"current": current, "new": new, "revoke_keys": revoke_keys});
+    tell("PUT", "/api/me/password", Some(&body)).await
 }
 
 /// `DELETE /api/me`
@@ -46,8 +47,8 @@ pub(crate) async fn end_session(id: i64) -> Result<(), ApiError> {
 }
 
 /// `DELETE /api/sessions`
-pub(crate) async fn sign_out_everywhere() -> Result<(), ApiError> {
-    tell("DELETE", "/api/sessions", NO_BODY).await
+pub(crate) async fn sign_out_everywhere(revoke_keys: bool) -> Result<(), ApiError> {
+    tell("DELETE", "/api/sessions", Some(&json!({"revoke_keys": revoke_keys}))).await
 }
 
 /// `GET /api/looks`: the newest.
@@ -63,13 +64,29 @@ pub(crate) async fn list_keys() -> Result<Vec<KeyInfo>, ApiError> {
 }
 
 /// `POST /api/keys`
-pub(crate) async fn create_key(name: &str) -> Result<MadeKey, ApiError> {
-    call("POST", "/api/keys", Some(&json!({"name": name}))).await
+pub(crate) async fn create_key(
+    name: &str,
+    password: Option<&str>,
+    expires_at: Option<&str>,
+) -> Result<MadeKey, ApiError> {
+    let body = json!({"name": name, "password": password, "expires_at": expires_at});
+    call("POST", "/api/keys", Some(&body)).await
 }
 
 /// `DELETE /api/keys/{id}`
 pub(crate) async fn revoke_key(id: i64) -> Result<(), ApiError> {
     tell("DELETE", &format!("/api/keys/{id}"), NO_BODY).await
+}
+
+/// `GET /api/users/{id}/keys`
+pub(crate) async fn list_keys_of(user: i64) -> Result<Vec<KeyInfo>, ApiError> {
+    let page: Page<KeyInfo> = call("GET", &format!("/api/users/{user}/keys"), NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `DELETE /api/users/{id}/keys/{id}`
+pub(crate) async fn revoke_key_of(user: i64, id: i64) -> Result<(), ApiError> {
+    tell("DELETE", &format!("/api/users/{user}/keys/{id}"), NO_BODY).await
 }
 
 /// `GET /api/identities`
@@ -102,6 +119,17 @@ pub(crate) async fn update_user(id: i64, role: Option<UserRole>, active: Option<
 /// `POST /api/invitations`
 pub(crate) async fn invite(role: UserRole) -> Result<Invitation, ApiError> {
     call("POST", "/api/invitations", Some(&json!({"role": role}))).await
+}
+
+/// `GET /api/invitations`: those that were not used yet.
+pub(crate) async fn list_invitations() -> Result<Vec<InvitationInfo>, ApiError> {
+    let page: Page<InvitationInfo> = call("GET", "/api/invitations", NO_BODY).await?;
+    Ok(page.items)
+}
+
+/// `DELETE /api/invitations/{id}`
+pub(crate) async fn revoke_invitation(id: i64) -> Result<(), ApiError> {
+    tell("DELETE", &format!("/api/invitations/{id}"), NO_BODY).await
 }
 
 /// A request whose answer says nothing.

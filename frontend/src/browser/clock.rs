@@ -147,3 +147,10 @@ impl Formats {
 pub(crate) fn now() -> i64 {
     if IS_HERE { js_sys::Date::now() as i64 } else { 0 }
 }
+
+/// Returns the time after `days`, in ISO format.
+pub(crate) fn in_days(days: u32) -> Option<String> {
+    const DAY_MS: f64 = 86_400_000.0;
+    let at = js_sys::Date::new(&JsValue::from_f64(js_sys::Date::now() + f64::from(days) * DAY_MS));
+    at.to_iso_string().as_string()
+}

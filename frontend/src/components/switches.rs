@@ -71,7 +71,13 @@ fn keep(cookie: &str, mark: &str, is_on: bool) {
     browser::mark_root(mark, switch_name(is_on));
 }
 
-fn switch(label: &'static str, name: &'static str, is_on: RwSignal<bool>, choose: impl Fn(bool) + 'static) -> AnyView {
+/// A labelled checkbox.
+pub(super) fn switch(
+    label: &'static str,
+    name: &'static str,
+    is_on: RwSignal<bool>,
+    choose: impl Fn(bool) + 'static,
+) -> AnyView {
     view! {
         <label class="switch">
             <input

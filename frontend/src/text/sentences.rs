@@ -396,7 +396,7 @@ impl Language {
             "issuer-unreachable" => "現在、外部サービスに接続できません。しばらくしてからもう一度お試しください。",
             "busy" => "サーバーが混み合っています。しばらくしてからもう一度お試しください。",
             "admins-only" => "管理者だけが行えます。",
-            "no-such-user" | "no-such-session" | "no-such-key" | "no-such-identity" => {
+            "no-such-user" | "no-such-session" | "no-such-key" | "no-such-identity" | "no-such-invitation" => {
                 "見つかりません。すでに削除または取り消された可能性があります。"
             }
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
@@ -404,9 +404,7 @@ impl Language {
             "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
             "model-gone" => "この会話のモデルは提供されなくなりました。上の一覧から別のモデルを選んでください。",
             "wrong-password" => "現在のパスワードが違います。",
-            "sign-in-again" => {
-                "このアカウントにはパスワードがありません。サインインし直して、10分以内にもう一度お試しください。"
-            }
+            "sign-in-again" => "パスワードを入力するか、サインインし直して10分以内にもう一度お試しください。",
             "too-many-attempts" => "試行回数が多すぎます。しばらくしてからもう一度お試しください。",
             "last-admin" => "管理者があなただけのため、できません。先に別の管理者を決めてください。",
             "account-deleted" => "このアカウントは本人が削除したため、元に戻せません。",

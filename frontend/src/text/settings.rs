@@ -26,8 +26,8 @@ texts! {
     password_current: "Current password", "現在のパスワード";
     password_new: "New password", "新しいパスワード";
     password_rule:
-        "At least 12 characters; several words are easy to remember.",
-        "12文字以上。いくつかの言葉をつなげると覚えやすくなります。";
+        "At least 12 characters, hard to guess; several words are easy to remember.",
+        "12文字以上の推測されにくいもの。いくつかの言葉をつなげると覚えやすくなります。";
     password_change: "Change the password", "パスワードを変更";
     password_changed:
         "The password is changed. Other browsers are signed out.",
@@ -105,6 +105,12 @@ texts! {
     key_kept: "I have copied it", "コピーしたので閉じる";
     keys_none: "There are no keys.", "キーはありません。";
     never_used: "never used", "未使用";
+    key_lifetime: "Expires", "有効期間";
+    key_forever: "Never", "無期限";
+    key_password:
+        "Needed if you signed in more than ten minutes ago. Without a password, sign in again instead.",
+        "サインインから10分以上たっている場合に必要です。パスワードがない場合は、サインインし直してください。";
+    keys_revoke_all: "Revoke all API keys, too", "すべてのAPIキーも取り消す";
 
     approvals_about: "What runs in your name without asking first.", "先に確認せず、あなたの名前で実行されるものです。";
 
@@ -114,13 +120,19 @@ texts! {
     shares_none: "You share nothing.", "共有しているものはありません。";
     looks: "Who looked", "閲覧の記録";
     looks_about:
-        "Admins who opened your conversations or tool calls, and the reasons that they gave.",
-        "あなたの会話やツール呼び出しを開いた管理者と、その理由です。";
+        "Admins who opened your conversations or tool calls, with the reasons that they gave, and admins who changed how you \
+         sign in.",
+        "あなたの会話やツール呼び出しを開いた管理者とその理由、およびサインイン方法を変更した管理者です。";
     looks_none: "Nobody has looked.", "閲覧した人はいません。";
     look_call: "opened a tool call", "ツール呼び出しを開きました";
     look_conversation: "opened a conversation", "会話を開きました";
     look_search: "searched in tool calls", "ツール呼び出しを検索しました";
     look_export: "exported tool calls", "ツール呼び出しを書き出しました";
+    look_password: "set another password for your account", "あなたのパスワードを変更しました";
+    look_linked: "linked an external account to yours", "外部サービスのIDをあなたのアカウントに連携しました";
+    look_unlinked: "unlinked an external account from yours", "外部サービスのIDの連携を解除しました";
+    look_keys: "revoked API keys of yours", "あなたのAPIキーを取り消しました";
+    look_operator: "Operator of the server", "サーバーの運用者";
     look_other: "looked", "閲覧しました";
     book: "Tool history", "ツールの履歴";
     book_about:
@@ -150,6 +162,7 @@ texts! {
         "このサーバーを使える人です。管理者だけに表示されます。";
     invite: "Make an invitation link", "招待リンクを作成";
     invite_note: "Whoever opens this link can make one account. Send it to one person.", "このリンクを開いた人は、アカウントを1つ作成できます。1人にだけ送ってください。";
+    invitation_open: "Open invitation", "未使用の招待";
     make_admin: "Make admin", "管理者にする";
     make_user: "Make member", "メンバーに戻す";
     valid_until: "valid until", "有効期限";
@@ -160,6 +173,14 @@ texts! {
 }
 
 impl Language {
+    /// A lifetime in days.
+    pub(crate) fn days(self, days: u32) -> String {
+        match self {
+            Self::English => format!("In {days} days"),
+            Self::Japanese => format!("{days}日"),
+        }
+    }
+
     /// What somebody may do.
     pub(crate) const fn role(self, role: UserRole) -> &'static str {
         match role {

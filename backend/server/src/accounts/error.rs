@@ -14,7 +14,7 @@ pub enum AccountsError {
     /// The server has no accounts.
     #[error("This server has no accounts: whoever reaches it may do everything. Set ACCOUNTS=on to have them.")]
     Off,
-    /// The name or the password is wrong, or the account is deactivated. Nobody is told which.
+    /// The name or the password is wrong; the answer does not say which.
     #[error("The name or the password is wrong.")]
     WrongNameOrPassword,
     /// Somebody who is signed in gave a password that is not the account's.
@@ -25,11 +25,14 @@ pub enum AccountsError {
         "This account has no password yet. Ask an admin to set one; then you can change it, and delete the account."
     )]
     NoPassword,
-    /// The account has no password, and its owner signed in too long ago to be known by that.
+    /// The session is too old to prove by itself that the account's owner asks.
     #[error(
-        "This account has no password to prove that it is yours. Sign out, sign in again, and do this within ten minutes."
+        "Prove that this account is yours: send its password, or sign out, sign in again, and do this within ten minutes."
     )]
     SignInAgain,
+    /// The name and the password are right, and the account is deactivated.
+    #[error("This account is deactivated. Ask an admin.")]
+    Deactivated,
     /// Somebody did not come in by OpenID Connect.
     #[error(transparent)]
     OpenId(#[from] OpenIdError),
@@ -48,6 +51,9 @@ pub enum AccountsError {
     /// Somebody has the name.
     #[error("Somebody has this name already. Choose another one.")]
     NameTaken,
+    /// The name looks like that of another account.
+    #[error("This name looks like that of another account. Choose another one.")]
+    NameConfusing,
     /// There is no such person.
     #[error("There is no such user.")]
     NoSuchUser,
@@ -57,6 +63,9 @@ pub enum AccountsError {
     /// The caller has no such key.
     #[error("There is no such key. It may have been revoked.")]
     NoSuchKey,
+    /// The invitation does not exist.
+    #[error("This invitation does not exist. It may have been used or revoked.")]
+    NoSuchInvitation,
     /// Its owner has deleted the account.
     #[error("This account was deleted by its owner, which cannot be taken back. Make a new one.")]
     Deleted,
@@ -73,7 +82,7 @@ pub enum AccountsError {
     #[error("There are {MAX_KEYS} keys already. Revoke one first.")]
     TooManyKeys,
     /// There are as many invitations as there may be.
-    #[error("There are {MAX_INVITATIONS} invitations already that nobody has used. Wait until some are too old.")]
+    #[error("There are {MAX_INVITATIONS} unused invitations already. Revoke some, or wait until some are too old.")]
     TooManyInvitations,
     /// There are as many accounts as there may be.
     #[error("There are {MAX_USERS} accounts already, which is as many as there may be.")]

@@ -1,12 +1,13 @@
-//! Identities: who people are at the issuer, linked to their accounts. By their owners, who come back from the issuer
-//! (`identity_sign_in`), or by admins, who know the issuer's name for somebody. An equal name or e-mail address links nothing.
+//! Identities: who people are at the issuer, linked to their accounts. Only the owner of an account links one, by coming back
+//! from the issuer (`identity_sign_in`): an admin who could would sign in as the owner. An equal name or e-mail address links
+//! nothing.
 
 use tallybook_protocol::Identity;
 
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
     limits::MAX_IDENTITIES,
-    openid::{Issuer, OpenIdError, is_subject},
+    openid::{Issuer, OpenIdError},
     service::with_retries,
     store::{
         audit::{self, Action},
@@ -38,38 +39,14 @@ impl Accounts {
         Ok(identities::list(&self.context.db, user).await?)
     }
 
-    /// Links to an account whom the issuer calls `subject`.
-    pub(crate) async fn link_identity(
-        &self,
-        admin: &Caller,
-        user: UserId,
-        subject: &str,
-    ) -> Result<Vec<Identity>, AccountsError> {
-        let issuer = self.issuer()?.settings().issuer.clone();
-        if !is_subject(subject) {
-            let problem = "A subject is 1 to 255 characters of ASCII without spaces: what the issuer has as `sub`.";
-            return Err(AccountsError::Invalid(problem.to_owned()));
-        }
-        let found = self.find_user(user).await?;
-        if found.deleted_at.is_some() {
-            return Err(AccountsError::Deleted);
-        }
-        let new = NewIdentityRow { issuer, subject: subject.to_owned(), label: subject.to_owned(), is_used: false };
-        with_retries(|| self.store_link(admin.user, user, &new)).await?;
-        self.list_identities_of(user).await
-    }
-
-    pub(super) async fn store_link(
-        &self,
-        actor: UserId,
-        user: UserId,
-        new: &NewIdentityRow,
-    ) -> Result<(), AccountsError> {
+    pub(super) async fn store_link(&self, user: UserId, new: &NewIdentityRow) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
+        // First of all, so that of several at once each counts those before.
+        users::hold(&mut tx, user).await?;
         if identities::count(&mut tx, user).await? >= MAX_IDENTITIES {
             return Err(OpenIdError::TooMany.into());
         }
-        link(&mut tx, Some(actor), user, new).await?;
+        link(&mut tx, Some(user), user, new).await?;
         Ok(tx.commit().await?)
     }
 

@@ -3,8 +3,7 @@
 use super::{
     Accounts, AccountsError, Browser, Caller, Credential, NewSession, Password, SignUp, UserId,
     identities::link,
-    limits::FRESH_FOR,
-    names::name_like,
+    names::{UserName, name_like},
     openid::{Claims, FLOW_LIFETIME, Flow, OpenIdError, Purpose},
     people::create_account,
     secret::{Secret, SecretHash},
@@ -83,21 +82,33 @@ impl Accounts {
     ) -> Result<Departure, AccountsError> {
         self.issuer()?;
         let Credential::Session(id) = caller.credential else { return Err(AccountsError::Off) };
-        match self.confirm(caller, password, browser.address).await {
-            Ok(_) => {}
-            Err(AccountsError::NoPassword) => {
-                if !sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await? {
-                    return Err(AccountsError::SignInAgain);
-                }
-            }
-            Err(error) => return Err(error),
-        }
+        self.prove_ownership(caller, Some(password), browser.address).await?;
         sessions::confirm(&self.context.db, id).await?;
         self.depart(&Purpose::Link, session, back).await
     }
 
     /// Takes in whoever came back from the issuer.
     pub(crate) async fn arrive(
+        &self,
+        returned: Return,
+        browser: Browser,
+        caller: Option<&Caller>,
+    ) -> Result<Arrival, AccountsError> {
+        let address = browser.address;
+        let outcome = self.take_in(returned, browser, caller).await;
+        if let Err(AccountsError::OpenId(
+            OpenIdError::Untrusted { .. }
+            | OpenIdError::Unknown { .. }
+            | OpenIdError::WrongDomain
+            | OpenIdError::Deactivated,
+        )) = &outcome
+        {
+            self.note_failed_sign_in(None, address).await;
+        }
+        outcome
+    }
+
+    async fn take_in(
         &self,
         returned: Return,
         browser: Browser,
@@ -125,8 +136,7 @@ impl Accounts {
             attempts::forgive(&self.context.db, &address).await?;
         }
         let claims = redeemed?;
-        let verified = claims.email.as_ref().filter(|(_, is_verified)| *is_verified);
-        if !issuer.settings().lets_in(verified.map(|(email, _)| email.as_str())) {
+        if !issuer.settings().lets_in(claims.verified_email()) {
             return Err(OpenIdError::WrongDomain.into());
         }
         match purpose {
@@ -195,19 +205,25 @@ impl Accounts {
         let role = self.role_by(&token).await?.ok_or(AccountsError::LinkOver)?;
         let invitation = SecretHash::of_token(&token);
         let identity = self.new_identity(claims)?;
-        let wanted = claims.username.as_deref().or(claims.email.as_ref().map(|(email, _)| email.as_str()));
+        let wanted = claims.username.as_deref().or(claims.email.as_deref());
         let base = name_like(wanted.unwrap_or_default());
         let mut tried = 1;
         loop {
             let name = match tried {
                 1 => base.clone(),
                 2..=NAMES_TRIED => format!("{base}-{tried}"),
-                _ => format!("{base}-{}", &Secret::make()?.expose()[..8]),
+                _ => {
+                    // Digits fit names of every script.
+                    let secret = Secret::make()?;
+                    let number: String = secret.expose().chars().filter(char::is_ascii_digit).take(8).collect();
+                    format!("{base}-{number}")
+                }
             };
+            let name = UserName::parse(&name)?.as_str().to_owned();
             let new = NewUserRow { name, password_hash: None, role };
             match with_retries(|| self.store_owner(&new, &identity, invitation.as_ref())).await {
                 // A name says nothing of who somebody is: whoever has it already is another one.
-                Err(AccountsError::NameTaken) if tried <= NAMES_TRIED => tried += 1,
+                Err(AccountsError::NameTaken | AccountsError::NameConfusing) if tried <= NAMES_TRIED => tried += 1,
                 outcome => return outcome,
             }
         }
@@ -245,7 +261,7 @@ impl Accounts {
         match identities::find(&self.context.db, &new.issuer, &new.subject).await? {
             Some(owner) if owner.user_id == user => Ok(()),
             Some(_) => Err(OpenIdError::Taken.into()),
-            None => with_retries(|| self.store_link(user, user, &new)).await,
+            None => with_retries(|| self.store_link(user, &new)).await,
         }
     }
 

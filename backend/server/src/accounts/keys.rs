@@ -1,35 +1,64 @@
 //! Keys, by which programs ask in a person's name: made, known by what a program shows, listed, and revoked.
 
+use std::net::IpAddr;
+
+use chrono::{DateTime, Utc};
 use tallybook_protocol::{KeyInfo, MadeKey};
 
 use super::{
-    Accounts, AccountsError, Caller, Credential, UserId,
-    limits::{MAX_KEYS, SEEN_EXACTNESS},
+    Accounts, AccountsError, Caller, Credential, Password, UserId,
+    limits::{MAX_KEY_LIFETIME, MAX_KEYS, SEEN_EXACTNESS},
     names::key_name,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
         audit::{self, Action},
         keys::{self, NewKeyRow},
+        users,
     },
 };
-use crate::db::now;
+use crate::db::{Transaction, now};
 
 /// Keys that the operator's list is read by.
 const KEYS_AT_ONCE: u32 = 1000;
 
+/// A key to be made.
+#[derive(Debug)]
+pub(crate) struct NewKey {
+    pub(crate) name: String,
+    /// `None` for a key that does not expire.
+    pub(crate) expires_at: Option<DateTime<Utc>>,
+}
+
 impl Accounts {
-    /// Makes a key, which is told this once.
-    pub(crate) async fn create_key(&self, caller: &Caller, name: &str) -> Result<MadeKey, AccountsError> {
+    /// Creates a key and returns its secret, which is not stored. A key outlasts the session, so a session alone must not be enough to make one:
+    /// the owner sends the password, or has just signed in.
+    pub(crate) async fn create_key(
+        &self,
+        caller: &Caller,
+        wanted: NewKey,
+        password: Option<Password>,
+        address: IpAddr,
+    ) -> Result<MadeKey, AccountsError> {
+        let NewKey { name, expires_at } = wanted;
+        let name = key_name(&name)?;
+        if expires_at.is_some_and(|at| at <= now() || at > now() + MAX_KEY_LIFETIME) {
+            let problem =
+                "A key expires in the future, within ten years. Leave expires_at out for a key that does not expire.";
+            return Err(AccountsError::Invalid(problem.to_owned()));
+        }
+        self.prove_ownership(caller, password, address).await?;
         let secret = Secret::make_key()?;
         let prefix = secret.prefix().to_owned();
-        let new = NewKeyRow { user: caller.user, hash: secret.hash(), prefix: prefix.clone(), name: key_name(name)? };
+        let new = NewKeyRow { user: caller.user, hash: secret.hash(), prefix: prefix.clone(), name, expires_at };
         let id = with_retries(|| self.store_key(&new)).await?;
         Ok(MadeKey { id, key: secret.expose().to_owned(), prefix })
     }
 
     async fn store_key(&self, new: &NewKeyRow) -> Result<i64, AccountsError> {
         let mut tx = self.context.db.begin().await?;
+        // First of all, so that of several at once each counts those before.
+        users::hold(&mut tx, new.user).await?;
         if keys::count(&mut tx, new.user).await? >= MAX_KEYS {
             return Err(AccountsError::TooManyKeys);
         }
@@ -61,7 +90,31 @@ impl Accounts {
 
     /// Revokes one of the caller's keys.
     pub(crate) async fn revoke_key(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
-        with_retries(|| self.store_revocation(Some(caller.user), caller.user, id)).await?;
+        self.revoke_key_of(caller, caller.user, id).await
+    }
+
+    /// A user's keys, the newest first: for admins.
+    pub(crate) async fn list_keys_of(&self, user: UserId) -> Result<Vec<KeyInfo>, AccountsError> {
+        self.find_user(user).await?;
+        Ok(keys::list(&self.context.db, user).await?)
+    }
+
+    /// Revokes one of a user's keys: for admins.
+    pub(crate) async fn revoke_key_of(&self, admin: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
+        with_retries(|| self.store_revocation(Some(admin.user), user, id)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    /// Revokes all of a user's keys: for admins.
+    pub(crate) async fn revoke_keys_of(&self, admin: &Caller, user: UserId) -> Result<(), AccountsError> {
+        self.find_user(user).await?;
+        let store = || async {
+            let mut tx = self.context.db.begin().await?;
+            revoke_all(&mut tx, Some(admin.user), user).await?;
+            Ok(tx.commit().await?)
+        };
+        with_retries(store).await?;
         self.context.streams.look_now();
         Ok(())
     }
@@ -90,4 +143,12 @@ impl Accounts {
         audit::note(&mut tx, actor, user, Action::KeyRevoked, &prefix).await?;
         Ok(tx.commit().await?)
     }
+}
+
+/// Revokes all of a user's keys.
+pub(super) async fn revoke_all(tx: &mut Transaction, actor: Option<UserId>, user: UserId) -> Result<(), AccountsError> {
+    if keys::revoke_all(tx, user).await? {
+        audit::note(tx, actor, user, Action::KeysRevoked, "").await?;
+    }
+    Ok(())
 }

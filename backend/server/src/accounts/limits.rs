@@ -2,7 +2,7 @@
 
 use chrono::Duration;
 
-/// The shortest password, in characters. Nothing else is asked of one.
+/// The shortest password, in characters.
 pub(super) const MIN_PASSWORD_CHARS: usize = 12;
 /// The longest password, in bytes.
 pub(super) const MAX_PASSWORD_BYTES: usize = 1024;
@@ -30,6 +30,8 @@ pub(super) const IDLE_LIFETIME: Duration = Duration::days(14);
 pub(crate) const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
 /// How long after signing in whoever has no password still counts as the one who did.
 pub(super) const FRESH_FOR: Duration = Duration::minutes(10);
+/// The longest lifetime of a key that expires.
+pub(super) const MAX_KEY_LIFETIME: Duration = Duration::days(3650);
 /// How exactly is known when a session or a key was last used, which spares a write each time.
 pub(super) const SEEN_EXACTNESS: Duration = Duration::minutes(1);
 /// How long the link that makes the first admin can be used.
@@ -50,6 +52,16 @@ pub(super) const HASH_PATIENCE: std::time::Duration = std::time::Duration::from_
 pub(super) const ATTEMPTS_REMEMBERED: Duration = Duration::hours(24);
 /// Names and addresses whose failed attempts are remembered; the oldest are forgotten first.
 pub(super) const MAX_ATTEMPTS_REMEMBERED: i64 = 100_000;
+
+/// Maximum number of known browsers of a user; a new one replaces the one used least recently.
+pub(super) const MAX_KNOWN_BROWSERS: u32 = 20;
+/// Lifetime of a known browser after its last sign-in.
+pub(crate) const BROWSER_LIFETIME: Duration = Duration::days(180);
+
+/// Interval in which a refused request or a failed sign-in is noted once, for each user and address.
+pub(super) const REFUSALS_NOTED_EVERY: Duration = Duration::hours(1);
+/// Rows of failed sign-ins, and of refused requests, that the audit log takes in that interval.
+pub(super) const MAX_REFUSALS_NOTED: i64 = 500;
 
 /// How often is looked whether those who read open streams may still read them.
 pub(super) const WATCH_EVERY: std::time::Duration = std::time::Duration::from_millis(500);

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use tallybook_protocol::{Invitation, UserRole};
+use tallybook_protocol::{Invitation, InvitationInfo, UserRole};
 
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, SignUp, UserId,
     limits::{INVITATION_LIFETIME, MAX_INVITATIONS, SETUP_LIFETIME},
-    people::{create_account, name_taken},
+    people::{check_name, create_account, name_taken},
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -78,6 +78,7 @@ impl Accounts {
         {
             return Err(AccountsError::LinkOver);
         }
+        check_name(&mut tx, &new.name).await?;
         let user = if users::claim_local(&mut tx, new).await.map_err(name_taken)? {
             audit::note(&mut tx, None, UserId::LOCAL, Action::UserCreated, new.role.as_str()).await?;
             UserId::LOCAL
@@ -96,15 +97,36 @@ impl Accounts {
         let (secret, expires_at) = (Secret::make()?, now() + INVITATION_LIFETIME);
         let store = || async {
             let mut tx = self.context.db.begin().await?;
+            // First of all, so that of several at once each counts those before.
+            users::hold(&mut tx, UserId::LOCAL).await?;
             if links::count_open(&mut tx).await? >= MAX_INVITATIONS {
                 return Err(AccountsError::TooManyInvitations);
             }
-            links::create(&mut tx, &secret.hash(), role, Some(admin.user), expires_at).await?;
+            let id = links::create(&mut tx, &secret.hash(), role, Some(admin.user), expires_at).await?;
             audit::note(&mut tx, Some(admin.user), admin.user, Action::InvitationCreated, role.as_str()).await?;
+            tx.commit().await?;
+            Ok(id)
+        };
+        let id = with_retries(store).await?;
+        Ok(Invitation { id, url: format!("/invitation?token={}", secret.expose()), expires_at })
+    }
+
+    /// Lists the unused invitations, newest first.
+    pub(crate) async fn list_invitations(&self) -> Result<Vec<InvitationInfo>, AccountsError> {
+        Ok(links::list_open(&self.context.db).await?)
+    }
+
+    /// Revokes an invitation.
+    pub(crate) async fn revoke_invitation(&self, admin: &Caller, id: i64) -> Result<(), AccountsError> {
+        let store = || async {
+            let mut tx = self.context.db.begin().await?;
+            if !links::delete_open(&mut tx, id).await? {
+                return Err(AccountsError::NoSuchInvitation);
+            }
+            audit::note(&mut tx, Some(admin.user), admin.user, Action::InvitationRevoked, "").await?;
             Ok(tx.commit().await?)
         };
-        with_retries(store).await?;
-        Ok(Invitation { url: format!("/invitation?token={}", secret.expose()), expires_at })
+        with_retries(store).await
     }
 
     /// Whether somebody can make an account by this token, or without any.

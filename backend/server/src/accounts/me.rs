@@ -6,14 +6,17 @@ use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, Password,
+    keys::revoke_all,
+    limits::FRESH_FOR,
     service::with_retries,
     store::{
         attempts,
         audit::{self, Action},
-        identities, keys, sessions, users,
+        identities, sessions, users,
     },
     throttle::Subject,
 };
+use crate::db::now;
 
 impl Accounts {
     /// What is the caller's own.
@@ -42,22 +45,29 @@ impl Accounts {
         self.find_me(caller).await
     }
 
-    /// Gives the caller another password and ends the caller's other sessions.
+    /// Changes the caller's password, ends the caller's other sessions, and revokes the keys if `revoke_keys` is set.
     pub(crate) async fn change_password(
         &self,
         caller: &Caller,
         current: Password,
         new: Password,
+        revoke_keys: bool,
         address: IpAddr,
     ) -> Result<(), AccountsError> {
         let old = self.confirm(caller, current, address).await?;
-        let new = self.context.hasher.hash(new).await?;
-        with_retries(|| self.store_own_password(caller, &old, &new)).await?;
+        let new = self.context.hasher.hash(new, caller.name.as_deref().unwrap_or_default()).await?;
+        with_retries(|| self.store_own_password(caller, &old, &new, revoke_keys)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
-    async fn store_own_password(&self, caller: &Caller, old: &str, new: &str) -> Result<(), AccountsError> {
+    async fn store_own_password(
+        &self,
+        caller: &Caller,
+        old: &str,
+        new: &str,
+        revoke_keys: bool,
+    ) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         if !users::replace_password(&mut tx, caller.user, old, new).await? {
             return Err(AccountsError::WrongPassword);
@@ -65,6 +75,9 @@ impl Accounts {
         match caller.credential {
             Credential::Session(id) => sessions::delete_others(&mut tx, caller.user, id).await?,
             Credential::Local | Credential::Key(_) => sessions::delete_all(&mut tx, caller.user).await?,
+        }
+        if revoke_keys {
+            revoke_all(&mut tx, Some(caller.user), caller.user).await?;
         }
         audit::note(&mut tx, Some(caller.user), caller.user, Action::PasswordChanged, "").await?;
         Ok(tx.commit().await?)
@@ -96,15 +109,34 @@ impl Accounts {
             return Err(AccountsError::WrongPassword);
         }
         sessions::delete_all(&mut tx, caller.user).await?;
-        keys::revoke_all(&mut tx, caller.user).await?;
+        revoke_all(&mut tx, Some(caller.user), caller.user).await?;
         // Whoever comes back by one of them is somebody new.
         identities::delete_all(&mut tx, caller.user).await?;
         audit::note(&mut tx, Some(caller.user), caller.user, Action::AccountDeleted, "").await?;
         Ok(tx.commit().await?)
     }
 
+    /// Checks that the caller owns the account: by the password, or without one by a recent sign-in. Always succeeds on a
+    /// server without accounts.
+    pub(super) async fn prove_ownership(
+        &self,
+        caller: &Caller,
+        password: Option<Password>,
+        address: IpAddr,
+    ) -> Result<(), AccountsError> {
+        let Credential::Session(id) = caller.credential else { return Ok(()) };
+        if let Some(password) = password {
+            match self.confirm(caller, password, address).await {
+                Err(AccountsError::NoPassword) => {}
+                outcome => return outcome.map(|_| ()),
+            }
+        }
+        let is_fresh = sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await?;
+        if is_fresh { Ok(()) } else { Err(AccountsError::SignInAgain) }
+    }
+
     /// Makes sure that it is the caller who asks, and gives the hash of the password. Whoever has found a session open must
-    /// not be able to guess it, so attempts count as those to sign in do.
+    /// not be able to guess it, so attempts count as those to sign in do, but apart from those of strangers.
     pub(super) async fn confirm(
         &self,
         caller: &Caller,
@@ -112,7 +144,7 @@ impl Accounts {
         address: IpAddr,
     ) -> Result<String, AccountsError> {
         let Some(name) = caller.name.as_deref() else { return Err(AccountsError::Off) };
-        let (tried, address) = (Subject::name(name), Subject::address(address));
+        let (tried, address) = (Subject::confirmation(caller.user), Subject::address(address));
         self.count_attempt(&address).await?;
         self.count_attempt(&tried).await?;
         let db = &self.context.db;

@@ -14,6 +14,7 @@ mod names;
 mod openid;
 mod passwords;
 mod people;
+mod refusals;
 mod secret;
 mod service;
 mod sessions;
@@ -24,11 +25,13 @@ mod streams;
 mod throttle;
 mod upkeep;
 mod watch;
+mod weak_passwords;
 
 pub use caller::{Caller, Credential, UserId};
 pub use error::AccountsError;
 pub(crate) use identity_sign_in::{Arrival, Departure, Return};
-pub(crate) use limits::ABSOLUTE_LIFETIME;
+pub(crate) use keys::NewKey;
+pub(crate) use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
 pub(crate) use openid::{FLOW_LIFETIME, Purpose};
 pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;
@@ -36,5 +39,8 @@ pub(crate) use people::UserUpdate;
 pub use service::Accounts;
 pub(crate) use sessions::{Browser, NewSession};
 pub use settings::{AccountsMode, AccountsSettings, SignUp};
-pub(crate) use store::users::hold as hold_person;
+pub(crate) use store::{
+    audit::{Action as AuditAction, note as note_audit},
+    users::hold as hold_person,
+};
 pub(crate) use streams::OpenStream;

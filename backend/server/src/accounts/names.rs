@@ -1,22 +1,56 @@
-//! What people and keys may be called.
+//! Rules for the names of people and keys.
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_security::{GeneralSecurityProfile as _, MixedScript as _, skeleton};
 
 use super::{AccountsError, limits::MAX_NAME_CHARS};
 
-/// A person's name: letters and digits of any script, and `. _ - @ +` between them. In lower case, so that no two look
-/// alike but for that.
+/// Names that would be mistaken for the server, its reviewing models or a missing decision.
+const RESERVED: [&str; 15] = [
+    "anonymous",
+    "assistant",
+    "everybody",
+    "everyone",
+    "model",
+    "models",
+    "nobody",
+    "review",
+    "reviewer",
+    "reviewers",
+    "reviews",
+    "server",
+    "system",
+    "tallybook",
+    "timeout",
+];
+
+/// Punctuation that names may have.
+const PUNCTUATION: [char; 5] = ['.', '_', '-', '@', '+'];
+
+/// Characters that are kept of a skeleton.
+const MAX_SKELETON_CHARS: usize = 255;
+
+/// A person's name: letters and digits of one script, and `. _ - @ +` between them, normalized (NFKC) and in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UserName(String);
 
 impl UserName {
+    /// Checks a name for a new account.
     pub(super) fn parse(text: &str) -> Result<Self, AccountsError> {
-        let name = text.trim().to_lowercase();
-        let chars = name.chars().count();
-        if (1..=MAX_NAME_CHARS).contains(&chars) && name.chars().all(is_plain) {
-            return Ok(Self(name));
+        let name = normalized(text);
+        let refused = |problem: &str| Err(AccountsError::Invalid(problem.to_owned()));
+        if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) || !name.chars().all(is_plain) {
+            return Err(AccountsError::Invalid(format!(
+                "A name has 1 to {MAX_NAME_CHARS} letters, digits and . _ - @ + and nothing else."
+            )));
         }
-        Err(AccountsError::Invalid(format!(
-            "A name has 1 to {MAX_NAME_CHARS} letters, digits and . _ - @ + and nothing else."
-        )))
+        if !name.is_single_script() {
+            return refused("A name has letters of one script only. Do not mix Latin with Cyrillic, for example.");
+        }
+        if is_reserved(&name) {
+            return refused("This name is reserved, since it could be mistaken for the server. Choose another one.");
+        }
+        Ok(Self(name))
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -24,14 +58,41 @@ impl UserName {
     }
 }
 
-/// A name for somebody who is called so elsewhere, with room for a number.
-pub(super) fn name_like(text: &str) -> String {
-    let name: String = text.to_lowercase().chars().filter(|character| is_plain(*character)).take(40).collect();
-    if name.is_empty() { "user".to_owned() } else { name }
+/// The spellings under which an account is looked for: as it was entered, which may be a name from before names were
+/// normalized, and normalized. None for what is too long to be a name.
+pub(super) fn spellings(entered: &str) -> Vec<String> {
+    let mut spellings = vec![entered.trim().to_lowercase(), normalized(entered)];
+    spellings.dedup();
+    spellings.retain(|name| (1..=MAX_NAME_CHARS).contains(&name.chars().count()));
+    spellings
 }
 
+/// The skeleton of a name: names that look alike have the same one (UTS 39).
+pub(super) fn skeleton_of(name: &str) -> String {
+    skeleton(&normalized(name)).flat_map(char::to_lowercase).take(MAX_SKELETON_CHARS).collect()
+}
+
+/// Derives a valid user name from a name at an identity provider, with room for a number.
+pub(super) fn name_like(text: &str) -> String {
+    let name: String = normalized(text).chars().filter(|character| is_plain(*character)).take(40).collect();
+    let ascii: String = name.chars().filter(char::is_ascii).collect();
+    let valid = [name, ascii].into_iter().find(|name| UserName::parse(name).is_ok());
+    valid.unwrap_or_else(|| "user".to_owned())
+}
+
+fn normalized(text: &str) -> String {
+    // Lower case of some letters is not normalized.
+    text.trim().nfkc().collect::<String>().to_lowercase().nfkc().collect()
+}
+
+/// Returns `true` if a name may have this character: visible, and recommended for identifiers by Unicode.
 fn is_plain(character: char) -> bool {
-    character.is_alphanumeric() || "._-@+".contains(character)
+    PUNCTUATION.contains(&character) || (character.is_alphanumeric() && character.identifier_allowed())
+}
+
+fn is_reserved(name: &str) -> bool {
+    let found = skeleton_of(name.trim_matches(PUNCTUATION));
+    RESERVED.iter().any(|reserved| skeleton_of(reserved) == found)
 }
 
 /// What a person calls a key.
@@ -45,11 +106,19 @@ pub(super) fn key_name(text: &str) -> Result<String, AccountsError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{UserName, name_like};
+    use super::{UserName, name_like, skeleton_of, spellings};
 
     #[test]
     fn what_somebody_is_called_elsewhere_becomes_a_name() {
-        for (text, name) in [("Alice B.", "aliceb."), ("花子", "花子"), ("<>\u{202e}", "user"), ("İ", "i")] {
+        for (text, name) in [
+            ("Alice B.", "aliceb."),
+            ("花子", "花子"),
+            ("<>\u{202e}", "user"),
+            ("İ", "i"),
+            ("Review", "user"),
+            ("ali\u{441}e", "alie"),
+            ("Ｂｏｂ", "bob"),
+        ] {
             assert_eq!(name_like(text), name);
         }
         assert!(UserName::parse(&name_like(&"İ😀x".repeat(100))).is_ok());
@@ -57,12 +126,56 @@ mod tests {
 
     #[test]
     fn names_are_plain_and_in_lower_case() {
-        for (text, name) in [(" Alice ", "alice"), ("花子", "花子"), ("a.b-c_d+e@example.org", "a.b-c_d+e@example.org")]
-        {
+        for (text, name) in [
+            (" Alice ", "alice"),
+            ("花子", "花子"),
+            ("山田たろう", "山田たろう"),
+            ("ольга7", "ольга7"),
+            ("a.b-c_d+e@example.org", "a.b-c_d+e@example.org"),
+            ("ｒｏｏｔ", "root"),
+            ("𝓇𝑜𝑜𝓉", "root"),
+            ("josé", "josé"),
+            ("jose\u{301}", "josé"),
+        ] {
             assert_eq!(UserName::parse(text).unwrap().as_str(), name);
         }
         for text in ["", " ", "a b", "a\0b", "<b>", "a\u{202e}b", "a\u{200b}b", "a/b", &"a".repeat(65)] {
             assert!(UserName::parse(text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn names_that_confuse_are_refused() {
+        for text in
+            ["review", "Reviewer", " NOBODY ", "timeout", "ｓｙｓｔｅｍ", "_review_", "n0body", "tirneout", "гeview"]
+        {
+            assert!(UserName::parse(text).is_err(), "{text:?} is reserved");
+        }
+        for text in [
+            "r\u{43e}ot",
+            "alice花",
+            "αlpha",
+            "root\u{3164}",
+            "ro\u{ad}ot",
+            "root\u{fe0f}",
+            "root\u{e0041}",
+            "a\u{34f}b",
+        ] {
+            assert!(UserName::parse(text).is_err(), "{text:?} mixes scripts or hides something");
+        }
+        for text in ["preview", "reviewer7", "admin", "root", "systemd"] {
+            assert!(UserName::parse(text).is_ok(), "{text:?}");
+        }
+        // Letters of one script that look like those of another: only beside a name like that.
+        assert_eq!(skeleton_of("\u{430}\u{440}\u{440}\u{435}"), skeleton_of("appe"));
+        assert_ne!(skeleton_of("alice"), skeleton_of("alicf"));
+    }
+
+    #[test]
+    fn names_of_before_are_still_found() {
+        assert_eq!(spellings(" Ｒｏｏｔ "), ["ｒｏｏｔ", "root"]);
+        assert_eq!(spellings("Root"), ["root"]);
+        assert_eq!(spellings(&"a".repeat(65)), [""; 0]);
+        assert_eq!(spellings("r\u{43e}ot"), ["r\u{43e}ot"]);
     }
 }

@@ -16,6 +16,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use super::{
     AccountsError,
     limits::{HASH_PATIENCE, MAX_HASHES_AT_ONCE, MAX_HASHES_WAITING, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
+    weak_passwords::is_weak,
 };
 
 /// A password as somebody wrote it. It does not show itself.
@@ -28,15 +29,21 @@ impl Password {
         Self(text.into().into())
     }
 
-    /// Refuses what is no good password for an account.
-    pub(super) fn check(&self) -> Result<(), AccountsError> {
-        if self.0.expose_secret().chars().count() >= MIN_PASSWORD_CHARS && self.is_short_enough() {
-            return Ok(());
+    /// Refuses a password that is too short, too long or easy to guess for the account `name`.
+    pub(super) fn check(&self, name: &str) -> Result<(), AccountsError> {
+        let text = self.0.expose_secret();
+        if text.chars().count() < MIN_PASSWORD_CHARS || !self.is_short_enough() {
+            return Err(AccountsError::Invalid(format!(
+                "A password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes. Several \
+                 words are easier to remember than one strange one."
+            )));
         }
-        Err(AccountsError::Invalid(format!(
-            "A password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes. Several words \
-             are easier to remember than one strange one."
-        )))
+        if is_weak(text, name) {
+            let problem = "This password is easy to guess: it is made of common words, repetitions, neighboring keys or your \
+                           name. Choose several unrelated words.";
+            return Err(AccountsError::Invalid(problem.to_owned()));
+        }
+        Ok(())
     }
 
     fn is_short_enough(&self) -> bool {
@@ -79,9 +86,9 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// The hash of a new password.
-    pub(super) async fn hash(&self, password: Password) -> Result<String, AccountsError> {
-        password.check()?;
+    /// The hash of a new password of the account `name`.
+    pub(super) async fn hash(&self, password: Password, name: &str) -> Result<String, AccountsError> {
+        password.check(name)?;
         self.run(move || password.hash()).await
     }
 
@@ -133,9 +140,9 @@ mod tests {
     async fn a_password_is_known_by_its_hash() {
         let hasher = Hasher::default();
         let password = || Password::new("correct horse battery");
-        let hash = hasher.hash(password()).await.unwrap();
+        let hash = hasher.hash(password(), "ann").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert_ne!(hash, hasher.hash(password()).await.unwrap(), "each has a salt of its own");
+        assert_ne!(hash, hasher.hash(password(), "ann").await.unwrap(), "each has a salt of its own");
         assert!(hasher.verify(password(), Some(hash.clone())).await.unwrap());
         assert!(!hasher.verify(Password::new("correct horse batter"), Some(hash)).await.unwrap());
         assert!(!hasher.verify(password(), None).await.unwrap());
@@ -144,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_password_is_long_and_not_endless() {
-        assert!(Password::new("十二文字の合言葉がこれです").check().is_ok());
-        for text in ["", "elevenchars", &"a".repeat(1025)] {
-            assert!(Password::new(text).check().is_err(), "{text}");
+        assert!(Password::new("十二文字の合言葉がこれです").check("ann").is_ok());
+        for text in ["", "elevenchars", "123456789012", &"a password ".repeat(100)] {
+            assert!(Password::new(text).check("ann").is_err(), "{text}");
         }
     }
 }

@@ -6,13 +6,14 @@ use tallybook_protocol::{Page, User, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Password, UserId,
+    keys::revoke_all,
     limits::{MAX_USERS, USERS_AT_ONCE},
-    names::UserName,
+    names::{UserName, spellings},
     service::with_retries,
     store::{
         audit::{self, Action},
         is_taken, sessions,
-        users::{self, NOBODY, NewUserRow},
+        users::{self, NOBODY, NewUserRow, PasswordRow},
     },
 };
 use crate::db::{Transaction, now};
@@ -103,6 +104,8 @@ impl Accounts {
         }
         if was_active && !is_active {
             sessions::delete_all(&mut tx, id).await?;
+            // An account that is reactivated does not get back what programs could do with it.
+            revoke_all(&mut tx, Some(admin), id).await?;
             audit::note(&mut tx, Some(admin), id, Action::UserDeactivated, "").await?;
         } else if is_active && !was_active {
             audit::note(&mut tx, Some(admin), id, Action::UserReactivated, "").await?;
@@ -110,26 +113,37 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Gives an account another password, which signs it out everywhere.
+    /// Sets an account's password, ends its sessions, and revokes its keys if `revoke_keys` is set.
     pub(crate) async fn set_password(
         &self,
         admin: &Caller,
         id: UserId,
         password: Password,
+        revoke_keys: bool,
     ) -> Result<(), AccountsError> {
-        self.find_user(id).await?;
-        let hash = self.context.hasher.hash(password).await?;
-        with_retries(|| self.store_password(Some(admin.user), id, &hash)).await?;
+        let user = self.find_user(id).await?;
+        let hash = self.context.hasher.hash(password, &user.name).await?;
+        with_retries(|| self.store_password(Some(admin.user), id, &hash, revoke_keys)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
     /// The same for the operator, who knows the account by its name.
-    pub async fn reset_password(&self, name: &str, password: Password) -> Result<(), AccountsError> {
-        let name = UserName::parse(name)?;
-        let user = users::find_password(&self.context.db, name.as_str()).await?.ok_or(AccountsError::NoSuchUser)?;
-        let hash = self.context.hasher.hash(password).await?;
-        with_retries(|| self.store_password(None, user.id, &hash)).await
+    pub async fn reset_password(&self, name: &str, password: Password, revoke_keys: bool) -> Result<(), AccountsError> {
+        let user = self.find_by_name(name).await?.ok_or(AccountsError::NoSuchUser)?;
+        let hash = self.context.hasher.hash(password, name).await?;
+        with_retries(|| self.store_password(None, user.id, &hash, revoke_keys)).await
+    }
+
+    /// Finds an account by a name as it was entered.
+    pub(super) async fn find_by_name(&self, entered: &str) -> Result<Option<PasswordRow>, AccountsError> {
+        for name in spellings(entered) {
+            let found = users::find_password(&self.context.db, &name).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     /// All accounts, for the operator.
@@ -145,10 +159,19 @@ impl Accounts {
         }
     }
 
-    async fn store_password(&self, admin: Option<UserId>, id: UserId, hash: &str) -> Result<(), AccountsError> {
+    async fn store_password(
+        &self,
+        admin: Option<UserId>,
+        id: UserId,
+        hash: &str,
+        revoke_keys: bool,
+    ) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         users::update_password(&mut tx, id, hash).await?;
         sessions::delete_all(&mut tx, id).await?;
+        if revoke_keys {
+            revoke_all(&mut tx, admin, id).await?;
+        }
         audit::note(&mut tx, admin, id, Action::PasswordChanged, "").await?;
         Ok(tx.commit().await?)
     }
@@ -161,7 +184,8 @@ impl Accounts {
         role: UserRole,
     ) -> Result<NewUserRow, AccountsError> {
         let name = UserName::parse(name)?.as_str().to_owned();
-        Ok(NewUserRow { name, password_hash: Some(self.context.hasher.hash(password).await?), role })
+        let hash = self.context.hasher.hash(password, &name).await?;
+        Ok(NewUserRow { name, password_hash: Some(hash), role })
     }
 }
 
@@ -171,12 +195,20 @@ pub(super) async fn create_account(
     actor: Option<UserId>,
     new: &NewUserRow,
 ) -> Result<UserId, AccountsError> {
+    // First of all, so that of several at once each sees those before.
+    users::hold(tx, UserId::LOCAL).await?;
+    check_name(tx, &new.name).await?;
     if users::count(tx).await? >= MAX_USERS {
         return Err(AccountsError::TooManyUsers);
     }
     let id = users::create(tx, new).await.map_err(name_taken)?;
     audit::note(tx, actor, id, Action::UserCreated, new.role.as_str()).await?;
     Ok(id)
+}
+
+/// Refuses a name that looks like that of another account.
+pub(super) async fn check_name(tx: &mut Transaction, name: &str) -> Result<(), AccountsError> {
+    if users::has_alike(tx, name).await? { Err(AccountsError::NameConfusing) } else { Ok(()) }
 }
 
 pub(super) fn name_taken(error: sqlx::Error) -> AccountsError {

@@ -6,11 +6,15 @@ use tallybook_protocol::{Session, User};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
-    limits::{ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS},
+    keys::revoke_all,
+    limits::{
+        ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_KNOWN_BROWSERS, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS,
+    },
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
         audit::{self, Action},
+        known_browsers,
         sessions::{self, NewSessionRow},
         users,
     },
@@ -24,6 +28,8 @@ pub(crate) struct Browser {
     pub(crate) address: IpAddr,
     /// What it calls itself.
     pub(crate) user_agent: String,
+    /// Token of a known browser, set at an earlier sign-in.
+    pub(crate) token: Option<String>,
 }
 
 /// A session just opened.
@@ -31,6 +37,8 @@ pub(crate) struct Browser {
 pub(crate) struct NewSession {
     /// What the browser is to hold.
     pub(crate) secret: Secret,
+    /// Token by which the browser is known at the next sign-in.
+    pub(crate) browser_token: String,
     /// Whose it is.
     pub(crate) user: User,
 }
@@ -44,6 +52,7 @@ impl Accounts {
         before: Option<&Caller>,
     ) -> Result<NewSession, AccountsError> {
         let secret = Secret::make()?;
+        let new_token = Secret::make()?.expose().to_owned();
         let new = NewSessionRow {
             hash: secret.hash(),
             user,
@@ -51,19 +60,35 @@ impl Accounts {
             user_agent: browser.user_agent.chars().take(MAX_USER_AGENT_CHARS).collect(),
             address: browser.address.to_canonical().to_string(),
         };
-        with_retries(|| self.store_session(&new)).await?;
+        let shown = browser.token.as_deref();
+        let is_known = with_retries(|| self.store_session(&new, shown, &new_token)).await?;
         if let Some(before) = before {
             self.sign_out(before).await?;
         }
         let row = users::find(&self.context.db, user).await?.ok_or(AccountsError::NoSuchUser)?;
-        Ok(NewSession { secret, user: row.into() })
+        let browser_token = browser.token.filter(|_| is_known).unwrap_or(new_token);
+        Ok(NewSession { secret, browser_token, user: row.into() })
     }
 
-    async fn store_session(&self, new: &NewSessionRow) -> Result<(), AccountsError> {
+    /// Stores a session, and that the user signed in by this browser. True if the browser shows a token that was known.
+    async fn store_session(
+        &self,
+        new: &NewSessionRow,
+        shown: Option<&str>,
+        new_token: &str,
+    ) -> Result<bool, AccountsError> {
         let mut tx = self.context.db.begin().await?;
         sessions::create(&mut tx, new, MAX_SESSIONS).await?;
+        let is_known = match shown.and_then(SecretHash::of_token) {
+            Some(token) => known_browsers::seen(&mut tx, &token, new.user).await?,
+            None => false,
+        };
+        if !is_known {
+            known_browsers::create(&mut tx, &SecretHash::of_text(new_token), new.user, MAX_KNOWN_BROWSERS).await?;
+        }
         audit::note(&mut tx, Some(new.user), new.user, Action::SignedIn, &new.address).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        Ok(is_known)
     }
 
     /// Whose session has this secret.
@@ -112,16 +137,19 @@ impl Accounts {
         if ended { Ok(()) } else { Err(AccountsError::NoSuchSession) }
     }
 
-    /// Ends all of the caller's sessions, the one that asks among them.
-    pub(crate) async fn sign_out_everywhere(&self, caller: &Caller) -> Result<(), AccountsError> {
-        with_retries(|| self.end_all_sessions(caller.user)).await?;
+    /// Ends all of the caller's sessions, the one that asks among them, and keys if `revoke_keys` is set.
+    pub(crate) async fn sign_out_everywhere(&self, caller: &Caller, revoke_keys: bool) -> Result<(), AccountsError> {
+        with_retries(|| self.end_all_sessions(caller.user, revoke_keys)).await?;
         self.context.streams.look_now();
         Ok(())
     }
 
-    async fn end_all_sessions(&self, user: UserId) -> Result<(), AccountsError> {
+    async fn end_all_sessions(&self, user: UserId, revoke_keys: bool) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
         sessions::delete_all(&mut tx, user).await?;
+        if revoke_keys {
+            revoke_all(&mut tx, Some(user), user).await?;
+        }
         audit::note(&mut tx, Some(user), user, Action::SignedOutEverywhere, "").await?;
         Ok(tx.commit().await?)
     }

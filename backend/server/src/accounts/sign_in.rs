@@ -5,9 +5,10 @@ use chrono::{DateTime, Utc};
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, UserId,
     limits::ATTEMPTS_REMEMBERED,
-    names::UserName,
+    names::spellings,
+    secret::SecretHash,
     service::with_retries,
-    store::{attempts, is_taken, users},
+    store::{attempts, is_taken, known_browsers, users::PasswordRow},
     throttle::Subject,
 };
 use crate::db::now;
@@ -22,32 +23,59 @@ impl Accounts {
         browser: Browser,
         before: Option<&Caller>,
     ) -> Result<NewSession, AccountsError> {
-        let address = Subject::address(browser.address);
-        self.count_attempt(&address).await?;
-        // What can be nobody's name counts as a name that nobody has.
-        let name = UserName::parse(name).ok();
-        let tried = Subject::name(name.as_ref().map_or("", UserName::as_str));
-        self.count_attempt(&tried).await?;
-        let user = self.check(name.as_ref(), password).await?.ok_or(AccountsError::WrongNameOrPassword)?;
-        let db = &self.context.db;
-        attempts::forget(db, &tried).await?;
-        // Its other failures stay: whoever guesses may well have an account, too.
-        attempts::forgive(db, &address).await?;
+        let found = self.find_by_name(name).await?;
+        let user = found.as_ref().map(|row| row.id);
+        let subjects = self.subjects(name, user, &browser).await?;
+        for subject in &subjects {
+            self.count_attempt(subject).await?;
+        }
+        let outcome = self.check(found, password).await;
+        if matches!(outcome, Err(AccountsError::WrongNameOrPassword | AccountsError::Deactivated)) {
+            self.note_failed_sign_in(user, browser.address).await;
+        }
+        let user = outcome?;
+        let (db, address) = (&self.context.db, Subject::address(browser.address));
+        for subject in &subjects {
+            if subject.hash == address.hash {
+                // Its other failures stay: an attacker may have an account, too.
+                attempts::forgive(db, subject).await?;
+            } else {
+                attempts::forget(db, subject).await?;
+            }
+        }
         self.open_session(user, browser, before).await
     }
 
-    /// Whose name and password these are.
-    async fn check(&self, name: Option<&UserName>, password: Password) -> Result<Option<UserId>, AccountsError> {
-        let row = match name {
-            Some(name) => users::find_password(&self.context.db, name.as_str()).await?,
-            None => None,
-        };
-        let (who, hash) = match row {
-            Some(row) => (row.deactivated_at.is_none().then_some(row.id), row.password_hash),
-            None => (None, None),
-        };
+    /// Lists the counters of an attempt: only the browser's if the user signed in there before, so that failures of strangers
+    /// do not lock the user out.
+    async fn subjects(
+        &self,
+        name: &str,
+        user: Option<UserId>,
+        browser: &Browser,
+    ) -> Result<Vec<Subject>, AccountsError> {
+        let token = browser.token.as_deref().and_then(SecretHash::of_token);
+        if let (Some(user), Some(token)) = (user, token)
+            && known_browsers::is_known(&self.context.db, &token, user).await?
+        {
+            return Ok(vec![Subject::browser(&token)]);
+        }
+        // Names that are too long share one counter.
+        let name = spellings(name).pop().unwrap_or_default();
+        let address = browser.address;
+        Ok(vec![Subject::address(address), Subject::name_from(&name, address), Subject::name(&name)])
+    }
+
+    /// The user of the account, if the password is right.
+    async fn check(&self, found: Option<PasswordRow>, password: Password) -> Result<UserId, AccountsError> {
+        let hash = found.as_ref().and_then(|row| row.password_hash.clone());
         let is_right = self.context.hasher.verify(password, hash).await?;
-        Ok(who.filter(|_| is_right))
+        match found.filter(|row| is_right && row.deleted_at.is_none()) {
+            // Only a correct password reveals that.
+            Some(row) if row.deactivated_at.is_some() => Err(AccountsError::Deactivated),
+            Some(row) => Ok(row.id),
+            None => Err(AccountsError::WrongNameOrPassword),
+        }
     }
 
     /// Counts an attempt as a failure until it is known to be none, so that many at once are not more than one after the

@@ -1,12 +1,12 @@
-//! How long whoever fails to sign in has to wait: not at all for the first few times, then twice as long each time. Held
-//! for the name that was tried, whether it exists or not, and for the address that it was tried from. The counts are in the
-//! database, so that all replicas hold them.
+//! Delays after failed sign-ins: none for the first few failures, then twice as long each time. Failures are counted by
+//! address, by name and address, and by name alone, whether the name exists or not. A browser in which the user signed in
+//! before has a counter of its own instead. The counts are in the database, so that all replicas apply them.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::secret::SecretHash;
+use super::{UserId, secret::SecretHash};
 
 /// What attempts are counted for.
 #[derive(Clone, Debug)]
@@ -19,9 +19,27 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// A person's name. Others must not be able to keep the person out for long.
+    /// A user name, tried from one network.
+    pub(super) fn name_from(name: &str, address: IpAddr) -> Self {
+        let hash = SecretHash::of_text(&format!("name:{name} from:{}", network(address)));
+        Self { hash, free: 5, longest: Duration::minutes(5) }
+    }
+
+    /// A user name, tried from anywhere. This bound is soft: strangers must not be able to lock the user out.
     pub(super) fn name(name: &str) -> Self {
-        Self { hash: SecretHash::of_text(&format!("name:{name}")), free: 5, longest: Duration::minutes(5) }
+        Self { hash: SecretHash::of_text(&format!("name:{name}")), free: 100, longest: Duration::seconds(10) }
+    }
+
+    /// A browser in which the user signed in before.
+    pub(super) fn browser(token: &SecretHash) -> Self {
+        let hash = SecretHash::of_text(&format!("browser:{}", token.0));
+        Self { hash, free: 5, longest: Duration::minutes(5) }
+    }
+
+    /// A signed-in user who proves to be the account's owner.
+    pub(super) fn confirmation(user: UserId) -> Self {
+        let hash = SecretHash::of_text(&format!("confirmation:{}", user.0));
+        Self { hash, free: 5, longest: Duration::minutes(5) }
     }
 
     /// The address that a request came from. A whole office may have one.
@@ -63,13 +81,20 @@ mod tests {
 
     #[test]
     fn the_wait_doubles_up_to_a_limit() {
-        let (name, now) = (Subject::name("alice"), Utc::now());
+        let (name, now) = (Subject::name_from("alice", "192.0.2.1".parse().unwrap()), Utc::now());
         for (failures, seconds) in
             [(1, None), (5, None), (6, Some(1)), (7, Some(2)), (10, Some(16)), (2_000, Some(300))]
         {
             let expected = seconds.map(|seconds| now + Duration::seconds(seconds));
             assert_eq!(name.blocked_until(failures, now), expected, "{failures}");
         }
+    }
+
+    #[test]
+    fn failures_elsewhere_delay_a_user_by_seconds() {
+        let (name, now) = (Subject::name("alice"), Utc::now());
+        assert_eq!(name.blocked_until(100, now), None);
+        assert_eq!(name.blocked_until(1_000_000, now), Some(now + Duration::seconds(10)));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Forgetting what is over: sessions, links, failed attempts.
+//! Maintenance of accounts: deletes expired sessions, links, failed attempts and known browsers.
 
 use std::time::Duration;
 
 use super::{
     Accounts,
-    limits::{ATTEMPTS_REMEMBERED, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED},
-    store::{attempts, links, sessions},
+    limits::{ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE},
+    store::{attempts, known_browsers, links, sessions, users},
 };
 use crate::db::now;
 
@@ -28,6 +28,8 @@ impl Accounts {
         let db = &self.context.db;
         sessions::delete_expired(db).await?;
         links::delete_before(db, now() - LINK_RETENTION).await?;
+        known_browsers::delete_before(db, now() - BROWSER_LIFETIME).await?;
+        while users::fill_skeletons(db, USERS_AT_ONCE).await? > 0 {}
         attempts::forget_old(db, now() - ATTEMPTS_REMEMBERED, MAX_ATTEMPTS_REMEMBERED).await
     }
 }

@@ -158,6 +158,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         public_url: public_url(options.public_url)?,
         accounts,
         http_limits: http::Limits {
+            hsts: Duration::from_secs(options.hsts_secs),
             approval_wait: Duration::from_secs(options.approval_wait_secs),
             ..http::Limits::default()
         },

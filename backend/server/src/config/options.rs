@@ -60,6 +60,10 @@ pub(super) struct Options {
     /// it [default: everybody].
     #[arg(long, env = "OIDC_EMAIL_DOMAINS", hide_env_values = true, value_delimiter = ',')]
     pub(super) oidc_email_domains: Vec<String>,
+    /// Seconds for which browsers use https only, once they have seen this server by it (Strict-Transport-Security); 0 sends no
+    /// such header.
+    #[arg(long, env = "HSTS_SECS", hide_env_values = true, default_value_t = 0)]
+    pub(super) hsts_secs: u64,
     /// Whether people may share conversations by links, which show them to whoever has one.
     #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
@@ -257,6 +261,9 @@ pub enum AdminTask {
         /// Reads the password from the standard input, up to the end of its first line.
         #[arg(long)]
         password_stdin: bool,
+        /// Revokes the account's API keys, too.
+        #[arg(long)]
+        revoke_keys: bool,
     },
     /// Writes a copy of the embedded database to a file, also while the server runs.
     Backup {

@@ -9,13 +9,15 @@ use super::{
     service::ConversationService,
     store::shares::{self, NewShareRow},
 };
-use crate::{accounts::UserId, db::now};
+use crate::{
+    accounts::{AuditAction, UserId, hold_person, note_audit},
+    db::{self, now},
+};
 
 impl ConversationService {
     /// Copies the branch that is shown, and makes a link to the copy. `TurnRunning` while an answer is being written, and
     /// `AwaitingApproval` while one waits: what is shared is what was said.
     pub async fn share_conversation(&self, user: UserId, uuid: Uuid, new: NewShare) -> Result<Share, ServiceError> {
-        let db = &self.context.db;
         let id = self.context.find_conversation(user, uuid).await?.id;
         let found = self.find_conversation(user, uuid, Window::default()).await?.ok_or(ServiceError::NotFound)?;
         if found.summary.awaiting_approval {
@@ -26,9 +28,6 @@ impl ConversationService {
         }
         if found.messages.is_empty() {
             return Err(ServiceError::Invalid("There is nothing in this conversation to share yet.".to_owned()));
-        }
-        if shares::count(db, user).await? >= MAX_SHARES {
-            return Err(ServiceError::TooManyShares);
         }
         let shared: Vec<Message> = found.messages.into_iter().map(|message| shared(message, new.tool_calls)).collect();
         let messages = serde_json::to_string(&shared)?;
@@ -44,15 +43,28 @@ impl ConversationService {
             messages: &messages,
             created_at,
         };
-        let id = shares::create(db, row).await?;
+        let id = db::with_retries(|| Box::pin(self.store_share(user, uuid, row))).await?;
+        tracing::warn!(user = user.0, conversation = %uuid, "a public link to a conversation was created");
         let path = path(token);
         Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls: new.tool_calls, created_at })
     }
 
-    /// A user's links, the newest first; there are no more than are listed.
+    async fn store_share(&self, user: UserId, uuid: Uuid, row: NewShareRow<'_>) -> Result<ShareId, ServiceError> {
+        let mut tx = self.context.db.begin().await?;
+        // First of all, so that of several at once each counts those before.
+        hold_person(&mut tx, user).await?;
+        if shares::count(&mut tx, user).await? >= MAX_SHARES {
+            return Err(ServiceError::TooManyShares);
+        }
+        let id = shares::create(&mut tx, row).await?;
+        note_audit(&mut tx, Some(user), user, AuditAction::ConversationShared, &uuid.to_string()).await?;
+        tx.commit().await?;
+        Ok(id)
+    }
+
+    /// A user's links, the newest first.
     pub async fn list_shares(&self, user: UserId) -> Result<Vec<Share>, ServiceError> {
-        let limit = u32::try_from(MAX_SHARES).unwrap_or(u32::MAX);
-        let rows = shares::list(&self.context.db, user, limit).await?;
+        let rows = shares::list(&self.context.db, user).await?;
         let share = |row: shares::ShareRow| {
             Some(Share {
                 id: row.id,

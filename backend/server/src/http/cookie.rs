@@ -1,4 +1,5 @@
-//! The cookies that hold a session's secret, and what a browser holds while its owner is at an issuer. They travel over TLS
+//! The cookies that hold a session's secret, what a browser holds while its owner is at an issuer, and by what it is known
+//! after a sign-in. They travel over TLS
 //! only and belong to this host alone, which their names make browsers keep to (`__Host-`); only on this machine, where TLS
 //! is rare, they have plain names and may do without.
 
@@ -12,7 +13,7 @@ use actix_web::{
 };
 
 use super::{guard, hosts::HostName};
-use crate::accounts::{ABSOLUTE_LIFETIME, FLOW_LIFETIME};
+use crate::accounts::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME, FLOW_LIFETIME};
 
 /// What a cookie is called over TLS, and on this machine.
 struct Names {
@@ -22,6 +23,7 @@ struct Names {
 
 const SESSION: Names = Names { secure: "__Host-tallybook_session", local: "tallybook_session" };
 const FLOW: Names = Names { secure: "__Host-tallybook_sign_in", local: "tallybook_sign_in" };
+const BROWSER: Names = Names { secure: "__Host-tallybook_browser", local: "tallybook_browser" };
 
 /// What the browser shows, if it shows a session.
 pub(super) fn shown(request: &HttpRequest) -> Option<String> {
@@ -31,6 +33,11 @@ pub(super) fn shown(request: &HttpRequest) -> Option<String> {
 /// The same of who is on the way back from an issuer.
 pub(super) fn shown_flow(request: &HttpRequest) -> Option<String> {
     value(request, &FLOW)
+}
+
+/// Reads the token of a known browser.
+pub(super) fn shown_browser(request: &HttpRequest) -> Option<String> {
+    value(request, &BROWSER)
 }
 
 fn value(request: &HttpRequest, names: &Names) -> Option<String> {
@@ -47,7 +54,12 @@ pub(super) fn holding_flow(request: &HttpRequest, held: &str) -> Cookie<'static>
     cookie(request, &FLOW, held, Duration::seconds(FLOW_LIFETIME.num_seconds()))
 }
 
-/// Has the browser forget it.
+/// Sets the token by which the browser is known at the next sign-in. Signing out keeps it.
+pub(super) fn holding_browser(request: &HttpRequest, token: &str) -> Cookie<'static> {
+    cookie(request, &BROWSER, token, Duration::seconds(BROWSER_LIFETIME.num_seconds()))
+}
+
+/// Removes the session's cookie.
 pub(super) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
     cookie(request, &SESSION, "", Duration::ZERO)
 }

@@ -270,10 +270,14 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         }
         AccountsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Too much to do"),
         AccountsError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
-        AccountsError::NameTaken => (StatusCode::CONFLICT, "name-taken", "The name is taken"),
+        AccountsError::Deactivated => (StatusCode::FORBIDDEN, "deactivated", "The account is deactivated"),
+        AccountsError::NameTaken | AccountsError::NameConfusing => {
+            (StatusCode::CONFLICT, "name-taken", "The name is taken")
+        }
         AccountsError::NoSuchUser => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
         AccountsError::NoSuchSession => (StatusCode::NOT_FOUND, "no-such-session", "No such session"),
         AccountsError::NoSuchKey => (StatusCode::NOT_FOUND, "no-such-key", "No such key"),
+        AccountsError::NoSuchInvitation => (StatusCode::NOT_FOUND, "no-such-invitation", "No such invitation"),
         AccountsError::LastAdmin => (StatusCode::CONFLICT, "last-admin", "The only admin"),
         AccountsError::LinkOver => (StatusCode::GONE, "link-over", "The link is over"),
         AccountsError::SignUpClosed => (StatusCode::FORBIDDEN, "sign-up-closed", "No new accounts"),

@@ -7,6 +7,7 @@ use actix_web::{
     body::{EitherBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
+        Method,
         header::{self, HeaderMap, HeaderName, HeaderValue},
         uri::{Authority, Scheme, Uri},
     },
@@ -22,11 +23,19 @@ pub(super) async fn guard<B: MessageBody>(
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let nothing_else = Hosts::Only([].into());
     let hosts = request.app_data::<State>().map_or(nothing_else, |state| state.hosts.clone());
-    let mut response = match check(request.uri(), request.headers(), &hosts) {
+    let checked =
+        check(request.uri(), request.headers(), &hosts).and_then(|()| check_site(request.method(), request.headers()));
+    let hsts = request.app_data::<State>().map_or(0, |state| state.limits.hsts.as_secs());
+    let mut response = match checked {
         Ok(()) => next.call(request).await?.map_into_left_body(),
         Err(refusal) => request.error_response(refusal).map_into_right_body(),
     };
     let headers = response.headers_mut();
+    if hsts > 0
+        && let Ok(value) = HeaderValue::try_from(format!("max-age={hsts}"))
+    {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
+    }
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -74,6 +83,17 @@ fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiErr
         Some(origin) if !host.is_some_and(|host| is_same(origin, &host)) => Err(ApiError::ForeignOrigin),
         _ => Ok(()),
     }
+}
+
+/// Refuses changes that a browser says another site's page sends, also without an `Origin`. A key is in no page of theirs.
+fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let is_foreign = site.is_some_and(|site| site != b"same-origin" && site != b"none");
+    if is_change && is_foreign && !headers.contains_key(header::AUTHORIZATION) {
+        return Err(ApiError::ForeignOrigin);
+    }
+    Ok(())
 }
 
 /// The host that is asked for; `None` when the request names none, as some probes do. Two are refused by `actix_http`.

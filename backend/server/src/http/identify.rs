@@ -55,6 +55,7 @@ pub(super) async fn identify<B: MessageBody + 'static>(
             request.extensions_mut().insert(caller.clone());
             tracing::Span::current().record(trace::USER_FIELD, caller.user.0);
             let response = next.call(request).await?;
+            note_refusal(&state, &caller, &response).await;
             if is_page_for_admins(&response) {
                 let page = accounts::admins_only(&state, response.request());
                 return Ok(response.into_response(page).map_into_right_body());
@@ -132,17 +133,13 @@ fn bearer(authorization: &str) -> Option<&str> {
 }
 
 /// A browser sends its cookies along with what other sites' pages made it send. The guard refuses those that name another
-/// origin; of those that name none, a browser says whether they come from here, and forms of other sites are not JSON.
+/// origin or site; forms of other sites are not JSON.
 fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiError> {
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if !is_change || !matches!(caller.credential, Credential::Session(_)) {
         return Ok(());
     }
     let headers = request.headers();
-    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
-        return Err(ApiError::ForeignOrigin);
-    }
     let content_type = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or_default());
     let is_json =
         |kind: &str| kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
@@ -170,6 +167,17 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
         other => other.error_response(),
     };
     request.into_response(response)
+}
+
+/// Records that a user was refused what only admins, or only people, may do. By the route, of which there are few.
+async fn note_refusal<B>(state: &AppState, caller: &Caller, response: &ServiceResponse<B>) {
+    let error = response.response().error().and_then(Error::as_error);
+    if !matches!(error, Some(ApiError::AdminsOnly | ApiError::PersonsOnly)) {
+        return;
+    }
+    let request = response.request();
+    let route = format!("{} {}", request.method(), request.match_pattern().unwrap_or_default());
+    state.accounts.note_refused_request(caller, &route).await;
 }
 
 /// Whether somebody at a browser was refused a page of the book for being no admin.

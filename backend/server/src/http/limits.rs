@@ -36,6 +36,8 @@ pub struct Limits {
     pub disconnect: Duration,
     /// How long a program's answer waits for a person's consent to a tool call.
     pub approval_wait: Duration,
+    /// Max-age of `Strict-Transport-Security`; zero sends no such header.
+    pub hsts: Duration,
     /// How long requests that are being answered may hold up the end of the server.
     pub shutdown: Duration,
 }
@@ -50,6 +52,7 @@ impl Default for Limits {
             idle_timeout: Duration::from_secs(90),
             disconnect: Duration::from_secs(1),
             approval_wait: Duration::from_mins(5),
+            hsts: Duration::ZERO,
             shutdown: Duration::from_secs(5),
         }
     }

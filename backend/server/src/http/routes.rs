@@ -156,6 +156,9 @@ fn no_such_thing(request: &HttpRequest) -> ApiError {
     if is_bad("key_id", is_number) {
         return AccountsError::NoSuchKey.into();
     }
+    if is_bad("invitation_id", is_number) {
+        return AccountsError::NoSuchInvitation.into();
+    }
     ApiError::Service(if segments.get("tool").is_some() {
         ServiceError::NoSuchTool
     } else if is_bad("uuid", is_uuid) {

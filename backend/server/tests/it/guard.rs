@@ -3,10 +3,12 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    time::Duration,
 };
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
+use tallybook::http;
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, RawConnection, TestApp};
@@ -93,6 +95,17 @@ async fn every_answer_carries_the_headers() {
     {
         assert_guarded(&app.get(path).await);
     }
+}
+
+/// Without the setting, that is left to a proxy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn browsers_are_told_to_use_https_where_that_is_set() {
+    let model = MockLlm::start().await.unwrap();
+    let app = TestApp::spawn(&Engine::sqlite(), &model).await;
+    assert!(!app.get("/healthz").await.headers().contains_key("strict-transport-security"));
+    let limits = http::Limits { hsts: Duration::from_secs(31_536_000), ..http::Limits::default() };
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    assert_eq!(app.get("/healthz").await.headers()["strict-transport-security"], "max-age=31536000");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

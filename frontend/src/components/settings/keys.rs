@@ -5,25 +5,40 @@ use std::sync::Arc;
 use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{KeyInfo, MadeKey};
 
-use super::{deed::Deed, list::List, section::section};
+use super::{
+    deed::Deed,
+    list::{List, row_button},
+    password,
+    section::section,
+};
 use crate::{
     api::account,
+    browser,
     components::{copy::CopyButton, times::when},
     language::Language,
     reactive::memo,
     session::Loading,
 };
 
+/// Lifetimes that are offered for a key, in days.
+const LIFETIMES: [u32; 3] = [30, 90, 365];
+
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
     let made = RwSignal::new(None::<MadeKey>);
-    let name = RwSignal::new(String::new());
+    let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    // In days; nothing for a key that does not expire.
+    let lifetime = RwSignal::new(None::<u32>);
     let (making, revoking) = (Deed::new(), Deed::new());
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         let wanted = name.get_untracked();
-        making.run(text, async move { account::create_key(&wanted).await }, move |key| {
+        let password = Some(given.get_untracked()).filter(|password| !password.is_empty());
+        let expires_at = lifetime.get_untracked().and_then(browser::in_days);
+        let make = async move { account::create_key(&wanted, password.as_deref(), expires_at.as_deref()).await };
+        making.run(text, make, move |key| {
             name.set(String::new());
+            given.set(String::new());
             made.set(Some(key));
             list.reload();
             None
@@ -41,18 +56,37 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let content = view! {
         <form class="setting-form" on:submit=submit>
             <label for="key-name">{text.key_name()}</label>
-            <div class="setting-line">
-                <input
-                    type="text"
-                    class="field"
-                    id="key-name"
-                    data-testid="key-name"
-                    required
-                    maxlength="64"
-                    autocomplete="off"
-                    prop:value=move || name.get()
-                    on:input:target=move |event| name.set(event.target().value())
-                />
+            <input
+                type="text"
+                class="field"
+                id="key-name"
+                data-testid="key-name"
+                required
+                maxlength="64"
+                autocomplete="off"
+                prop:value=move || name.get()
+                on:input:target=move |event| name.set(event.target().value())
+            />
+            <label for="key-lifetime">{text.key_lifetime()}</label>
+            <select
+                class="field"
+                id="key-lifetime"
+                data-testid="key-lifetime"
+                autocomplete="off"
+                on:change:target=move |event| lifetime.set(event.target().value().parse().ok())
+            >
+                <option value="">{text.key_forever()}</option>
+                {LIFETIMES.map(|days| view! { <option value=days.to_string()>{text.days(days)}</option> }).collect_view()}
+            </select>
+            {password::field_with(
+                "key-password",
+                text.password_current(),
+                "current-password",
+                Some(text.key_password()),
+                false,
+                given,
+            )}
+            <div class="setting-buttons">
                 <button type="submit" class="button" data-testid="make-key" aria-disabled=move || making.busy()>
                     {text.key_make()}
                 </button>
@@ -61,7 +95,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
         </form>
         // There from the beginning, so that what it says is heard.
         <div role="status">{move || made.get().map(|key| shown_once(key.key, made, text))}</div>
-        {list.view("keys", text, Some(text.keys_none()), move |key| row(key, revoke, text))}
+        {list.view("keys", text, Some(text.keys_none()), move |key| row(key, None, revoke, text))}
         {revoking.told()}
     };
     section("keys", text.keys(), text.keys_about(), content.into_any())
@@ -86,30 +120,26 @@ fn shown_once(key: String, made: RwSignal<Option<MadeKey>>, text: Language) -> A
     .into_any()
 }
 
-fn row(key: KeyInfo, revoke: Callback<i64>, text: Language) -> AnyView {
-    let KeyInfo { id, name, prefix, created_at, last_used_at } = key;
+/// A key in a list; for admins with the name of its user.
+pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, text: Language) -> AnyView {
+    let KeyInfo { id, name, prefix, created_at, last_used_at, expires_at } = key;
     let used = match last_used_at {
         Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
         None => text.never_used().into_any(),
     };
-    let label = format!("{}: {name}", text.revoke());
+    let expires = expires_at.map(|at| view! { " · "{text.valid_until()}" "{when(at.timestamp_millis(), text)} });
+    let of_user = user.map(|user| format!(", {user}")).unwrap_or_default();
+    let label = format!("{}: {name}{of_user}", text.revoke());
     view! {
         <li data-testid="key">
             <span class="setting-item">
                 <b dir="auto">{name}</b>
                 <span class="setting-note">
                     <code>{prefix}"…"</code>" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
+                    {expires}
                 </span>
             </span>
-            <button
-                type="button"
-                class="button small"
-                data-testid="revoke-key"
-                aria-label=label
-                on:click=move |_| revoke.run(id)
-            >
-                {text.revoke()}
-            </button>
+            {row_button(text.revoke(), "revoke-key", label, move || revoke.run(id))}
         </li>
     }
     .into_any()

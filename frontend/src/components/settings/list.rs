@@ -93,3 +93,18 @@ impl<T: Clone + Send + Sync + 'static> List<T> {
         .into_any()
     }
 }
+
+/// Draws the button of a row. `label` says to which row it belongs.
+pub(super) fn row_button(
+    words: &'static str,
+    test: &'static str,
+    label: String,
+    act: impl Fn() + Send + 'static,
+) -> AnyView {
+    view! {
+        <button type="button" class="button small" data-testid=test aria-label=label on:click=move |_| act()>
+            {words}
+        </button>
+    }
+    .into_any()
+}

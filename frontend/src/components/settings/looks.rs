@@ -1,4 +1,5 @@
-//! Who looked at one's conversations and calls, when and why; and the way to the book for those who may.
+//! The access log: what admins looked at and changed of the user's data and account; and the link to the tool history for
+//! admins.
 
 use leptos::prelude::*;
 use tallybook_protocol::{Look, LookKind, UserRole};
@@ -26,17 +27,24 @@ fn row(look: Look, text: Language) -> AnyView {
         LookKind::ConversationOpened => text.look_conversation(),
         LookKind::CallsSearched => text.look_search(),
         LookKind::CallsExported => text.look_export(),
+        LookKind::PasswordChanged => text.look_password(),
+        LookKind::IdentityLinked => text.look_linked(),
+        LookKind::IdentityUnlinked => text.look_unlinked(),
+        LookKind::KeysRevoked => text.look_keys(),
         LookKind::Unknown => text.look_other(),
     };
     let what = match conversation_uuid {
         Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),
         None => did.into_any(),
     };
+    // Changes from the server's command line have no user.
+    let by = if by.is_empty() { text.look_operator().to_owned() } else { by };
+    let reason = (!reason.is_empty()).then(|| view! { " · "<span dir="auto">{reason}</span> });
     view! {
         <li data-testid="look">
             <span class="setting-item">
                 <span><b dir="auto">{by}</b>" · "{what}</span>
-                <span class="setting-note">{when(created_at.timestamp_millis(), text)}" · "<span dir="auto">{reason}</span></span>
+                <span class="setting-note">{when(created_at.timestamp_millis(), text)}{reason}</span>
             </span>
         </li>
     }

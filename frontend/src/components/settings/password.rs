@@ -3,16 +3,18 @@
 use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::deed::Deed;
-use crate::{api::account, language::Language};
+use crate::{api::account, components::switches::switch, language::Language};
 
 /// The form. Password managers want to know whose password it is.
 pub(super) fn form(name: String, text: Language) -> AnyView {
     let (current, new) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
+    let revoke_keys = RwSignal::new(false);
     let deed = Deed::new();
     let change = move |event: SubmitEvent| {
         event.prevent_default();
         let (was, wanted) = (current.get_untracked(), new.get_untracked());
-        deed.run(text, async move { account::change_password(&was, &wanted).await }, move |()| {
+        let revoke = revoke_keys.get_untracked();
+        deed.run(text, async move { account::change_password(&was, &wanted, revoke).await }, move |()| {
             current.set(String::new());
             new.set(String::new());
             Some(text.password_changed())
@@ -25,6 +27,7 @@ pub(super) fn form(name: String, text: Language) -> AnyView {
             <input type="text" name="username" autocomplete="username" value=name hidden />
             {field("password-current", text.password_current(), "current-password", None, current)}
             {field("password-new", text.password_new(), "new-password", Some(text.password_rule()), new)}
+            {switch(text.keys_revoke_all(), "password-revoke-keys", revoke_keys, move |is_on| revoke_keys.set(is_on))}
             <div class="setting-buttons">
                 <button type="submit" class="button" data-testid="change-password" aria-disabled=move || deed.busy()>
                     {text.password_change()}

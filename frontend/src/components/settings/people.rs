@@ -3,9 +3,14 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
-use tallybook_protocol::{Invitation, User, UserRole};
+use tallybook_protocol::{Invitation, InvitationInfo, KeyInfo, User, UserRole};
 
-use super::{deed::Deed, list::List, section::section};
+use super::{
+    deed::Deed,
+    keys,
+    list::{List, row_button},
+    section::section,
+};
 use crate::{
     api::{ApiError, account},
     browser,
@@ -23,8 +28,9 @@ type Change = (i64, Option<UserRole>, Option<bool>);
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, list_users);
+    let invitations = List::new(text, account::list_invitations);
     let link = RwSignal::new(None::<Invitation>);
-    let (inviting, changing) = (Deed::new(), Deed::new());
+    let (inviting, changing, revoking) = (Deed::new(), Deed::new(), Deed::new());
     let change = Callback::new(move |(id, role, active): Change| {
         changing.run(text, account::update_user(id, role, active), move |changed| {
             list.items.update(|users| {
@@ -38,9 +44,19 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let invite = move |_| {
         inviting.run(text, account::invite(UserRole::User), move |made| {
             link.set(Some(made));
+            invitations.reload();
             None
         });
     };
+    let revoke = Callback::new(move |id: i64| {
+        revoking.run(text, account::revoke_invitation(id), move |()| {
+            invitations.take_out(move |invitation: &InvitationInfo| invitation.id == id);
+            link.update(|link| {
+                link.take_if(|link| link.id == id);
+            });
+            None
+        });
+    });
     let content = view! {
         <div class="setting-buttons">
             <button type="button" class="button" data-testid="invite" aria-disabled=move || inviting.busy() on:click=invite>
@@ -49,6 +65,8 @@ pub(super) fn section_view(text: Language) -> AnyView {
         </div>
         {inviting.told()}
         <div role="status">{move || link.get().map(|link| link_view(&link, text))}</div>
+        {invitations.view("invitations", text, None, move |invitation| invitation_row(invitation, revoke, text))}
+        {revoking.told()}
         {list.view("people", text, None, move |user| row(user, change, text))}
         {changing.told()}
     };
@@ -83,6 +101,41 @@ fn link_view(link: &Invitation, text: Language) -> AnyView {
     .into_any()
 }
 
+fn invitation_row(invitation: InvitationInfo, revoke: Callback<i64>, text: Language) -> AnyView {
+    let InvitationInfo { id, role, created_by, created_at, expires_at } = invitation;
+    let label = format!("{}: {}, {created_by}", text.revoke(), text.invitation_open());
+    view! {
+        <li data-testid="open-invitation">
+            <span class="setting-item">
+                <b>{text.invitation_open()}</b>
+                <span class="setting-note">
+                    {text.role(role)}" · "{created_by}" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}
+                    " · "{text.valid_until()}" "{when(expires_at.timestamp_millis(), text)}
+                </span>
+            </span>
+            {row_button(text.revoke(), "revoke-invitation", label, move || revoke.run(id))}
+        </li>
+    }
+    .into_any()
+}
+
+/// A user's API keys, once they are asked for.
+fn keys_view(user: i64, name: String, text: Language) -> AnyView {
+    let list = List::new(text, move || account::list_keys_of(user));
+    let revoking = Deed::new();
+    let revoke = Callback::new(move |id: i64| {
+        revoking.run(text, account::revoke_key_of(user, id), move |()| {
+            list.take_out(move |key: &KeyInfo| key.id == id);
+            None
+        });
+    });
+    view! {
+        {list.view("user-keys", text, Some(text.keys_none()), move |key| keys::row(key, Some(name.clone()), revoke, text))}
+        {revoking.told()}
+    }
+    .into_any()
+}
+
 fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
     let User { id, name, role, created_at, deactivated_at, deleted_at } = user;
     let state = match (deleted_at, deactivated_at) {
@@ -91,19 +144,7 @@ fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
         (None, None) => None,
     };
     let button = |words: &'static str, test: &'static str, change_to: Change| {
-        let label = format!("{words}: {name}");
-        view! {
-            <button
-                type="button"
-                class="button small"
-                data-testid=test
-                aria-label=label
-                on:click=move |_| change.run(change_to)
-            >
-                {words}
-            </button>
-        }
-        .into_any()
+        row_button(words, test, format!("{words}: {name}"), move || change.run(change_to))
     };
     let is_active = deactivated_at.is_none();
     let role_button = is_active.then(|| match role {
@@ -117,6 +158,21 @@ fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
             button(text.reactivate(), "reactivate", (id, None, Some(true)))
         }
     });
+    let are_keys_shown = RwSignal::new(false);
+    let (keys_label, owner) = (format!("{}: {name}", text.keys()), name.clone());
+    let keys_button = view! {
+        <button
+            type="button"
+            class="button small"
+            data-testid="show-user-keys"
+            aria-label=keys_label
+            aria-expanded=move || are_keys_shown.get().to_string()
+            on:click=move |_| are_keys_shown.update(|shown| *shown = !*shown)
+        >
+            {text.keys()}
+        </button>
+    }
+    .into_any();
     let (role_button, active_button) = (role_button.into_any(), active_button.into_any());
     view! {
         <li data-testid="user">
@@ -127,7 +183,8 @@ fn row(user: User, change: Callback<Change>, text: Language) -> AnyView {
                     {state.map(|state| format!(" · {state}"))}
                 </span>
             </span>
-            <span class="setting-buttons">{role_button}{active_button}</span>
+            <span class="setting-buttons">{role_button}{active_button}{keys_button}</span>
+            {move || are_keys_shown.get().then(|| keys_view(id, owner.clone(), text))}
         </li>
     }
     .into_any()

@@ -4,11 +4,17 @@ use leptos::prelude::*;
 use tallybook_protocol::Session;
 
 use super::{browser_name::browser_name, deed::Deed, list::List, section::section};
-use crate::{api::account, browser, components::times::when, language::Language};
+use crate::{
+    api::account,
+    browser,
+    components::{switches::switch, times::when},
+    language::Language,
+};
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_sessions);
     let (one, all) = (Deed::new(), Deed::new());
+    let revoke_keys = RwSignal::new(false);
     let end = Callback::new(move |id: i64| {
         one.run(text, account::end_session(id), move |()| {
             list.take_out(move |session: &Session| session.id == id);
@@ -16,7 +22,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
         });
     });
     let end_all = move |_| {
-        all.run(text, account::sign_out_everywhere(), |()| {
+        all.run(text, account::sign_out_everywhere(revoke_keys.get_untracked()), |()| {
             // The server leads on to the form.
             browser::reload();
             None
@@ -26,6 +32,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let content = view! {
         {rows}
         {one.told()}
+        {switch(text.keys_revoke_all(), "sessions-revoke-keys", revoke_keys, move |is_on| revoke_keys.set(is_on))}
         <div class="setting-buttons">
             <button
                 type="button"

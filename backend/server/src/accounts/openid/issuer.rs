@@ -8,11 +8,9 @@ use std::{
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use openidconnect::{
-    AuthType, AuthenticationFlow, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet,
-    IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
-    core::{CoreClient, CoreClientAuthMethod, CoreProviderMetadata, CoreResponseType},
+    AuthenticationFlow, ClientId, CsrfToken, IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    core::{CoreClient, CoreProviderMetadata, CoreResponseType},
 };
-use secrecy::ExposeSecret as _;
 use tokio::{
     sync::{Mutex, Semaphore},
     time::timeout,
@@ -38,10 +36,6 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// Answers of the issuer that are waited for at once.
 const MAX_AT_ONCE: usize = 16;
-
-/// What asks the issuer, once it is known where.
-pub(super) type Client =
-    CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
 
 /// The issuer.
 pub(in crate::accounts) struct Issuer {
@@ -83,27 +77,15 @@ impl Issuer {
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(flow.verifier()));
         let (state, nonce) = (CsrfToken::new(flow.state()), Nonce::new(flow.nonce()));
         let scopes = self.settings.scopes.iter().cloned().map(Scope::new);
-        let (address, _, _) = self
-            .client(&connection, back)?
+        let back = RedirectUrl::new(back.to_owned()).map_err(|_| OpenIdError::Stale)?;
+        let client_id = ClientId::new(self.settings.client_id.clone());
+        let (address, _, _) = CoreClient::from_provider_metadata(connection.metadata.clone(), client_id, None)
+            .set_redirect_uri(back)
             .authorize_url(AuthenticationFlow::<CoreResponseType>::AuthorizationCode, || state, || nonce)
             .add_scopes(scopes)
             .set_pkce_challenge(challenge)
             .url();
         Ok(address.into())
-    }
-
-    /// What asks the issuer, which sends browsers back to `back`.
-    pub(super) fn client(&self, connection: &Connection, back: &str) -> Result<Client, OpenIdError> {
-        let OpenIdSettings { client_id, client_secret, .. } = &self.settings;
-        let secret = client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose_secret().to_owned()));
-        let back = RedirectUrl::new(back.to_owned()).map_err(|_| OpenIdError::Stale)?;
-        let metadata = connection.metadata.clone();
-        let methods = metadata.token_endpoint_auth_methods_supported().cloned().unwrap_or_default();
-        let takes = |method| methods.contains(&method);
-        let in_body = takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
-        let client = CoreClient::from_provider_metadata(metadata, ClientId::new(client_id.clone()), secret);
-        let client = client.set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth });
-        Ok(client.set_redirect_uri(back))
     }
 
     /// What the issuer says of itself; with `before`, if it can be, something newer than that.

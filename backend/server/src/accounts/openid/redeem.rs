@@ -1,75 +1,33 @@
-//! Redeeming the code that a browser came back with: who the issuer says that it is, with the proof checked.
+//! Redeems the code that a browser came back with: asks the issuer who it is, and checks the proof. The answers are read
+//! leniently, since providers send what proves nothing in many types.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use openidconnect::{
-    AccessToken, AccessTokenHash, AuthorizationCode, ClaimsVerificationError, EndUserEmail, EndUserUsername, Nonce,
-    OAuth2TokenResponse as _, PkceCodeVerifier, RequestTokenError, SignatureVerificationError, SubjectIdentifier,
-    TokenResponse as _,
-    core::{
-        CoreIdToken, CoreIdTokenClaims, CoreIdTokenVerifier, CoreJwsSigningAlgorithm as Algorithm, CoreTokenResponse,
-        CoreUserInfoClaims,
+    HttpRequest, HttpResponse,
+    core::CoreClientAuthMethod,
+    http::{
+        Method, Request, StatusCode,
+        header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
     },
 };
+use secrecy::ExposeSecret;
+use url::form_urlencoded::{self, Serializer};
 
 use super::{
     error::OpenIdError,
     flow::Flow,
-    issuer::{Client, Connection, Issuer, told},
-    settings::is_subject,
+    id_token::{Fields, Jwt, TokenError, Verified},
+    issuer::{Connection, Issuer, told},
+    person::{Claims, subject, text},
+    settings::{OpenIdSettings, is_subject},
 };
+use crate::db::now;
 
-/// Characters that are kept of what the issuer calls somebody.
-const MAX_LABEL_CHARS: usize = 200;
-
-/// Signatures that are taken: those whose key is the issuer's alone.
-const ALGORITHMS: [Algorithm; 9] = [
-    Algorithm::RsaSsaPkcs1V15Sha256,
-    Algorithm::RsaSsaPkcs1V15Sha384,
-    Algorithm::RsaSsaPkcs1V15Sha512,
-    Algorithm::RsaSsaPssSha256,
-    Algorithm::RsaSsaPssSha384,
-    Algorithm::RsaSsaPssSha512,
-    Algorithm::EcdsaP256Sha256,
-    Algorithm::EcdsaP384Sha384,
-    Algorithm::EdDsa,
-];
-
-/// Who somebody is at the issuer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::accounts) struct Claims {
-    /// The issuer's name for the person, which never becomes another's.
-    pub(in crate::accounts) subject: String,
-    /// What the issuer calls the person: nothing that proves anything.
-    pub(in crate::accounts) username: Option<String>,
-    /// The e-mail address, and whether the issuer has verified it.
-    pub(in crate::accounts) email: Option<(String, bool)>,
-}
-
-impl Claims {
-    /// What the person knows the identity by.
-    pub(in crate::accounts) fn label(&self) -> String {
-        let email = self.email.as_ref().map(|(email, _)| email);
-        let label = email.or(self.username.as_ref()).unwrap_or(&self.subject);
-        label.chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect()
-    }
-
-    fn new(
-        subject: &SubjectIdentifier,
-        username: Option<&EndUserUsername>,
-        email: Option<&EndUserEmail>,
-        is_verified: Option<bool>,
-    ) -> Self {
-        let email = email.map(|email| (email.as_str().to_owned(), is_verified == Some(true)));
-        Self { subject: subject.as_str().to_owned(), username: username.map(|name| name.as_str().to_owned()), email }
-    }
-
-    /// What is known, with the rest from elsewhere.
-    fn or(self, other: Self) -> Self {
-        Self { username: self.username.or(other.username), email: self.email.or(other.email), ..self }
-    }
-}
+/// Characters that are logged of an error of the issuer.
+const MAX_ERROR_CHARS: usize = 60;
 
 impl Issuer {
-    /// Who came back with this code. The issuer sent the browser to `back`.
+    /// Redeems a code for the user's claims. `back` is the redirect address that the code was issued for.
     pub(in crate::accounts) async fn redeem(
         &self,
         code: String,
@@ -78,30 +36,33 @@ impl Issuer {
     ) -> Result<Claims, OpenIdError> {
         let Ok(_permit) = self.at_once.try_acquire() else { return Err(OpenIdError::Busy) };
         let mut connection = self.connection(None).await?;
-        let mut client = self.client(&connection, back)?;
-        let answer = self.exchange(&client, &connection, code, flow).await?;
-        let Some(token) = answer.id_token() else { return Err(self.untrusted("it sent no ID token")) };
-        let nonce = Nonce::new(flow.nonce());
-        let claims = match verified(&client, token, &nonce) {
+        let answer = self.exchange(&connection, &code, flow, back).await?;
+        let Some(token) = text(&answer, "id_token") else { return Err(self.untrusted("it sent no ID token")) };
+        let mut verified = verify(&connection, &token);
+        if matches!(verified, Err(TokenError::UnknownKey)) {
             // The issuer may have a new key since it was asked for them.
-            Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey)) => {
-                connection = self.connection(Some(&connection)).await?;
-                client = self.client(&connection, back)?;
-                verified(&client, token, &nonce)
-            }
-            outcome => outcome,
-        };
-        let claims = claims.map_err(|error| self.untrusted(&told(&error)))?;
-        if !is_subject(claims.subject()) {
-            return Err(self.untrusted("its name for the person is none that the standard allows"));
+            connection = self.connection(Some(&connection)).await?;
+            verified = verify(&connection, &token);
         }
-        self.check_access_token(&client, token, &answer, &claims)?;
-        let (name, email) = (claims.preferred_username(), claims.email());
-        let found = Claims::new(claims.subject(), name, email, claims.email_verified());
-        if found.email.is_some() && found.username.is_some() {
+        let access_token = text(&answer, "access_token");
+        let checked = verified.and_then(|verified| {
+            verified.check_parties(&self.settings.issuer, &self.settings.client_id)?;
+            verified.check_request(now().timestamp(), &flow.nonce())?;
+            verified.check_access_token(access_token.as_deref())?;
+            Ok(verified.claims)
+        });
+        let claims = checked.map_err(|error| self.untrusted(&error.to_string()))?;
+        let Some(subject) = subject(&claims).filter(|subject| is_subject(subject)) else {
+            return Err(self.untrusted("its name for the person is none that the standard allows"));
+        };
+        let found = Claims::read(&subject, &claims);
+        if found.is_complete() {
             return Ok(found);
         }
-        let more = self.user_info(&client, &connection, answer.access_token(), claims.subject()).await;
+        let more = match access_token {
+            Some(token) => self.user_info(&connection, &token, &subject).await,
+            None => None,
+        };
         Ok(match more {
             Some(more) => found.or(more),
             None => found,
@@ -110,77 +71,102 @@ impl Issuer {
 
     async fn exchange(
         &self,
-        client: &Client,
         connection: &Connection,
-        code: String,
+        code: &str,
         flow: &Flow,
-    ) -> Result<CoreTokenResponse, OpenIdError> {
-        let request = client.exchange_code(AuthorizationCode::new(code));
-        let request = request.map_err(|error| self.untrusted(&told(&error)))?;
-        let request = request.set_pkce_verifier(PkceCodeVerifier::new(flow.verifier()));
-        request.request_async(&connection.transport).await.map_err(|error| match error {
-            RequestTokenError::Request(error) => {
-                tracing::warn!(error = told(&error), "the issuer's answer did not come");
-                self.unreachable()
-            }
-            // What it says beside the kind may repeat what it was sent.
-            RequestTokenError::ServerResponse(answer) => self.untrusted(&format!("it answered {}", answer.error())),
-            other => self.untrusted(&told(&other)),
-        })
-    }
-
-    /// Where the issuer says for which access token its ID token is, it must be the one that came along.
-    fn check_access_token(
-        &self,
-        client: &Client,
-        token: &CoreIdToken,
-        answer: &CoreTokenResponse,
-        claims: &CoreIdTokenClaims,
-    ) -> Result<(), OpenIdError> {
-        let Some(expected) = claims.access_token_hash() else { return Ok(()) };
-        let verifier = verifier(client);
-        let parts = token.signing_alg().and_then(|algorithm| Ok((algorithm, token.signing_key(&verifier)?)));
-        let (algorithm, key) = parts.map_err(|error| self.untrusted(&told(&error)))?;
-        let found = AccessTokenHash::from_token(answer.access_token(), algorithm, key);
-        if found.is_ok_and(|found| found == *expected) {
-            return Ok(());
+        back: &str,
+    ) -> Result<Fields, OpenIdError> {
+        let request = self.token_request(connection, code, flow, back);
+        let request = request.ok_or_else(|| self.untrusted("it does not say where codes are redeemed"))?;
+        let answer = connection.transport.ask(request).await.map_err(|error| {
+            tracing::warn!(error = told(&error), "the issuer's answer did not come");
+            self.unreachable()
+        })?;
+        let fields: Option<Fields> = serde_json::from_slice(answer.body()).ok();
+        if answer.status() == StatusCode::OK {
+            return fields.ok_or_else(|| self.untrusted("its answer to the code is not a JSON object"));
         }
-        Err(self.untrusted("its access token is not the one that its ID token is for"))
+        // What it says beside the kind may repeat what it was sent.
+        let error = fields.and_then(|fields| text(&fields, "error")).unwrap_or_default();
+        let error: String = error.chars().filter(char::is_ascii_graphic).take(MAX_ERROR_CHARS).collect();
+        Err(self.untrusted(&format!("it answered {} {error}", answer.status().as_u16())))
     }
 
-    /// Name and address, which some issuers tell only there. Without an answer there are none.
-    async fn user_info(
-        &self,
-        client: &Client,
-        connection: &Connection,
-        token: &AccessToken,
-        subject: &SubjectIdentifier,
-    ) -> Option<Claims> {
-        let request = client.user_info(token.clone(), Some(subject.clone())).ok()?;
-        let answer: Result<CoreUserInfoClaims, _> = request.request_async(&connection.transport).await;
-        match answer {
-            Ok(claims) => {
-                let (name, email) = (claims.preferred_username(), claims.email());
-                Some(Claims::new(claims.subject(), name, email, claims.email_verified()))
+    fn token_request(&self, connection: &Connection, code: &str, flow: &Flow, back: &str) -> Option<HttpRequest> {
+        let OpenIdSettings { client_id, client_secret, .. } = &self.settings;
+        let address = connection.metadata.token_endpoint()?;
+        let methods = connection.metadata.token_endpoint_auth_methods_supported().cloned().unwrap_or_default();
+        let takes = |method| methods.contains(&method);
+        let in_body = takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let mut form = Serializer::new(String::new());
+        form.append_pair("grant_type", "authorization_code").append_pair("code", code);
+        form.append_pair("redirect_uri", back).append_pair("code_verifier", &flow.verifier());
+        let mut request =
+            Request::builder().method(Method::POST).uri(address.as_str()).header(ACCEPT, "application/json");
+        request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        match client_secret.as_ref().map(ExposeSecret::expose_secret) {
+            Some(secret) if !in_body => {
+                let pair = format!("{}:{}", encoded(client_id), encoded(secret));
+                request = request.header(AUTHORIZATION, format!("Basic {}", BASE64_STANDARD.encode(pair)));
+            }
+            Some(secret) => {
+                form.append_pair("client_id", client_id).append_pair("client_secret", secret);
+            }
+            None => {
+                form.append_pair("client_id", client_id);
+            }
+        }
+        request.body(form.finish().into_bytes()).ok()
+    }
+
+    /// Asks for the user information, which some issuers need for name and address. `None` if it fails.
+    async fn user_info(&self, connection: &Connection, token: &str, expected: &str) -> Option<Claims> {
+        let address = connection.metadata.userinfo_endpoint()?;
+        let request = Request::builder().uri(address.as_str()).header(ACCEPT, "application/json");
+        let request = request.header(AUTHORIZATION, format!("Bearer {token}")).body(Vec::new()).ok()?;
+        let claims = match connection.transport.ask(request).await {
+            Ok(answer) if answer.status() == StatusCode::OK => self.read_user_info(connection, &answer),
+            Ok(answer) => Err(format!("it answered {}", answer.status().as_u16())),
+            Err(error) => Err(told(&error)),
+        };
+        match claims {
+            // Claims of another user do not count.
+            Ok(claims) if subject(&claims).as_deref() == Some(expected) => Some(Claims::read(expected, &claims)),
+            Ok(_) => {
+                tracing::warn!("the issuer told name and address of another person");
+                None
             }
             Err(error) => {
-                tracing::warn!(error = told(&error), "the issuer did not tell name and address");
+                tracing::warn!(error, "the issuer did not tell name and address");
                 None
             }
         }
     }
 
-    /// Logs what is wrong, which is nothing for the person to know.
+    /// Reads user information, which an issuer may sign.
+    fn read_user_info(&self, connection: &Connection, answer: &HttpResponse) -> Result<Fields, String> {
+        let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.to_ascii_lowercase().starts_with("application/jwt") {
+            return serde_json::from_slice(answer.body()).map_err(|error| error.to_string());
+        }
+        let token = std::str::from_utf8(answer.body()).map_err(|error| error.to_string())?;
+        let verified = verify(connection, token.trim()).map_err(|error| error.to_string())?;
+        let checked = verified.check_parties(&self.settings.issuer, &self.settings.client_id);
+        checked.map_err(|error| error.to_string())?;
+        Ok(verified.claims)
+    }
+
+    /// Logs the cause, which is not shown to the user.
     pub(in crate::accounts) fn untrusted(&self, cause: &str) -> OpenIdError {
         tracing::warn!(issuer = self.settings.issuer, cause, "what the issuer answered is not believed");
         OpenIdError::Untrusted { name: self.settings.name.clone() }
     }
 }
 
-fn verifier(client: &Client) -> CoreIdTokenVerifier<'_> {
-    client.id_token_verifier().set_allowed_algs(ALGORITHMS)
+fn verify(connection: &Connection, token: &str) -> Result<Verified, TokenError> {
+    Jwt::parse(token)?.verify(connection.metadata.jwks())
 }
 
-fn verified(client: &Client, token: &CoreIdToken, nonce: &Nonce) -> Result<CoreIdTokenClaims, ClaimsVerificationError> {
-    token.claims(&verifier(client), nonce).cloned()
+fn encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

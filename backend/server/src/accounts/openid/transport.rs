@@ -6,7 +6,10 @@ use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::{Client, Request, redirect};
 use url::Url;
 
-use super::settings::{is_on_this_machine, may_be_asked};
+use super::{
+    description::used_fields,
+    settings::{is_on_this_machine, may_be_asked},
+};
 
 /// The longest answer that is read.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -52,7 +55,7 @@ impl Transport {
         Ok(Self(builder.build()?))
     }
 
-    async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
+    pub(super) async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
         let request = Request::try_from(request)?;
         // The issuer says of itself where its other addresses are.
         if !may_be_asked(request.url()) {
@@ -76,11 +79,12 @@ impl Transport {
     }
 }
 
+/// Asks for the issuer's description and its keys.
 impl<'a> AsyncHttpClient<'a> for Transport {
     type Error = TransportError;
     type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, TransportError>> + Send + 'a>>;
 
     fn call(&'a self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.ask(request))
+        Box::pin(async move { self.ask(request).await.map(used_fields) })
     }
 }

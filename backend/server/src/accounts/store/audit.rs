@@ -1,13 +1,20 @@
 //! SQL on `audit_log`. Rows are added and never changed.
 
+use chrono::{DateTime, Utc};
+
 use super::super::UserId;
-use crate::db::{Transaction, now, on_tx};
+use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES (?, ?, ?, ?, ?)";
 
+const COUNT_SAME: &str =
+    "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND action = ? AND subject = ?";
+
+const COUNT_OF_ACTION: &str = "SELECT COUNT(*) FROM audit_log WHERE created_at >= ? AND action = ?";
+
 /// What was done to a person. The words are read by admins and by programs, so they stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::accounts) enum Action {
+pub(crate) enum Action {
     UserCreated,
     RoleChanged,
     UserDeactivated,
@@ -15,12 +22,17 @@ pub(in crate::accounts) enum Action {
     AccountDeleted,
     PasswordChanged,
     SignedIn,
+    SignInFailed,
+    RequestRefused,
     SignedOutEverywhere,
     KeyCreated,
     KeyRevoked,
+    KeysRevoked,
     InvitationCreated,
+    InvitationRevoked,
     IdentityLinked,
     IdentityUnlinked,
+    ConversationShared,
 }
 
 impl Action {
@@ -33,18 +45,23 @@ impl Action {
             Self::AccountDeleted => "account_deleted",
             Self::PasswordChanged => "password_changed",
             Self::SignedIn => "signed_in",
+            Self::SignInFailed => "sign_in_failed",
+            Self::RequestRefused => "request_refused",
             Self::SignedOutEverywhere => "signed_out_everywhere",
             Self::KeyCreated => "key_created",
             Self::KeyRevoked => "key_revoked",
+            Self::KeysRevoked => "keys_revoked",
             Self::InvitationCreated => "invitation_created",
+            Self::InvitationRevoked => "invitation_revoked",
             Self::IdentityLinked => "identity_linked",
             Self::IdentityUnlinked => "identity_unlinked",
+            Self::ConversationShared => "conversation_shared",
         }
     }
 }
 
 /// Notes what `actor`, or nobody who has an account, did to a person, together with what it was done with.
-pub(in crate::accounts) async fn note(
+pub(crate) async fn note(
     tx: &mut Transaction,
     actor: Option<UserId>,
     user: UserId,
@@ -54,5 +71,33 @@ pub(in crate::accounts) async fn note(
     on_tx!(tx, |connection| {
         let query = sqlx::query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
         query.bind(now()).execute(connection).await.map(|_| ())
+    })
+}
+
+/// Adds a row about `user`, unless there is the same one since `since`, or there are `most` rows of its action. What anybody
+/// can cause must not fill the table.
+pub(in crate::accounts) async fn note_rarely(
+    db: &Database,
+    actor: Option<UserId>,
+    user: UserId,
+    action: Action,
+    subject: &str,
+    (since, most): (DateTime<Utc>, i64),
+) -> sqlx::Result<()> {
+    let action = action.as_str();
+    let same: i64 = on_db!(db, |pool| {
+        sqlx::query_scalar(COUNT_SAME).bind(user).bind(since).bind(action).bind(subject).fetch_one(pool).await
+    })?;
+    if same > 0 {
+        return Ok(());
+    }
+    let all: i64 =
+        on_db!(db, |pool| sqlx::query_scalar(COUNT_OF_ACTION).bind(since).bind(action).fetch_one(pool).await)?;
+    if all >= most {
+        return Ok(());
+    }
+    write_db!(db, |pool| {
+        let query = sqlx::query(CREATE).bind(actor).bind(user).bind(action).bind(subject);
+        query.bind(now()).execute(pool).await.map(|_| ())
     })
 }

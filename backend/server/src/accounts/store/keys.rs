@@ -10,21 +10,24 @@ use super::{
 };
 use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
-const CREATE: &str = "INSERT INTO api_keys (user_id, hash, prefix, name, created_at) VALUES (?, ?, ?, ?, ?)";
+const CREATE: &str =
+    "INSERT INTO api_keys (user_id, hash, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)";
 
-const COUNT: &str = "SELECT COUNT(*) FROM api_keys WHERE user_id = ? AND revoked_at IS NULL";
+const COUNT: &str = "SELECT COUNT(*) FROM api_keys WHERE user_id = ? AND revoked_at IS NULL \
+     AND (expires_at IS NULL OR expires_at > ?)";
 
 const FIND: &str = "SELECT k.id, k.user_id, u.name, u.role, u.generation, k.last_used_at AS seen_at, k.created_at \
      FROM api_keys k JOIN users u ON u.id = k.user_id \
-     WHERE k.hash = ? AND k.revoked_at IS NULL AND u.deactivated_at IS NULL";
+     WHERE k.hash = ? AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?) AND u.deactivated_at IS NULL";
 
 const USED: &str = "UPDATE api_keys SET last_used_at = ? WHERE id = ?";
 
-const LIST: &str = "SELECT id, name, prefix, created_at, last_used_at FROM api_keys \
-     WHERE user_id = ? AND revoked_at IS NULL ORDER BY created_at DESC, id DESC";
+const LIST: &str = "SELECT id, name, prefix, created_at, last_used_at, expires_at FROM api_keys \
+     WHERE user_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC, id DESC";
 
-const LIST_OF_ALL: &str = "SELECT u.name AS user_name, k.id, k.name, k.prefix, k.created_at, k.last_used_at \
-     FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at IS NULL AND k.id > ? ORDER BY k.id LIMIT ?";
+const LIST_OF_ALL: &str = "SELECT u.name AS user_name, k.id, k.name, k.prefix, k.created_at, k.last_used_at, \
+     k.expires_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at IS NULL \
+     AND (k.expires_at IS NULL OR k.expires_at > ?) AND k.id > ? ORDER BY k.id LIMIT ?";
 
 const FIND_OWNER: &str = "SELECT user_id FROM api_keys WHERE id = ? AND revoked_at IS NULL";
 
@@ -41,11 +44,12 @@ struct KeyRow {
     prefix: String,
     created_at: DateTime<Utc>,
     last_used_at: Option<DateTime<Utc>>,
+    expires_at: Option<DateTime<Utc>>,
 }
 
 impl From<KeyRow> for KeyInfo {
-    fn from(KeyRow { id, name, prefix, created_at, last_used_at }: KeyRow) -> Self {
-        Self { id, name, prefix, created_at, last_used_at }
+    fn from(KeyRow { id, name, prefix, created_at, last_used_at, expires_at }: KeyRow) -> Self {
+        Self { id, name, prefix, created_at, last_used_at, expires_at }
     }
 }
 
@@ -63,21 +67,23 @@ pub(in crate::accounts) struct NewKeyRow {
     pub(in crate::accounts) hash: SecretHash,
     pub(in crate::accounts) prefix: String,
     pub(in crate::accounts) name: String,
+    /// `None` for a key that does not expire.
+    pub(in crate::accounts) expires_at: Option<DateTime<Utc>>,
 }
 
 pub(in crate::accounts) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).fetch_one(connection).await)
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).bind(now()).fetch_one(connection).await)
 }
 
 pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewKeyRow) -> sqlx::Result<i64> {
     on_tx!(tx, |connection| {
         let query = sqlx::query(CREATE).bind(new.user).bind(&new.hash.0).bind(&new.prefix).bind(&new.name);
-        Ok(query.bind(now()).execute(connection).await?.inserted_id())
+        Ok(query.bind(now()).bind(new.expires_at).execute(connection).await?.inserted_id())
     })
 }
 
 pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).fetch_optional(pool).await)
+    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).bind(now()).fetch_optional(pool).await)
 }
 
 pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>) -> sqlx::Result<()> {
@@ -85,7 +91,7 @@ pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>)
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInfo>> {
-    let rows: Vec<KeyRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)?;
+    let rows: Vec<KeyRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).bind(now()).fetch_all(pool).await)?;
     Ok(rows.into_iter().map(KeyInfo::from).collect())
 }
 
@@ -108,7 +114,7 @@ pub(in crate::accounts) async fn list_of_all(
     limit: u32,
 ) -> sqlx::Result<Vec<(String, KeyInfo)>> {
     let rows: Vec<OwnedKeyRow> =
-        on_db!(db, |pool| sqlx::query_as(LIST_OF_ALL).bind(last).bind(limit).fetch_all(pool).await)?;
+        on_db!(db, |pool| sqlx::query_as(LIST_OF_ALL).bind(now()).bind(last).bind(limit).fetch_all(pool).await)?;
     Ok(rows.into_iter().map(|row| (row.user_name, row.key.into())).collect())
 }
 
@@ -117,9 +123,12 @@ pub(in crate::accounts) async fn find_owner(db: &Database, id: i64) -> sqlx::Res
     on_db!(db, |pool| sqlx::query_scalar(FIND_OWNER).bind(id).fetch_optional(pool).await)
 }
 
-/// Revokes all of a person's keys.
-pub(in crate::accounts) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(REVOKE_ALL).bind(now()).bind(user).execute(connection).await.map(|_| ()))
+/// Revokes all of a person's keys. False if there were none.
+pub(in crate::accounts) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| {
+        let done = sqlx::query(REVOKE_ALL).bind(now()).bind(user).execute(connection).await?;
+        Ok(done.rows_affected() > 0)
+    })
 }
 
 /// Those of the keys that are still good, each with the generation of its owner's rights.
@@ -127,8 +136,9 @@ pub(in crate::accounts) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::
     on_db!(db, |pool| {
         let mut query = QueryBuilder::new(
             "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \
-             WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND k.id IN (",
+             WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ",
         );
+        query.push_bind(now()).push(") AND k.id IN (");
         let mut list = query.separated(", ");
         for id in ids {
             list.push_bind(*id);

@@ -1,15 +1,22 @@
 //! SQL on `invitations`: links that make an account, of an admin's or of the server's own.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::UserRole;
+use tallybook_protocol::{InvitationInfo, UserRole};
 
 use super::super::{UserId, secret::SecretHash};
-use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
+use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)";
 
-const COUNT_OPEN: &str = "SELECT COUNT(*) FROM invitations WHERE used_at IS NULL AND expires_at > ?";
+const COUNT_OPEN: &str =
+    "SELECT COUNT(*) FROM invitations WHERE created_by IS NOT NULL AND used_at IS NULL AND expires_at > ?";
+
+const LIST_OPEN: &str = "SELECT i.id, i.role, u.name AS created_by, i.created_at, i.expires_at \
+     FROM invitations i JOIN users u ON u.id = i.created_by \
+     WHERE i.used_at IS NULL AND i.expires_at > ? ORDER BY i.created_at DESC, i.id DESC";
+
+const DELETE_OPEN: &str = "DELETE FROM invitations WHERE id = ? AND created_by IS NOT NULL AND used_at IS NULL";
 
 const FIND: &str =
     "SELECT role, created_by FROM invitations WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
@@ -17,6 +24,16 @@ const FIND: &str =
 const USE: &str = "UPDATE invitations SET used_at = ? WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
 
 const DELETE_OLD: &str = "DELETE FROM invitations WHERE expires_at < ?";
+
+#[derive(sqlx::FromRow)]
+struct InvitationRow {
+    id: i64,
+    #[sqlx(try_from = "String")]
+    role: UserRole,
+    created_by: String,
+    created_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+}
 
 /// A link that can be used.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -33,11 +50,29 @@ pub(in crate::accounts) async fn create(
     role: UserRole,
     created_by: Option<UserId>,
     expires_at: DateTime<Utc>,
-) -> sqlx::Result<()> {
+) -> sqlx::Result<i64> {
     on_tx!(tx, |connection| {
         let query = sqlx::query(CREATE).bind(&hash.0).bind(role.as_str()).bind(created_by);
-        query.bind(now()).bind(expires_at).execute(connection).await.map(|_| ())
+        Ok(query.bind(now()).bind(expires_at).execute(connection).await?.inserted_id())
     })
+}
+
+/// The invitations that can still be used, the newest first.
+pub(in crate::accounts) async fn list_open(db: &Database) -> sqlx::Result<Vec<InvitationInfo>> {
+    let rows: Vec<InvitationRow> = on_db!(db, |pool| sqlx::query_as(LIST_OPEN).bind(now()).fetch_all(pool).await)?;
+    let info = |InvitationRow { id, role, created_by, created_at, expires_at }| InvitationInfo {
+        id,
+        role,
+        created_by,
+        created_at,
+        expires_at,
+    };
+    Ok(rows.into_iter().map(info).collect())
+}
+
+/// Deletes an invitation that was not used. False if there is none.
+pub(in crate::accounts) async fn delete_open(tx: &mut Transaction, id: i64) -> sqlx::Result<bool> {
+    on_tx!(tx, |connection| Ok(sqlx::query(DELETE_OPEN).bind(id).execute(connection).await?.rows_affected() == 1))
 }
 
 pub(in crate::accounts) async fn count_open(tx: &mut Transaction) -> sqlx::Result<i64> {

@@ -5,6 +5,7 @@ pub(super) mod attempts;
 pub(super) mod audit;
 pub(super) mod identities;
 pub(super) mod keys;
+pub(super) mod known_browsers;
 pub(super) mod links;
 pub(super) mod sessions;
 pub(super) mod users;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{User, UserRole};
 
-use super::super::UserId;
+use super::super::{UserId, names::skeleton_of};
 use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 /// The one local owner is an admin without a password or an identity, who can sign in nowhere. Identities of an issuer of
@@ -16,7 +16,7 @@ pub(in crate::accounts) const NOBODY: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
-const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at FROM users WHERE name = ?";
+const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at, deleted_at FROM users WHERE name = ?";
 
 const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
 
@@ -34,9 +34,9 @@ const HOLD: [&str; 2] = [
 const HAS_WAY_IN: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
      OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
 
-const CREATE: &str = "INSERT INTO users (name, password_hash, role, created_at) VALUES (?, ?, ?, ?)";
+const CREATE: &str = "INSERT INTO users (name, name_skeleton, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)";
 
-const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
+const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, name_skeleton = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
      generation = generation + 1 WHERE id = 1 AND password_hash IS NULL";
 
 const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
@@ -53,12 +53,19 @@ const FIND_INSTRUCTIONS: &str = "SELECT COALESCE(instructions, '') FROM users WH
 
 const UPDATE_INSTRUCTIONS: &str = "UPDATE users SET instructions = ? WHERE id = ?";
 
+const LIST_WITHOUT_SKELETON: &str = "SELECT id, name FROM users WHERE name_skeleton IS NULL LIMIT ?";
+
+const SET_SKELETON: &str = "UPDATE users SET name_skeleton = ? WHERE id = ?";
+
+const COUNT_ALIKE: &str = "SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?";
+
 /// What signing in is decided by.
 #[derive(Debug, sqlx::FromRow)]
 pub(in crate::accounts) struct PasswordRow {
     pub(in crate::accounts) id: UserId,
     pub(in crate::accounts) password_hash: Option<String>,
     pub(in crate::accounts) deactivated_at: Option<DateTime<Utc>>,
+    pub(in crate::accounts) deleted_at: Option<DateTime<Utc>>,
 }
 
 /// A row of `users`, without its secrets.
@@ -135,6 +142,30 @@ pub(in crate::accounts) async fn count(tx: &mut Transaction) -> sqlx::Result<i64
     on_tx!(tx, |connection| sqlx::query_scalar(COUNT).fetch_one(connection).await)
 }
 
+/// Returns `true` if another account's name looks like this one.
+pub(in crate::accounts) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<bool> {
+    let skeleton = skeleton_of(name);
+    let count: i64 = on_tx!(&mut *tx, |connection| {
+        sqlx::query_scalar(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_one(connection).await
+    })?;
+    // Accounts of an older server, which `fill_skeletons` has not come to.
+    let rest: Vec<(UserId, String)> =
+        on_tx!(tx, |connection| { sqlx::query_as(LIST_WITHOUT_SKELETON).bind(i64::MAX).fetch_all(connection).await })?;
+    Ok(count > 0 || rest.iter().any(|(_, other)| other != name && skeleton_of(other) == skeleton))
+}
+
+/// Stores the skeletons of at most `limit` names that have none yet, and gives how many those were.
+pub(in crate::accounts) async fn fill_skeletons(db: &Database, limit: u32) -> sqlx::Result<usize> {
+    let rows: Vec<(UserId, String)> =
+        on_db!(db, |pool| sqlx::query_as(LIST_WITHOUT_SKELETON).bind(limit).fetch_all(pool).await)?;
+    for (id, name) in &rows {
+        write_db!(db, |pool| {
+            sqlx::query(SET_SKELETON).bind(skeleton_of(name)).bind(id).execute(pool).await.map(|_| ())
+        })?;
+    }
+    Ok(rows.len())
+}
+
 pub(in crate::accounts) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND_PASSWORD).bind(name).fetch_optional(pool).await)
 }
@@ -154,7 +185,7 @@ pub(in crate::accounts) async fn list(db: &Database, after: UserId, limit: u32) 
 /// Makes an account. A name that is taken is an error of the database.
 pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<UserId> {
     on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(&new.name).bind(&new.password_hash);
+        let query = sqlx::query(CREATE).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
         let done = query.bind(new.role.as_str()).bind(now()).execute(connection).await?;
         Ok(UserId(done.inserted_id()))
     })
@@ -163,7 +194,8 @@ pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewUserRow) 
 /// Gives the local owner's row, with all its conversations, to the first admin. False when somebody has it already.
 pub(in crate::accounts) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
     on_tx!(tx, |connection| {
-        let done = sqlx::query(CLAIM_LOCAL).bind(&new.name).bind(&new.password_hash).execute(connection).await?;
+        let query = sqlx::query(CLAIM_LOCAL).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+        let done = query.execute(connection).await?;
         Ok(done.rows_affected() == 1)
     })
 }

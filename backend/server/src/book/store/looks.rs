@@ -1,4 +1,4 @@
-//! SQL on those rows of `audit_log` that say who has looked at whose, and why.
+//! SQL on the rows of `audit_log` that users see: what admins looked at and why, and what they changed of accounts.
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
@@ -27,8 +27,11 @@ const COUNT: &str = "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND create
 
 const LIST: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
      FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? \
-     WHERE a.user_id IN (?, 0) AND a.actor_id <> ? AND a.created_at >= o.created_at \
-     AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported') \
+     WHERE a.user_id IN (?, 0) AND a.created_at >= o.created_at \
+     AND ((a.actor_id <> ? AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported')) \
+     OR ((a.actor_id IS NULL OR a.actor_id <> ?) AND a.user_id = o.id AND a.action IN \
+     ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
+     AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked'))) \
      AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
 
 /// What was done. The words are read by people and programs, so they stay.
@@ -135,7 +138,8 @@ pub(in crate::book) async fn create_once(
     create(db, actor, owner, action, subject, &reason.reason).await
 }
 
-/// Others' looks at what is a user's, or at everybody's since there is the user, the newest first, after a place.
+/// Lists other users' access to a user's data, including access to all users' data since the user exists, and other users'
+/// changes of the account: newest first, after a place.
 pub(in crate::book) async fn list(
     db: &Database,
     user: UserId,
@@ -143,7 +147,7 @@ pub(in crate::book) async fn list(
     limit: u32,
 ) -> sqlx::Result<Vec<LookRow>> {
     on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST).bind(user).bind(user).bind(user);
+        let query = sqlx::query_as(LIST).bind(user).bind(user).bind(user).bind(user);
         query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all(pool).await
     })
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::rows::ConversationId;
 use crate::{
     accounts::UserId,
-    db::{Database, InsertedId as _, on_db, write_db},
+    db::{Database, InsertedId as _, Transaction, on_db, on_tx, write_db},
 };
 
 const COUNT: &str = "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
@@ -18,7 +18,7 @@ const CREATE: &str = "INSERT INTO shares (conversation_id, token, title, has_too
 
 const LIST: &str = "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
      FROM shares s JOIN conversations c ON c.id = s.conversation_id \
-     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC LIMIT ?";
+     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC";
 
 const FIND: &str = "SELECT s.title, s.messages, s.created_at FROM shares s \
      JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
@@ -59,23 +59,23 @@ pub(crate) struct SharedRow {
 }
 
 /// How many copies of a user's conversations there are.
-pub(crate) async fn count(db: &Database, user: UserId) -> sqlx::Result<i64> {
-    on_db!(db, |pool| sqlx::query_scalar(COUNT).bind(user).fetch_one(pool).await)
+pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
+    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).fetch_one(connection).await)
 }
 
 /// Stores a copy, and gives its row id.
-pub(crate) async fn create(db: &Database, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
+pub(crate) async fn create(tx: &mut Transaction, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
     let NewShareRow { conversation_id, token, title, has_tool_calls, messages, created_at } = new;
-    write_db!(db, |pool| {
+    on_tx!(tx, |connection| {
         let query = sqlx::query(CREATE).bind(conversation_id).bind(token.to_string()).bind(title).bind(has_tool_calls);
-        let done = query.bind(messages).bind(created_at).execute(pool).await?;
+        let done = query.bind(messages).bind(created_at).execute(connection).await?;
         Ok(ShareId(done.inserted_id()))
     })
 }
 
-/// At most `limit` copies of a user's conversations, the newest first.
-pub(crate) async fn list(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<ShareRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(user).bind(limit).fetch_all(pool).await)
+/// All copies of a user's conversations, the newest first.
+pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)
 }
 
 /// What the link with this token shows; nothing where its owner may not sign in any more.

@@ -4,11 +4,10 @@
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
 use tallybook_protocol::{Identity, Linking};
-use utoipa::ToSchema;
 
 use super::{
     super::{
-        answers::{Conflict, Invalid, List, NoAccounts, TooManyAttempts},
+        answers::{Conflict, List, NoAccounts, TooManyAttempts},
         body::JsonBody,
         caller::{Admin, Person, caller_of},
         cookie,
@@ -44,14 +43,6 @@ pub(super) struct ReturnQuery {
     code: Option<String>,
     error: Option<String>,
     iss: Option<String>,
-}
-
-/// Who somebody is at the issuer.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct NewIdentity {
-    /// The issuer's own name for the person (`sub`).
-    subject: String,
 }
 
 /// Sends somebody to the issuer. It changes nothing here, so a link may lead to it: a form may not lead to another site.
@@ -170,24 +161,6 @@ pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> 
 pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities_of(*user).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
-}
-
-/// Links an identity to an account.
-///
-/// For admins.
-#[utoipa::path(
-    post, path = "/api/users/{user_id}/identities", operation_id = "link_identity", tag = "People",
-    request_body = NewIdentity, security(("session" = [])),
-    responses((status = 201, body = List<Identity>), Conflict, Invalid),
-)]
-pub(super) async fn link_to(
-    state: State,
-    admin: Admin,
-    user: web::Path<UserId>,
-    body: JsonBody<NewIdentity>,
-) -> Result<HttpResponse, ApiError> {
-    let work = |accounts: Accounts| async move { accounts.link_identity(&admin.0, *user, &body.0.subject).await };
-    Ok(HttpResponse::Created().json(List { items: state.run_accounts(work).await? }))
 }
 
 /// Unlinks one, which ends the person's sessions.

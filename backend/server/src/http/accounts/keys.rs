@@ -1,37 +1,57 @@
 //! `/api/keys`: the keys by which programs ask in one's name.
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use tallybook_protocol::{KeyInfo, MadeKey};
 use utoipa::ToSchema;
 
-use super::super::{
-    answers::{Invalid, List, NoAccounts, TooMany},
-    body::JsonBody,
-    caller::Person,
-    error::ApiError,
-    state::State,
+use super::{
+    super::{
+        answers::{Invalid, List, NoAccounts, TooMany, TooManyAttempts},
+        body::JsonBody,
+        caller::{Admin, Person},
+        error::ApiError,
+        state::State,
+    },
+    session::browser_of,
 };
-use crate::accounts::Accounts;
+use crate::accounts::{Accounts, NewKey, Password, UserId};
 
-/// A program that is to have a key.
+// It has no `Debug`, so that the password gets into no log.
+/// A key to be made.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewKey {
-    /// What one calls it.
+#[schema(as = NewKey)]
+pub(super) struct NewKeyBody {
+    /// The purpose of the key.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
+    /// Your password; not needed within ten minutes after you signed in.
+    password: Option<String>,
+    /// When the key expires, within ten years; absent for a key that does not expire.
+    expires_at: Option<DateTime<Utc>>,
 }
 
-/// Makes a key by which a program asks in one's name.
+/// Makes a key by which a program asks in your name.
 ///
-/// The key is in this answer alone.
+/// The key is only in this answer. A key outlasts the session, so this needs your password, unless you signed in within the
+/// last ten minutes. An account without a password signs in again.
 #[utoipa::path(
     post, path = "/api/keys", operation_id = "create_key", tag = "Account", security(("session" = [])),
-    request_body = NewKey, responses((status = 201, body = MadeKey), NoAccounts, TooMany, Invalid),
+    request_body = NewKeyBody,
+    responses((status = 201, body = MadeKey), NoAccounts, TooMany, Invalid, TooManyAttempts),
 )]
-pub(super) async fn create(state: State, person: Person, body: JsonBody<NewKey>) -> Result<HttpResponse, ApiError> {
-    let work = |accounts: Accounts| async move { accounts.create_key(&person.0, &body.0.name).await };
+pub(super) async fn create(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: JsonBody<NewKeyBody>,
+) -> Result<HttpResponse, ApiError> {
+    let NewKeyBody { name, password, expires_at } = body.0;
+    let (wanted, password) = (NewKey { name, expires_at }, password.map(Password::new));
+    let address = browser_of(&state, &request).address;
+    let work = |accounts: Accounts| async move { accounts.create_key(&person.0, wanted, password, address).await };
     Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
 }
 
@@ -52,5 +72,34 @@ pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, A
 )]
 pub(super) async fn delete(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&person.0, *id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// A user's keys.
+///
+/// For admins.
+#[utoipa::path(
+    get, path = "/api/users/{user_id}/keys", operation_id = "list_keys_of", tag = "People", security(("session" = [])),
+    responses((status = 200, body = List<KeyInfo>)),
+)]
+pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
+    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys_of(*user).await }).await?;
+    Ok(HttpResponse::Ok().json(List { items }))
+}
+
+/// Revokes a user's key.
+///
+/// For admins.
+#[utoipa::path(
+    delete, path = "/api/users/{user_id}/keys/{key_id}", operation_id = "revoke_key_of", tag = "People",
+    security(("session" = [])), responses((status = 204, description = "The key no longer works.")),
+)]
+pub(super) async fn delete_of(
+    state: State,
+    admin: Admin,
+    ids: web::Path<(UserId, i64)>,
+) -> Result<HttpResponse, ApiError> {
+    let (user, id) = ids.into_inner();
+    state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key_of(&admin.0, user, id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

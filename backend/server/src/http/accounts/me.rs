@@ -38,13 +38,16 @@ struct Shown {
 }
 
 // It has no `Debug`, so that they get into no log.
-/// Two passwords.
+/// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewPassword {
     current: String,
     #[schema(min_length = 12, max_length = 1024)]
     new: String,
+    /// Revokes the API keys, too.
+    #[serde(default)]
+    revoke_keys: bool,
 }
 
 // The same.
@@ -107,10 +110,12 @@ pub(super) async fn change_password(
     person: Person,
     body: JsonBody<NewPassword>,
 ) -> Result<HttpResponse, ApiError> {
-    let NewPassword { current, new } = body.0;
+    let NewPassword { current, new, revoke_keys } = body.0;
     let (current, new) = (Password::new(current), Password::new(new));
     let address = browser_of(&state, &request).address;
-    let work = |accounts: Accounts| async move { accounts.change_password(&person.0, current, new, address).await };
+    let work = |accounts: Accounts| async move {
+        accounts.change_password(&person.0, current, new, revoke_keys, address).await
+    };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())
 }

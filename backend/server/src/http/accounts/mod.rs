@@ -40,17 +40,18 @@ pub(super) fn api(app: &mut ServiceConfig) {
                 .on(Method::PATCH, people::update)
                 .on(Method::DELETE, people::deactivate),
         )
-        .service(
-            Endpoint::at("/users/{user_id}/identities")
-                .on(Method::GET, identities::list_of)
-                .on(Method::POST, identities::link_to),
-        )
+        .service(Endpoint::at("/users/{user_id}/identities").on(Method::GET, identities::list_of))
+        .service(Endpoint::at("/users/{user_id}/keys").on(Method::GET, keys::list_of))
+        .service(Endpoint::at("/users/{user_id}/keys/{key_id}").on(Method::DELETE, keys::delete_of))
         .service(Endpoint::at("/users/{user_id}/identities/{identity_id}").on(Method::DELETE, identities::unlink_from))
         .service(
             Endpoint::at("/identities").on(Method::GET, identities::list).on(Method::POST, identities::begin_linking),
         )
         .service(Endpoint::at("/identities/{identity_id}").on(Method::DELETE, identities::unlink))
-        .service(Endpoint::at("/invitations").on(Method::POST, people::invite));
+        .service(
+            Endpoint::at("/invitations").on(Method::GET, people::list_invitations).on(Method::POST, people::invite),
+        )
+        .service(Endpoint::at("/invitations/{invitation_id}").on(Method::DELETE, people::revoke_invitation));
 }
 
 /// What the document of the API says of them.
@@ -65,6 +66,8 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         keys::list,
         keys::create,
         keys::delete,
+        keys::list_of,
+        keys::delete_of,
         me::find,
         me::update,
         me::delete,
@@ -76,11 +79,12 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         people::update,
         people::deactivate,
         people::invite,
+        people::list_invitations,
+        people::revoke_invitation,
         identities::list,
         identities::begin_linking,
         identities::unlink,
         identities::list_of,
-        identities::link_to,
         identities::unlink_from,
     ))]
     struct Documented;

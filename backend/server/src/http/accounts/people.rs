@@ -2,11 +2,11 @@
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
-use tallybook_protocol::{Invitation, Page, User, UserRole};
+use tallybook_protocol::{Invitation, InvitationInfo, Page, User, UserRole};
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::{
-    answers::{Conflict, Invalid, NoAccounts, TooMany},
+    answers::{Conflict, Invalid, List, NoAccounts, TooMany},
     body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
@@ -45,6 +45,9 @@ pub(super) struct UpdateUser {
     active: Option<bool>,
     #[schema(min_length = 12, max_length = 1024)]
     password: Option<String>,
+    /// Revokes the API keys.
+    #[serde(default)]
+    revoke_keys: bool,
 }
 
 /// Whom to let in.
@@ -106,10 +109,12 @@ pub(super) async fn update(
     id: web::Path<UserId>,
     body: JsonBody<UpdateUser>,
 ) -> Result<HttpResponse, ApiError> {
-    let UpdateUser { role, active, password } = body.0;
+    let UpdateUser { role, active, password, revoke_keys } = body.0;
     let work = |accounts: Accounts| async move {
         if let Some(password) = password {
-            accounts.set_password(&admin.0, *id, Password::new(password)).await?;
+            accounts.set_password(&admin.0, *id, Password::new(password), revoke_keys).await?;
+        } else if revoke_keys {
+            accounts.revoke_keys_of(&admin.0, *id).await?;
         }
         accounts.update_user(&admin.0, *id, UserUpdate { role, active }).await
     };
@@ -118,7 +123,7 @@ pub(super) async fn update(
 
 /// Deactivates an account.
 ///
-/// For admins. What the person wrote stays; nobody can sign in to the account any more.
+/// For admins. The user's conversations stay; sessions end, and API keys are revoked permanently.
 #[utoipa::path(
     delete, path = "/api/users/{user_id}", operation_id = "deactivate_user", tag = "People", security(("session" = [])),
     responses((status = 204, description = "Nobody can sign in to it."), Conflict),
@@ -146,4 +151,32 @@ pub(super) async fn invite(
     let invitation = state.run_accounts(work).await?;
     let address = state.public_url.as_ref().map(PublicUrl::to_string).unwrap_or_default();
     Ok(HttpResponse::Created().json(Invitation { url: address + &invitation.url, ..invitation }))
+}
+
+/// Invitations that were not used yet.
+///
+/// For admins. Their links are not shown again.
+#[utoipa::path(
+    get, path = "/api/invitations", operation_id = "list_invitations", tag = "People", security(("session" = [])),
+    responses((status = 200, body = List<InvitationInfo>), NoAccounts),
+)]
+pub(super) async fn list_invitations(state: State, _: Admin) -> Result<HttpResponse, ApiError> {
+    let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_invitations().await }).await?;
+    Ok(HttpResponse::Ok().json(List { items }))
+}
+
+/// Revokes an invitation.
+///
+/// For admins.
+#[utoipa::path(
+    delete, path = "/api/invitations/{invitation_id}", operation_id = "revoke_invitation", tag = "People",
+    security(("session" = [])), responses((status = 204, description = "Its link no longer works.")),
+)]
+pub(super) async fn revoke_invitation(
+    state: State,
+    admin: Admin,
+    id: web::Path<i64>,
+) -> Result<HttpResponse, ApiError> {
+    state.run_accounts(|accounts: Accounts| async move { accounts.revoke_invitation(&admin.0, *id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::super::{
     answers::{List, NoAccounts, TooManyAttempts, WrongPassword},
-    body::JsonBody,
+    body::{JsonBody, OptionalBody},
     caller::{Person, caller_of},
     client_address, cookie,
     error::ApiError,
@@ -79,6 +79,7 @@ pub(super) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
     Browser {
         address: client_address::of(request, &state.accounts.settings().trusted_proxies),
         user_agent: user_agent.to_owned(),
+        token: cookie::shown_browser(request),
     }
 }
 
@@ -89,6 +90,7 @@ pub(super) fn begin(
     session: &NewSession,
 ) -> HttpResponseBuilder {
     response.cookie(cookie::holding(request, session.secret.expose()));
+    response.cookie(cookie::holding_browser(request, &session.browser_token));
     response
 }
 
@@ -129,12 +131,29 @@ pub(super) async fn delete_one(state: State, person: Person, id: web::Path<i64>)
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// Options of signing out everywhere.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SignOutEverywhere {
+    /// Revokes the API keys, too.
+    #[serde(default)]
+    revoke_keys: bool,
+}
+
 /// Signs out everywhere.
 #[utoipa::path(
     delete, path = "/api/sessions", operation_id = "sign_out_everywhere", tag = "Account", security(("session" = [])),
+    request_body = Option<SignOutEverywhere>,
     responses((status = 204, description = "All sessions are over."), NoAccounts),
 )]
-pub(super) async fn delete_all(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
-    state.run_accounts(|accounts: Accounts| async move { accounts.sign_out_everywhere(&person.0).await }).await?;
+pub(super) async fn delete_all(
+    state: State,
+    request: HttpRequest,
+    person: Person,
+    body: OptionalBody<SignOutEverywhere>,
+) -> Result<HttpResponse, ApiError> {
+    let revoke_keys = body.0.revoke_keys;
+    let work = |accounts: Accounts| async move { accounts.sign_out_everywhere(&person.0, revoke_keys).await };
+    state.run_accounts(work).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }

@@ -37,11 +37,15 @@ pub(super) const fn labels(language: Language) -> Labels {
     Labels {
         name: of(language, "Name", "名前"),
         password: of(language, "Password", "パスワード"),
-        name_rule: of(language, "Letters, digits and . _ - @ +", "文字、数字、. _ - @ + が使えます"),
+        name_rule: of(
+            language,
+            "Letters of one script, digits and . _ - @ +",
+            "1種類の文字、数字、. _ - @ + が使えます",
+        ),
         password_rule: of(
             language,
-            "At least 12 characters; several words are easy to remember",
-            "12文字以上。いくつかの言葉をつなげると覚えやすくなります",
+            "At least 12 characters, hard to guess; several words are easy to remember",
+            "12文字以上の推測されにくいもの。いくつかの言葉をつなげると覚えやすくなります",
         ),
         sign_up: of(language, "Make an account", "アカウントを作成"),
         settings: of(language, "Back to the settings", "設定に戻る"),
@@ -145,6 +149,10 @@ pub(super) fn problem(language: Language, error: &ApiError) -> String {
         }
         AccountsError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
         AccountsError::NameTaken => "この名前はすでに使われています。別の名前にしてください。".to_owned(),
+        AccountsError::NameConfusing => {
+            "この名前はほかのアカウントの名前と見分けがつきません。別の名前にしてください。".to_owned()
+        }
+        AccountsError::Deactivated => openid_problem(&OpenIdError::Deactivated),
         AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクを依頼してください。".to_owned(),
         AccountsError::OpenId(error) => openid_problem(error),
         AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),

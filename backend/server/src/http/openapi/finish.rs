@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// What the segments of paths are. Whatever is no such thing names nothing, and is a 404.
-const SEGMENTS: [(&str, Segment, &str); 12] = [
+const SEGMENTS: [(&str, Segment, &str); 13] = [
     ("uuid", Segment::Uuid, "The conversation."),
     ("message_id", Segment::Number, "The message."),
     ("tool_call_id", Segment::Number, "The tool call."),
@@ -14,6 +14,7 @@ const SEGMENTS: [(&str, Segment, &str); 12] = [
     ("key_id", Segment::Number, "The key."),
     ("user_id", Segment::Number, "The account."),
     ("identity_id", Segment::Number, "The identity."),
+    ("invitation_id", Segment::Number, "The invitation."),
     ("server", Segment::Text, "The tool server, by its name in the settings."),
     ("tool", Segment::Text, "The tool, by what its server calls it."),
     ("id", Segment::Text, "The model or the response, by its id."),

@@ -114,6 +114,25 @@ on_every_engine! {
         assert_eq!(fill_in(&team, "/invitation", "", "uninvited").await.status(), StatusCode::GONE);
     }
 
+    async fn invitations_are_listed_and_revoked(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let made = team.json(&admin, Method::POST, "/api/invitations", json!({"role": "admin"}), 201).await;
+        let used = team.json(&admin, Method::POST, "/api/invitations", json!({}), 201).await;
+        let (link, other) = (made["url"].as_str().unwrap(), used["url"].as_str().unwrap());
+        assert_eq!(fill_in(&team, "/invitation", token_of(other), "ann").await.status(), StatusCode::SEE_OTHER);
+        let list = team.json(&admin, Method::GET, "/api/invitations", Value::Null, 200).await;
+        let [open] = &list["items"].as_array().unwrap()[..] else { panic!("{list}") };
+        assert_eq!((&open["id"], &open["role"], &open["created_by"]), (&made["id"], &json!("admin"), &json!(ADMIN)));
+        assert!(open["expires_at"].is_string() && !list.to_string().contains(token_of(link)), "{list}");
+        for (id, status) in [(&made["id"], 204), (&made["id"], 404), (&used["id"], 404)] {
+            team.json(&admin, Method::DELETE, &format!("/api/invitations/{id}"), Value::Null, status).await;
+        }
+        assert_eq!(fill_in(&team, "/invitation", token_of(link), "eve").await.status(), StatusCode::GONE);
+        let noted = crate::support::rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'invitation_revoked'");
+        assert_eq!(noted, [(1,)]);
+    }
+
     async fn sign_up_may_be_open_or_closed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let open = Team::start_with(&engine, &model, AccountsSettings { sign_up: SignUp::Open, ..required() }).await;

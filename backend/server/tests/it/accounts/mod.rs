@@ -1,4 +1,5 @@
-//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`, by an issuer `openid`), how
+//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`, `strangers`, by an issuer
+//! `openid`), names and passwords (`user_names`), API keys (`keys`), limits under many requests at once (`races`), how
 //! accounts come to be (`links`), one's own (`me`), how much one may have answered (`limits`), what becomes of what one deletes
 //! (`deletion`), and what happens to streams when a reader's rights end (`streams`).
 
@@ -6,13 +7,17 @@ mod book;
 #[cfg(unix)]
 mod canaries;
 mod deletion;
+mod keys;
 mod kit;
 mod limits;
 mod links;
 mod me;
 mod openid;
 mod programs;
+mod races;
 pub(crate) mod rights;
 mod sharing;
 mod sign_in;
+mod strangers;
 mod streams;
+mod user_names;

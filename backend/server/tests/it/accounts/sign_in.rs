@@ -87,7 +87,7 @@ on_every_engine! {
         let (_, gone) = team.person(&admin, "gone").await;
         team.json(&admin, Method::DELETE, &format!("/api/users/{gone}"), Value::Null, 204).await;
         let mut answers = Vec::new();
-        for (name, password) in [(ADMIN, "a wrong password"), ("nobody", PASSWORD), ("gone", PASSWORD), ("' OR 1=1 --", PASSWORD)] {
+        for (name, password) in [(ADMIN, "a wrong password"), ("nobody", PASSWORD), ("gone", "a wrong password"), ("' OR 1=1 --", PASSWORD)] {
             let response = team.try_sign_in(name, password).await;
             assert_eq!((response.status(), cookie_of(&response)), (StatusCode::UNAUTHORIZED, None), "{name}");
             let mut problem: Value = response.json().await.unwrap();
@@ -95,6 +95,9 @@ on_every_engine! {
             answers.push(problem);
         }
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        // Only the right password reveals that the account is deactivated.
+        let told = team.try_sign_in("gone", PASSWORD).await;
+        assert_eq!((told.status(), kind_of(told).await.as_str()), (StatusCode::FORBIDDEN, "/problems/deactivated"));
 
         // Many at once are not more than one after the other.
         for name in [ADMIN, "nobody"] {

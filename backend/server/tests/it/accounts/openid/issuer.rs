@@ -8,6 +8,7 @@ use std::{
 };
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use openidconnect::{
     AccessToken, Audience, AuthUrl, EmptyAdditionalClaims, EmptyAdditionalProviderMetadata, EmptyExtraTokenFields,
     EndUserEmail, EndUserUsername, IssuerUrl, JsonWebKeySetUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier,
@@ -18,7 +19,7 @@ use openidconnect::{
     },
 };
 use reqwest::Url;
-use serde_json::json;
+use serde_json::{Value, json};
 use tallybook::accounts::OpenIdSettings;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -77,6 +78,19 @@ impl Person {
     }
 }
 
+/// Overrides of the issuer's answers, field by field; null removes a field.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Odd {
+    /// Claims of the ID token.
+    pub(super) token: Value,
+    /// Fields of the answer that has the token.
+    pub(super) answer: Value,
+    /// Claims of the user information.
+    pub(super) person: Value,
+    /// Fields of the issuer's description.
+    pub(super) description: Value,
+}
+
 /// What was asked for with a code.
 struct Asked {
     nonce: String,
@@ -88,6 +102,7 @@ struct State {
     url: String,
     fault: Fault,
     person: Person,
+    odd: Odd,
     key: Key,
     codes: HashMap<String, Asked>,
     /// How often it was asked what it says of itself.
@@ -131,6 +146,11 @@ impl Issuer {
         self.state().person = person;
     }
 
+    /// From now on it says this, too.
+    pub(super) fn say(&self, odd: Odd) {
+        self.state().odd = odd;
+    }
+
     /// Signs with another key from now on.
     pub(super) fn rotate(&self) {
         let id = Uuid::new_v4().to_string();
@@ -166,6 +186,7 @@ async fn serve(told: oneshot::Sender<(Arc<Mutex<State>>, ServerHandle)>) {
         url: String::new(),
         fault: Fault::None,
         person: Person::named("somebody"),
+        odd: Odd::default(),
         key: Key::make("first"),
         codes: HashMap::new(),
         described: 0,
@@ -192,10 +213,10 @@ async fn serve(told: oneshot::Sender<(Arc<Mutex<State>>, ServerHandle)>) {
 }
 
 async fn describe(state: Shared) -> HttpResponse {
-    let (url, fault) = {
+    let (url, fault, odd) = {
         let mut state = lock(&state);
         state.described += 1;
-        (state.url.clone(), state.fault)
+        (state.url.clone(), state.fault, state.odd.description.clone())
     };
     match fault {
         Fault::Down => return HttpResponse::ServiceUnavailable().finish(),
@@ -219,7 +240,7 @@ async fn describe(state: Shared) -> HttpResponse {
     )
     .set_token_endpoint(Some(TokenUrl::new(token).expect("an address")))
     .set_userinfo_endpoint(Some(UserInfoUrl::new(format!("{url}/person")).expect("an address")));
-    HttpResponse::Ok().json(metadata)
+    HttpResponse::Ok().json(merged(serde_json::to_value(metadata).expect("it is JSON"), &odd))
 }
 
 async fn keys(state: Shared) -> HttpResponse {
@@ -281,7 +302,33 @@ async fn token(state: Shared, request: HttpRequest, body: String) -> HttpRespons
     if !is_theirs || of("grant_type") != "authorization_code" {
         return refuse("invalid_grant");
     }
-    HttpResponse::Ok().json(answer(&state, asked.nonce))
+    let said = serde_json::to_value(answer(&state, asked.nonce)).expect("it is JSON");
+    HttpResponse::Ok().json(oddly(&state, said))
+}
+
+/// Applies the overrides to an answer, and signs its changed token.
+fn oddly(state: &State, mut said: Value) -> Value {
+    if let Some(token) = said["id_token"].as_str().filter(|_| !state.odd.token.is_null()) {
+        let [header, claims, _] = token.split('.').collect::<Vec<_>>()[..] else { panic!("a signed token") };
+        let claims: Value =
+            serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(claims).expect("base64")).expect("JSON");
+        let claims = BASE64_URL_SAFE_NO_PAD.encode(merged(claims, &state.odd.token).to_string());
+        let signed = format!("{header}.{claims}");
+        let signature =
+            state.key.signing.sign(&CoreJwsSigningAlgorithm::EdDsa, signed.as_bytes()).expect("a signature");
+        said["id_token"] = json!(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature)));
+    }
+    merged(said, &state.odd.answer)
+}
+
+fn merged(mut whole: Value, odd: &Value) -> Value {
+    for (name, value) in odd.as_object().into_iter().flatten() {
+        whole[name] = value.clone();
+    }
+    if let Some(fields) = whole.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    whole
 }
 
 fn answer(state: &State, nonce: String) -> CoreTokenResponse {
@@ -317,7 +364,11 @@ async fn person(state: Shared, request: HttpRequest) -> HttpResponse {
     if request.headers().get("authorization").is_none_or(|shown| shown != "Bearer access-token") {
         return HttpResponse::Unauthorized().finish();
     }
-    let Person { subject, email, is_verified, .. } = lock(&state).person.clone();
+    let (Person { subject, email, is_verified, .. }, odd) = {
+        let state = lock(&state);
+        (state.person.clone(), state.odd.person.clone())
+    };
     let email = email.map(|email| EndUserEmail::new(email.to_owned()));
-    HttpResponse::Ok().json(json!({"sub": subject, "email": email, "email_verified": is_verified}))
+    let said = json!({"sub": subject, "email": email, "email_verified": is_verified});
+    HttpResponse::Ok().json(merged(said, &odd))
 }

@@ -1,5 +1,5 @@
 //! Signing in by OpenID Connect, at an issuer that the test runs (`issuer`): who comes in (`ways_in`), attacks on it
-//! (`attacks`), and issuers that are not what they should be (`outages`).
+//! (`attacks`), issuers that are not what they should be (`outages`), and those that send odd types (`lenient`).
 
 mod attacks;
 mod browser;
@@ -7,6 +7,7 @@ mod browser;
 mod canary;
 mod issuer;
 mod key;
+mod lenient;
 mod outages;
 mod ways_in;
 

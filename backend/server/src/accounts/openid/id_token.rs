@@ -1,0 +1,231 @@
+//! Verifies what an identity provider signs: ID tokens, and user information that comes as a JWT. Only the claims that prove
+//! something have to have their standard types: providers send all others as they like.
+
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use openidconnect::{
+    AccessToken, AccessTokenHash, JsonWebKey as _, JsonWebKeyId, SignatureVerificationError,
+    core::{CoreJsonWebKey, CoreJsonWebKeySet, CoreJwsSigningAlgorithm as Algorithm},
+};
+use serde_json::{Map, Value};
+
+/// Signature algorithms whose key only the provider has.
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::RsaSsaPkcs1V15Sha256,
+    Algorithm::RsaSsaPkcs1V15Sha384,
+    Algorithm::RsaSsaPkcs1V15Sha512,
+    Algorithm::RsaSsaPssSha256,
+    Algorithm::RsaSsaPssSha384,
+    Algorithm::RsaSsaPssSha512,
+    Algorithm::EcdsaP256Sha256,
+    Algorithm::EcdsaP384Sha384,
+    Algorithm::EdDsa,
+];
+
+/// Why a token proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TokenError {
+    #[error("its token is not a signed JWT")]
+    Malformed,
+    #[error("its token has an algorithm or a critical header that is not supported")]
+    Unsupported,
+    #[error("its token names a key that the issuer does not publish")]
+    UnknownKey,
+    #[error("its token has a wrong signature")]
+    WrongSignature,
+    #[error("its token is from another issuer")]
+    WrongIssuer,
+    #[error("its token is for another client")]
+    WrongAudience,
+    #[error("its token has expired, or says not when it expires")]
+    Expired,
+    #[error("its token has another nonce")]
+    WrongNonce,
+    #[error("its access token is not the one that its ID token is for")]
+    WrongAccessToken,
+}
+
+/// The claims of a token, by name.
+pub(super) type Fields = Map<String, Value>;
+
+/// A JWT whose signature is not yet verified.
+pub(super) struct Jwt<'a> {
+    signed: &'a str,
+    signature: Vec<u8>,
+    algorithm: Algorithm,
+    key_id: Option<JsonWebKeyId>,
+    claims: Fields,
+}
+
+impl<'a> Jwt<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, TokenError> {
+        let (signed, signature) = text.rsplit_once('.').ok_or(TokenError::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(TokenError::Malformed)?;
+        let header = object(header)?;
+        if header.contains_key("crit") {
+            return Err(TokenError::Unsupported);
+        }
+        let algorithm = header.get("alg").cloned().unwrap_or_default();
+        let algorithm = serde_json::from_value(algorithm).map_err(|_| TokenError::Unsupported)?;
+        if !ALGORITHMS.contains(&algorithm) {
+            return Err(TokenError::Unsupported);
+        }
+        let key_id = header.get("kid").and_then(Value::as_str).map(|id| JsonWebKeyId::new(id.to_owned()));
+        let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Malformed)?;
+        Ok(Self { signed, signature, algorithm, key_id, claims: object(claims)? })
+    }
+
+    /// Verifies the signature with one of the provider's keys.
+    pub(super) fn verify(self, keys: &CoreJsonWebKeySet) -> Result<Verified, TokenError> {
+        let mut error = TokenError::UnknownKey;
+        for key in keys.keys().iter().filter(|key| self.key_id.is_none() || key.key_id() == self.key_id.as_ref()) {
+            match key.verify_signature(&self.algorithm, self.signed.as_bytes(), &self.signature) {
+                Ok(()) => return Ok(Verified { claims: self.claims, algorithm: self.algorithm, key: key.clone() }),
+                // A key for something else.
+                Err(SignatureVerificationError::InvalidKey(_)) => {}
+                Err(_) => error = TokenError::WrongSignature,
+            }
+        }
+        Err(error)
+    }
+}
+
+/// A JWT with a valid signature of the provider.
+#[derive(Debug)]
+pub(super) struct Verified {
+    pub(super) claims: Fields,
+    algorithm: Algorithm,
+    key: CoreJsonWebKey,
+}
+
+impl Verified {
+    /// Checks that the token is from `issuer` and for this client. A token for several clients
+    /// must have `azp`, and `azp` must be this client wherever it is present.
+    pub(super) fn check_parties(&self, issuer: &str, client: &str) -> Result<(), TokenError> {
+        if self.claims.get("iss").and_then(Value::as_str) != Some(issuer) {
+            return Err(TokenError::WrongIssuer);
+        }
+        let is_for_us = |value: &Value| value.as_str() == Some(client);
+        let (is_addressed, is_shared) = match self.claims.get("aud") {
+            Some(Value::Array(all)) => (all.iter().any(is_for_us), !all.iter().all(is_for_us)),
+            Some(one) => (is_for_us(one), false),
+            None => (false, false),
+        };
+        let was_asked_for = match self.claims.get("azp") {
+            None | Some(Value::Null) => !is_shared,
+            Some(party) => is_for_us(party),
+        };
+        if is_addressed && was_asked_for { Ok(()) } else { Err(TokenError::WrongAudience) }
+    }
+
+    /// Checks that the token is still valid at `now`, in seconds since 1970, and answers the request with this nonce.
+    pub(super) fn check_request(&self, now: i64, nonce: &str) -> Result<(), TokenError> {
+        if self.claims.get("exp").and_then(seconds).is_none_or(|end| now >= end) {
+            return Err(TokenError::Expired);
+        }
+        if self.claims.get("nonce").and_then(Value::as_str) == Some(nonce) {
+            Ok(())
+        } else {
+            Err(TokenError::WrongNonce)
+        }
+    }
+
+    /// Checks the access token against its hash in the ID token, if there is one.
+    pub(super) fn check_access_token(&self, token: Option<&str>) -> Result<(), TokenError> {
+        let Some(expected) = self.claims.get("at_hash").filter(|hash| !hash.is_null()) else { return Ok(()) };
+        let token = AccessToken::new(token.unwrap_or_default().to_owned());
+        let found = AccessTokenHash::from_token(&token, &self.algorithm, &self.key);
+        let is_same = found.is_ok_and(|found| expected.as_str() == Some(found.as_str()));
+        if is_same { Ok(()) } else { Err(TokenError::WrongAccessToken) }
+    }
+}
+
+fn object(part: &str) -> Result<Fields, TokenError> {
+    let json = BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Malformed)?;
+    serde_json::from_slice(&json).map_err(|_| TokenError::Malformed)
+}
+
+/// A time in seconds since 1970, which some providers write with a fraction or as text.
+#[expect(clippy::cast_possible_truncation, reason = "a time that is out of range saturates")]
+fn seconds(value: &Value) -> Option<i64> {
+    let fraction = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    fraction.is_finite().then_some(fraction as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use openidconnect::core::CoreJsonWebKey;
+    use serde_json::{Value, json};
+
+    use super::{Algorithm, BASE64_URL_SAFE_NO_PAD, Engine as _, Jwt, TokenError, Verified};
+
+    fn verified(claims: Value) -> Verified {
+        let Value::Object(claims) = claims else { panic!("an object") };
+        let key: CoreJsonWebKey = serde_json::from_value(json!({"kty": "RSA", "n": "AQAB", "e": "AQAB"})).unwrap();
+        Verified { claims, algorithm: Algorithm::EdDsa, key }
+    }
+
+    #[test]
+    fn a_token_is_for_the_client_that_asked_for_it() {
+        for (audience, party, is_ours) in [
+            (json!("us"), Value::Null, true),
+            (json!(["us"]), Value::Null, true),
+            (json!(["us", "us"]), Value::Null, true),
+            (json!("us"), json!("us"), true),
+            (json!(["us", "them"]), json!("us"), true),
+            (json!(["us", 7]), json!("us"), true),
+            (json!("us"), json!("them"), false),
+            (json!(["us"]), json!("them"), false),
+            (json!(["us"]), json!(["us"]), false),
+            (json!(["us", "them"]), Value::Null, false),
+            (json!(["us", "them"]), json!("them"), false),
+            (json!("them"), json!("us"), false),
+            (json!([]), json!("us"), false),
+            (json!({"us": "us"}), Value::Null, false),
+        ] {
+            let token = verified(json!({"iss": "issuer", "aud": audience, "azp": party}));
+            let expected = if is_ours { Ok(()) } else { Err(TokenError::WrongAudience) };
+            assert_eq!(token.check_parties("issuer", "us"), expected, "{:?}", token.claims);
+            assert_eq!(token.check_parties("issuer/", "us"), Err(TokenError::WrongIssuer));
+        }
+    }
+
+    #[test]
+    fn a_token_has_an_end_however_it_is_written() {
+        for (end, is_valid) in [
+            (json!(1001), true),
+            (json!("1001"), true),
+            (json!(1001.5), true),
+            (json!(1000), false),
+            (json!("soon"), false),
+            (json!("inf"), false),
+            (Value::Null, false),
+            (json!([1001]), false),
+        ] {
+            let token = verified(json!({"exp": end, "nonce": "n"}));
+            let expected = if is_valid { Ok(()) } else { Err(TokenError::Expired) };
+            assert_eq!(token.check_request(1000, "n"), expected, "{end}");
+        }
+        let token = verified(json!({"exp": 1001}));
+        assert_eq!(token.check_request(1000, ""), Err(TokenError::WrongNonce));
+    }
+
+    #[test]
+    fn only_signed_tokens_are_read() {
+        let encoded = |json: Value| BASE64_URL_SAFE_NO_PAD.encode(json.to_string());
+        let token = |header: Value, claims: Value| format!("{}.{}.AA", encoded(header), encoded(claims));
+        assert!(Jwt::parse(&token(json!({"alg": "RS256"}), json!({"updated_at": [{}]}))).is_ok());
+        for (header, claims, error) in [
+            (json!({"alg": "none"}), json!({}), TokenError::Unsupported),
+            (json!({"alg": "HS256"}), json!({}), TokenError::Unsupported),
+            (json!({"alg": 7}), json!({}), TokenError::Unsupported),
+            (json!({"alg": "RS256", "crit": ["b64"]}), json!({}), TokenError::Unsupported),
+            (json!({"alg": "RS256"}), json!([]), TokenError::Malformed),
+            (json!("RS256"), json!({}), TokenError::Malformed),
+        ] {
+            assert_eq!(Jwt::parse(&token(header, claims)).err(), Some(error));
+        }
+        for text in ["", ".", "..", "a.b.c", "a.b.c.d.e", "é.é.é"] {
+            assert!(Jwt::parse(text).is_err(), "{text}");
+        }
+    }
+}

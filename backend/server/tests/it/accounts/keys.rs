@@ -1,0 +1,171 @@
+//! API keys outlast sessions: who can make them, when they end, and that admins see and revoke them.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use chrono::{TimeDelta, Utc};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::MockLlm;
+
+use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, kind_of};
+use crate::{
+    operating::said,
+    support::{Engine, TestApp, execute, on_every_engine, rows},
+};
+
+/// Sets the start of all sessions to eleven minutes ago.
+async fn age_sessions(team: &Team) {
+    let long_ago = (Utc::now() - TimeDelta::minutes(11)).format("%Y-%m-%d %H:%M:%S");
+    execute!(team.app, sqlx::AssertSqlSafe(format!("UPDATE sessions SET created_at = '{long_ago}'")));
+}
+
+async fn status_of(team: &Team, who: &Who) -> StatusCode {
+    team.get(who, "/api/me").await.status()
+}
+
+on_every_engine! {
+    /// A session that was stolen makes no key, which would stay when the session ends.
+    async fn an_old_session_alone_makes_no_key(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        team.json(&who, Method::POST, "/api/keys", json!({"name": "just signed in"}), 201).await;
+        age_sessions(&team).await;
+        let make = async |body: Value| team.send(&who, Method::POST, "/api/keys", body).await;
+        for body in [json!({"name": "stolen"}), json!({"name": "stolen", "password": null})] {
+            assert_eq!(kind_of(make(body).await).await, "/problems/sign-in-again");
+        }
+        for password in ["", "not the password"] {
+            let refused = make(json!({"name": "stolen", "password": password})).await;
+            assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/wrong-password"));
+        }
+        let made = make(json!({"name": "mine", "password": PASSWORD})).await;
+        assert_eq!(made.status(), StatusCode::CREATED);
+        let made: Value = made.json().await.unwrap();
+        assert!(made["id"].is_i64() && made["key"].is_string() && made["prefix"].is_string(), "{made}");
+        // A user without a password signs in again.
+        execute!(team.app, "UPDATE users SET password_hash = NULL");
+        for password in [Value::Null, json!(""), json!(PASSWORD)] {
+            let refused = make(json!({"name": "stolen", "password": password})).await;
+            assert_eq!(kind_of(refused).await, "/problems/sign-in-again");
+        }
+        // Guesses are counted.
+        for _ in 0..10 {
+            make(json!({"name": "stolen", "password": "not the password"})).await;
+        }
+        let names = rows!(team.app, (String,), "SELECT name FROM api_keys ORDER BY id");
+        assert_eq!(names, [("just signed in".to_owned(),), ("mine".to_owned(),)]);
+    }
+
+    async fn the_password_cannot_be_guessed_there(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        let make = async |password: &str| {
+            team.send(&who, Method::POST, "/api/keys", json!({"name": "x", "password": password})).await.status()
+        };
+        for _ in 0..10 {
+            make("not the password").await;
+        }
+        execute!(team.app, BLOCKED);
+        assert_eq!(make(PASSWORD).await, StatusCode::TOO_MANY_REQUESTS);
+    }
+
+    /// A new password, a sign-out everywhere and an admin's reset revoke keys where that is asked for; a deactivation always.
+    async fn keys_end_with_what_they_came_from(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let admin = team.sign_in(ADMIN).await;
+        let (mut ann, id) = team.person(&admin, "ann").await;
+        let user = format!("/api/users/{id}");
+        let program = team.program(&ann).await;
+        let new = |revoke: Value| json!({"current": PASSWORD, "new": PASSWORD, "revoke_keys": revoke});
+        team.json(&ann, Method::PUT, "/api/me/password", json!({"current": PASSWORD, "new": PASSWORD}), 204).await;
+        team.json(&ann, Method::PUT, "/api/me/password", new(json!(false)), 204).await;
+        team.json(&admin, Method::PATCH, &user, json!({"password": PASSWORD}), 200).await;
+        ann = team.sign_in("ann").await;
+        team.json(&ann, Method::DELETE, "/api/sessions", Value::Null, 204).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::OK, "it was not asked for");
+        ann = team.sign_in("ann").await;
+        team.json(&ann, Method::PUT, "/api/me/password", new(json!(true)), 204).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+        let program = team.program(&ann).await;
+        team.json(&ann, Method::DELETE, "/api/sessions", json!({"revoke_keys": true}), 204).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+        ann = team.sign_in("ann").await;
+        let program = team.program(&ann).await;
+        team.json(&admin, Method::PATCH, &user, json!({"password": PASSWORD, "revoke_keys": true}), 200).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+
+        ann = team.sign_in("ann").await;
+        let program = team.program(&ann).await;
+        team.json(&admin, Method::PATCH, &user, json!({"active": false}), 200).await;
+        team.json(&admin, Method::PATCH, &user, json!({"active": true}), 200).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED, "it does not come back");
+        let ann = team.sign_in("ann").await;
+        let program = team.program(&ann).await;
+        team.json(&admin, Method::PATCH, &user, json!({"revoke_keys": true}), 200).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(status_of(&team, &ann).await, StatusCode::OK, "the session stays");
+        let revoked = rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'keys_revoked'");
+        assert_eq!(revoked, [(5,)]);
+    }
+
+    /// A key that expires is gone for its program, for lists and for the number of keys.
+    async fn a_key_may_expire(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        let tomorrow = Utc::now() + TimeDelta::days(1);
+        for wrong in [json!("2020-01-01T00:00:00Z"), json!(Utc::now() + TimeDelta::days(4000))] {
+            let refused = team.send(&who, Method::POST, "/api/keys", json!({"name": "x", "expires_at": wrong})).await;
+            assert_eq!(kind_of(refused).await, "/problems/invalid-input", "{wrong}");
+        }
+        let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "x", "expires_at": tomorrow}), 201).await;
+        let program = Who { cookie: None, key: Some(made["key"].as_str().unwrap().to_owned()) };
+        assert_eq!(status_of(&team, &program).await, StatusCode::OK);
+        let list = team.json(&who, Method::GET, "/api/keys", Value::Null, 200).await;
+        assert!(list["items"][0]["expires_at"].is_string(), "{list}");
+        execute!(team.app, "UPDATE api_keys SET expires_at = '2020-01-01 00:00:00'");
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+        let list = team.json(&who, Method::GET, "/api/keys", Value::Null, 200).await;
+        assert_eq!(list["items"], json!([]));
+    }
+
+    async fn admins_see_and_revoke_keys_of_others(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let root = team.sign_in(ADMIN).await;
+        let (ann, id) = team.person(&root, "ann").await;
+        let program = team.program(&ann).await;
+        let path = format!("/api/users/{id}/keys");
+        let list = team.json(&root, Method::GET, &path, Value::Null, 200).await;
+        let key = &list["items"][0];
+        assert!(key["name"] == "a program" && !list.to_string().contains(program.key.as_ref().unwrap()), "{list}");
+        assert_eq!(team.get(&ann, "/api/users/1/keys").await.status(), StatusCode::FORBIDDEN);
+        let other = format!("/api/users/1/keys/{}", key["id"]);
+        assert_eq!(kind_of(team.send(&root, Method::DELETE, &other, Value::Null).await).await, "/problems/no-such-key");
+        team.json(&root, Method::DELETE, &format!("{path}/{}", key["id"]), Value::Null, 204).await;
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+        assert_eq!(kind_of(team.get(&root, "/api/users/999/keys").await).await, "/problems/no-such-user");
+    }
+
+    async fn the_command_revokes_keys_with_a_new_password(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        let program = team.program(&who).await;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
+        command.env_clear().env("DATABASE_URL", &engine.url);
+        command.args(["admin", "password", ADMIN, "--password-stdin", "--revoke-keys"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        writeln!(child.stdin.take().unwrap(), "{PASSWORD}").unwrap();
+        let (done, words) = said(&child.wait_with_output().unwrap());
+        assert!(done && words.contains("Its API keys are revoked."), "{words}");
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
+    }
+
+    /// Without accounts, no password can be asked for.
+    async fn without_accounts_keys_are_made_as_before(engine: Engine) {
+        let app = TestApp::spawn(&engine, &MockLlm::start().await.unwrap()).await;
+        let made = app.client.post(app.url("/api/keys")).json(&json!({"name": "mine"})).send().await.unwrap();
+        assert_eq!(made.status(), StatusCode::CREATED);
+    }
+}

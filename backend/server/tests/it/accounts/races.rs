@@ -1,0 +1,82 @@
+//! Limits hold for many requests at once, and lists show everything that counts.
+
+use futures_util::future::join_all;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tallybook_mock_llm::{MockLlm, text};
+
+use super::kit::{ADMIN, Team, Who};
+use crate::support::{Engine, execute, on_every_engine};
+
+const AT_ONCE: usize = 24;
+
+/// Sends the same many times at once, and gives how many were accepted.
+async fn accepted(team: &Team, who: &Who, path: &str, body: &Value) -> usize {
+    let all = join_all((0..AT_ONCE).map(|_| team.send(who, Method::POST, path, body.clone()))).await;
+    for answer in &all {
+        assert!(matches!(answer.status(), StatusCode::CREATED | StatusCode::CONFLICT), "{path}: {}", answer.status());
+    }
+    all.iter().filter(|answer| answer.status() == StatusCode::CREATED).count()
+}
+
+async fn listed(team: &Team, who: &Who, path: &str) -> usize {
+    team.json(who, Method::GET, path, Value::Null, 200).await["items"].as_array().unwrap().len()
+}
+
+/// Copies the first row of a table.
+async fn fill(team: &Team, table: &str, columns: &str, values: &str, copies: usize) {
+    for _ in 0..copies {
+        let sql = format!("INSERT INTO {table} ({columns}) SELECT {values} FROM {table} ORDER BY id LIMIT 1");
+        execute!(team.app, sqlx::AssertSqlSafe(sql));
+    }
+}
+
+on_every_engine! {
+    async fn keys_do_not_exceed_their_limit(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        for number in 0..40 {
+            team.json(&who, Method::POST, "/api/keys", json!({"name": format!("key {number}")}), 201).await;
+        }
+        assert_eq!(accepted(&team, &who, "/api/keys", &json!({"name": "one more"})).await, 10);
+        assert_eq!(listed(&team, &who, "/api/keys").await, 50);
+    }
+
+    async fn shared_links_do_not_exceed_their_limit(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let who = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&who).await;
+        model.reply([text("Yes.")]);
+        team.ask(&who, &uuid, "Go?").await;
+        let path = format!("/api/conversations/{uuid}/shares");
+        team.json(&who, Method::POST, &path, json!({}), 201).await;
+        let token = if engine.is_sqlite() { "lower(hex(randomblob(16)))" } else { "UUID()" };
+        let columns = "conversation_id, token, title, has_tool_calls, messages, created_at";
+        let values = format!("conversation_id, {token}, title, has_tool_calls, messages, created_at");
+        fill(&team, "shares", columns, &values, 189).await;
+        assert_eq!(accepted(&team, &who, &path, &json!({})).await, 10);
+        // What an older server shared beyond the limit is listed, too, so that it can be taken back.
+        fill(&team, "shares", columns, &values, 5).await;
+        assert_eq!(listed(&team, &who, "/api/shares").await, 205);
+    }
+
+    async fn invitations_do_not_exceed_their_limit(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        team.json(&who, Method::POST, "/api/invitations", json!({}), 201).await;
+        let token = if engine.is_sqlite() { "hex(randomblob(32))" } else { "SHA2(UUID(), 256)" };
+        let columns = "token_hash, role, created_by, created_at, expires_at";
+        // Twice as many each time, then the rest.
+        for copies in [1, 2, 4, 8, 16, 32, 64, 128, 256, 478] {
+            let sql = format!(
+                "INSERT INTO invitations ({columns}) SELECT {token}, role, created_by, created_at, expires_at \
+                 FROM invitations LIMIT {copies}"
+            );
+            execute!(team.app, sqlx::AssertSqlSafe(sql));
+        }
+        assert_eq!(listed(&team, &who, "/api/invitations").await, 990);
+        assert_eq!(accepted(&team, &who, "/api/invitations", &json!({})).await, 10);
+        assert_eq!(listed(&team, &who, "/api/invitations").await, 1000);
+    }
+}
