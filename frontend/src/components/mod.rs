@@ -71,4 +71,5 @@ pub(crate) mod undo_notes;
 mod usage_rows;
 pub(crate) mod usage_sheet;
 mod warm_up;
+pub(crate) mod visible;
 pub(crate) mod way_on;

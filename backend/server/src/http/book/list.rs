@@ -3,6 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
+use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::ToolCallId;
 use url::form_urlencoded::Serializer;
 
@@ -198,7 +199,8 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         to(&filter.to_string(), order, None)
     };
     let is_cut = row.input_start.chars().count() > SHOWN_CHARS;
-    let mut input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
+    let input: String = row.input_start.chars().take(SHOWN_CHARS).collect();
+    let mut input = escaped(&input).into_owned();
     if is_cut {
         input.push('…');
     }
@@ -210,7 +212,7 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         server_address: with(&|filter| filter.server = Some(row.server.clone())),
         status_address: with(&|filter| filter.status = Some(row.status)),
         user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
-        tool: row.tool_name.clone(),
+        tool: escaped(&row.tool_name).into_owned(),
         server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
         status_word: frame.words.status(row.status),
         duration: row.duration_ms.map(|ms| frame.words.how_long(ms)),
