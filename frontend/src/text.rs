@@ -96,6 +96,7 @@ texts! {
     row_menu: "What to do with it", "操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
+    change_language: "Change", "切り替える";
 
     // The message field and the new chat.
     composer_label: "Message", "メッセージ";
