@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures_channel::oneshot;
 use futures_util::future::AbortHandle;
 use leptos::prelude::*;
-use tallybook_protocol::{Conversation, MessageId, ToolCallId};
+use tallybook_protocol::{Conversation, MessageId, Role, ToolCallId};
 use uuid::Uuid;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
-    shown::{Edited, Loading, Phase, Place},
+    shown::{Answer, Edited, Loading, Phase, Place},
     state::State,
     storage::{forget_draft, keep_draft, keep_plans_first, keep_queue, kept_draft, kept_plans_first, kept_queue},
 };
@@ -196,6 +196,14 @@ impl Session {
     /// Whether a message is being changed in its place.
     pub(crate) fn is_edited(&self, id: MessageId) -> bool {
         self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
+    /// The last answer that is known and how far it is. Not tracked: what is drawn follows a frame later, in a hidden tab not at all.
+    pub(crate) fn last_answer(self) -> Option<Answer> {
+        self.state.try_with_value(|state| {
+            let last = state.transcript.entries().last().filter(|last| last.role == Role::Assistant)?;
+            Some(Answer { id: last.id, status: last.status, stop_reason: last.stop_reason.clone() })
+        })?
+    }
+
     }
 
     /// How it stands with the rest of a call.
