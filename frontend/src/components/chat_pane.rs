@@ -184,8 +184,10 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {
-            // It leads to what waits, and refuses nothing.
-            go_to_first(waiting);
+            // It leads to what waits, and refuses nothing. Whoever writes stays there: the next digit would decide.
+            if !browser::has_focus_within("input, textarea") {
+                go_to_first(waiting);
+            }
             return true;
         }
         let stops = command == Command::Close && session.phase.get_untracked() != Phase::Idle;

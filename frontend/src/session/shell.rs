@@ -96,6 +96,8 @@ pub(crate) struct Session {
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
+    /// The calls that wait whose input was seen whole and is not being edited: what is allowed of them is what was read.
+    pub(crate) seen_calls: RwSignal<Vec<ToolCallId>>,
     /// The model that was chosen for the next message alone, and whether the next answers are made by a plan.
     pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// What waits for the end of the answer.
@@ -149,6 +151,7 @@ impl Session {
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
+            seen_calls: RwSignal::default(),
             next: RwSignal::new((None, kept.3)),
             queue,
             kept: StoredValue::new(kept),
@@ -193,9 +196,6 @@ impl Session {
         self.busy.get()
     }
 
-    /// Whether a message is being changed in its place.
-    pub(crate) fn is_edited(&self, id: MessageId) -> bool {
-        self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
     /// The last answer that is known and how far it is. Not tracked: what is drawn follows a frame later, in a hidden tab not at all.
     pub(crate) fn last_answer(self) -> Option<Answer> {
         self.state.try_with_value(|state| {
@@ -204,6 +204,9 @@ impl Session {
         })?
     }
 
+    /// Whether a message is being changed in its place.
+    pub(crate) fn is_edited(&self, id: MessageId) -> bool {
+        self.edited.with(|edited| edited.as_ref().is_some_and(|edited| edited.id == id))
     }
 
     /// How it stands with the rest of a call.
