@@ -25,6 +25,37 @@ test("who waits long is told for how long already", async ({ page }) => {
   await expect(page.getByText("The answer is complete.")).toBeAttached();
 });
 
+for (const [end, words] of [
+  [{ status: "complete", stop_reason: "end_turn" }, "The answer is complete."],
+  [{ status: "complete", stop_reason: "max_tokens" }, "The answer ended before it was complete."],
+  [{ status: "complete", stop_reason: "model_length" }, "The answer ended before it was complete."],
+  [{ status: "interrupted", stop_reason: null }, "The answer ended before it was complete."],
+  [{ status: "stopped", stop_reason: null }, "The answer was stopped."],
+] as const) {
+  test(`a screen reader hears how an answer ended: ${end.status}, ${end.stop_reason}`, async ({ page }) => {
+    const turn = await playTurn(page);
+    await turn.say("message_end", { assistant_message_id: 2, content: "So far", tool_calls: [], ...end, usage: NOTHING });
+    await expect(page.getByRole("status").filter({ hasText: /^The answer/ })).toHaveText(words);
+  });
+}
+
+test("a screen reader hears that an answer failed", async ({ page }) => {
+  const turn = await playTurn(page);
+  await turn.say("error", { assistant_message_id: 2, code: "model_busy", error: "The provider is busy." });
+  await expect(page.getByRole("status").filter({ hasText: /^The answer/ })).toHaveText("The answer failed.");
+});
+
+test("the words of a line are apart for who hears them", async ({ page }) => {
+  const review = { tool_call_id: 0, model: "Sonnet (2026-11)", verdict: "abstain", reason: "Its answer was no JSON.", duration_ms: 9 };
+  const one = call("add", { a: 1 });
+  one.reviews = [{ ...review, tool_call_id: one.tool_call_id }];
+  await open(page, conversation("Sums", [["Add", { content: "Done.", calls: [one] }]]));
+  const line = page.getByTestId("tool-call");
+  expect(await line.evaluate((line) => line.textContent)).toMatch(/add 1 → 79 done 3\.4s/);
+  await line.click();
+  expect(await page.getByTestId("reviews").evaluate((list) => list.textContent)).toBe("Sonnet (2026-11) abstains Its answer was no JSON.");
+});
+
 test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
   const turn = await playTurn(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: {}, offset: 0 });

@@ -79,6 +79,9 @@ test("who does not want to wait for the next attempt presses Retry now", async (
   await page.getByTestId("composer").fill("What is 1 + 1?");
   await page.getByTestId("send").click();
   await expect(page.getByText("Reconnecting")).toHaveText(/retrying in [2-9]\d*s/);
+  const spoken = page.locator(".connection [role=status]");
+  await expect(page.locator(".connection").getByText(/\d/), "what counts is not heard").toHaveAttribute("aria-hidden", "true");
+  expect((await spoken.allTextContents()).join("")).toBe("The connection is lost. Tallybook keeps trying to restore it.");
   const asked = page.waitForRequest((request) => request.url().endsWith("/events") && request.url().includes("conversations"));
   await page.getByTestId("retry-now").click();
   await asked;

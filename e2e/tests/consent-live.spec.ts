@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
+import { ready } from "../kit/consent.ts";
 import type { ScriptedModel } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
@@ -77,16 +78,19 @@ test("a call that waits outlives the server, and runs with another input whereve
 });
 
 test("another tab hears what was decided, and the answer goes on in both", async ({ page, model, context }) => {
+  await page.clock.install();
   const chat = await askForCalls(page, model, "one", "two");
   const other = await context.newPage();
   await other.goto(page.url());
   await expect(other.getByTestId("consent")).toHaveCount(2);
   model.answer(["One of them came back."]);
+  await ready(page);
   await page.getByTestId("consent").first().focus();
   await page.keyboard.press("3");
   await page.getByTestId("deny-reason").fill("Not that");
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("consent")).toHaveCount(1);
+  await ready(page);
   await page.getByTestId("consent").focus();
   await page.keyboard.press("1");
   await expect(chat.answers).toContainText("One of them came back.");

@@ -1,60 +1,12 @@
 // A call that waits for a decision, as its reader meets it: who asks for what, the choices by hand and by key, what is
 // sent, and what becomes of it. What the server does with a decision is in consent-live.spec.ts.
 
-import type { Page, Request, Route } from "@playwright/test";
+import { goOn, onDecision, openWaiting, pay, ready, waiting } from "../kit/consent.ts";
 import { watchNotifications } from "../kit/notifications.ts";
-import { type Call, call, conversation, open } from "../kit/seed.ts";
+import { type Call, call, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-const WAITS = { status: "awaiting_approval", output: null, duration_ms: null } as const;
 const REVIEW = { model: "Sonnet", verdict: "reject", reason: "The amount is high.", duration_ms: 900 };
-const TOOLS = {
-  items: [{ name: "bank__pay", server: "bank", description: "Pays.", input_schema: {}, risk: "high", idempotent: false, enabled: true }],
-  servers: [{ name: "bank", status: "connected", tools: 1, left_out: [] }],
-};
-
-function pay(amount: number, other: Partial<Call> = {}): Call {
-  return call("bank__pay", { amount, to: "Ada" }, { ...WAITS, ...other });
-}
-
-/** A conversation whose answer waits for decisions on these calls. */
-function waiting(...calls: Call[]) {
-  return conversation("Payments", [["Pay Ada", { content: "I would pay.", status: "awaiting_approval", calls }]]);
-}
-
-/** Opens it, with the server of its tools known. */
-async function openWaiting(page: Page, told: ReturnType<typeof conversation>): Promise<void> {
-  await page.route("**/api/tools", (route) => route.fulfill({ json: TOOLS }));
-  await open(page, told);
-  await expect(page.getByTestId("consent").first()).toBeVisible();
-}
-
-/** The turn goes on: it ends with these calls. */
-function goOn(route: Route, told: ReturnType<typeof conversation>, calls: Call[], content = "I would pay.\n\nPaid."): Promise<void> {
-  const assistant_message_id = told.messages.at(-1)!.id;
-  const events: [string, object][] = [
-    ["snapshot", { assistant_message_id, epoch: 2, content: "I would pay.", tool_calls: calls, status: "streaming" }],
-    [
-      "message_end",
-      {
-        assistant_message_id, content, tool_calls: calls, status: "complete", stop_reason: "end_turn",
-        usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 },
-      },
-    ],
-  ];
-  const body = events.map(([event, data], at) => `id: 2.2.${at}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join("");
-  return route.fulfill({ contentType: "text/event-stream", body });
-}
-
-/** Answers the next decisions, and gives what was sent. */
-async function onDecision(page: Page, answer: (route: Route) => Promise<void>): Promise<Request[]> {
-  const sent: Request[] = [];
-  await page.route(/\/(decision|decisions)$/, (route) => {
-    sent.push(route.request());
-    return answer(route);
-  });
-  return sent;
-}
 
 test("a call that waits says who asks for what and why that is risky, and is in no fold", async ({ page }) => {
   const one = pay(5);
@@ -77,7 +29,8 @@ test("a call that waits says who asks for what and why that is risky, and is in 
   expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
 });
 
-test("the keys decide when nobody writes, and Esc refuses nothing", async ({ page }) => {
+test("the keys decide with the focus in the card, and Esc refuses nothing", async ({ page }) => {
+  await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
@@ -87,6 +40,11 @@ test("the keys decide when nobody writes, and Esc refuses nothing", async ({ pag
   await page.getByTestId("composer").focus();
   await page.keyboard.press("1");
   await expect(page.getByTestId("composer"), "it is written").toHaveValue("1");
+  await ready(page);
+  await page.keyboard.press("Escape");
+  await expect(page.getByTestId("composer"), "the next digit is text, too").toBeFocused();
+  await page.getByTestId("composer").blur();
+  await page.keyboard.press("1");
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("consent")).toBeFocused();
   expect([sent.length, stops.length]).toEqual([0, 0]);
@@ -102,33 +60,42 @@ test("the keys decide when nobody writes, and Esc refuses nothing", async ({ pag
 });
 
 test("allowing from now on says how far", async ({ page }) => {
+  await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
   const sent = await onDecision(page, (route) => goOn(route, stored, [{ ...one, status: "success", output: "Paid." }]));
   await page.getByTestId("scope").selectOption("always");
+  await ready(page);
   await page.getByTestId("consent").focus();
   await page.keyboard.press("2");
   await expect(page.getByTestId("consent")).toHaveCount(0);
   expect(sent[0]!.postDataJSON()).toEqual({ decision: "approve", remember: "always" });
 });
 
-test("denying asks why not, which need not be said", async ({ page }) => {
+test("denying asks why not, which need not be said, and keeps what was written", async ({ page }) => {
+  await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
   const denied = { ...one, status: "denied", error: "A person refused this call, so it did not run: Too much" } as Call;
   const sent = await onDecision(page, (route) => goOn(route, stored, [denied]));
+  await ready(page);
   await page.getByTestId("consent").focus();
   await page.keyboard.press("3");
   const reason = page.getByTestId("deny-reason");
   await expect(reason).toBeFocused();
+  await expect(page.getByTestId("consent").getByRole("button", { name: "Deny" })).toHaveCount(1);
+  await reason.fill("Too much");
   await page.keyboard.press("Escape");
   await expect(reason).toHaveCount(0);
   await expect(page.getByTestId("consent")).toBeFocused();
   expect(sent).toEqual([]);
-  await page.keyboard.press("3");
-  await reason.fill("Too much");
+  await page.getByTestId("new-chat").click();
+  await expect(page.getByTestId("consent")).toHaveCount(0);
+  await page.locator('[href^="/c/"]').first().click();
+  await page.getByTestId("deny").click();
+  await expect(reason).toHaveValue("Too much");
   await page.keyboard.press("Enter");
   await expect(page.getByTestId("tool-call")).toHaveAttribute("data-status", "denied");
   expect(sent[0]!.postDataJSON()).toEqual({ decision: "deny", reason: "Too much" });
@@ -180,6 +147,8 @@ test("several calls are decided one by one, or all at once", async ({ page }) =>
   await page.getByTestId("deny-now").press("Enter");
   await expect(page.getByTestId("consent")).toHaveCount(2);
   await expect(page.getByTestId("consent").first(), "the keys are the next one's").toBeFocused();
+  await expect(page.getByTestId("allow-all"), "the last one was not in sight").toBeDisabled();
+  for (const edge of await page.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
   await page.getByTestId("allow-all").click();
   await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
   const decisions = [other, third].map(({ tool_call_id }) => ({ tool_call_id, decision: "approve" }));

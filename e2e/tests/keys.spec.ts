@@ -131,3 +131,54 @@ test("Esc stops the answer, also while one writes, but closes the help first", a
   await turn.say("message_end", { ...end, usage: { input_tokens: 0, output_tokens: 0, cached_tokens: 0 } });
   await expect(new ChatPage(page).answers).toContainText("Stopped. What was written so far is kept.");
 });
+
+test("Esc that ends a composition leaves and closes nothing", async ({ page, request }) => {
+  const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
+  const asked = await request.post(`/api/conversations/${made.uuid}/messages`, { data: { content: "What is 1 + 1?" } });
+  expect(await asked.text()).toContain("event: message_end");
+  await page.goto(`/c/${made.uuid}`);
+  await alive(page);
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  const esc = async (field: string) => {
+    for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
+      await page.getByTestId(field).dispatchEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...composing });
+    }
+  };
+  await page.getByTestId("edit").click();
+  await page.getByTestId("edit-field").fill("2 + 2");
+  await esc("edit-field");
+  await expect(page.getByTestId("edit-field")).toHaveValue("2 + 2");
+  await page.getByTestId("edit-field").press("Escape");
+  await expect(page.getByTestId("edit-field")).toHaveCount(0);
+
+  await page.getByTestId("search").fill("sums");
+  await esc("search");
+  await expect(page.getByTestId("search")).toHaveValue("sums");
+  await page.getByTestId("search").press("Escape");
+  await expect(page.getByTestId("search")).toHaveValue("");
+
+  await page.getByTestId("conversation-menu").click();
+  await page.getByTestId("menu-rename").click();
+  await page.getByTestId("rename-field").fill("New sums");
+  await esc("rename-field");
+  await expect(page.getByTestId("rename-field")).toHaveValue("New sums");
+  await page.getByTestId("rename-field").press("Escape");
+  await expect(page.getByTestId("rename-field")).toHaveCount(0);
+
+  await page.locator("#thread").focus();
+  await page.keyboard.press("/");
+  await page.getByTestId("find-field").fill("1");
+  await esc("find-field");
+  await expect(page.getByTestId("find-field")).toHaveValue("1");
+});
+
+test("shortcuts have their place on every keyboard", async ({ page }) => {
+  await page.goto("/");
+  await alive(page);
+  for (const [key, code] of [["л", "KeyK"], ["Κ", "KeyK"], ["ל", "KeyK"], ["ن", "KeyK"]] as const) {
+    await page.getByTestId("composer").dispatchEvent("keydown", { key, code, ctrlKey: true, bubbles: true, cancelable: true });
+    await expect(page.getByTestId("palette"), key).toBeVisible();
+    await page.getByTestId("palette-field").dispatchEvent("keydown", { key, code, ctrlKey: true, bubbles: true, cancelable: true });
+    await expect(page.getByTestId("palette")).toBeHidden();
+  }
+});

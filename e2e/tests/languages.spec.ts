@@ -107,3 +107,16 @@ test("durations are said as each language says them", async ({ page }) => {
   await open(page, conversation("時間", [["計算して", { content: "はい。", calls }]]));
   await expect(page.getByTestId("tool-call").locator(".tool-duration")).toHaveText("2分5秒");
 });
+
+test("an arrow key on the language does not reload the page before a button confirms it", async ({ page }) => {
+  await page.goto("/");
+  const language = page.getByTestId("language");
+  await expect(language).toBeEnabled();
+  await page.getByTestId("composer").fill("half a thought");
+  await language.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByTestId("change-language")).toBeVisible();
+  await expect(page.locator("html")).toHaveAttribute("lang", "en");
+  await page.getByTestId("change-language").press("Enter");
+  await expect(page.locator("html")).toHaveAttribute("lang", "ja");
+});

@@ -55,6 +55,25 @@ test("a conversation has the model that was chosen, and one answer or one messag
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 
+test("an arrow key on an answer's model asks no model before a button confirms it", async ({ page, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const answer = await chat.ask("2 + 3");
+  const author = answer.getByTestId("author");
+  const confirm = answer.getByTestId("regenerate-by");
+  await author.focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(confirm).toBeVisible();
+  await page.keyboard.press("ArrowUp");
+  await expect(confirm, "nothing is chosen").toHaveCount(0);
+  await page.keyboard.press("ArrowDown");
+  await expect(confirm).toBeVisible();
+  expect((await (await request.get(chat.api())).json()).messages[1].siblings ?? []).toHaveLength(0);
+  await confirm.press("Enter");
+  await expect(answer).toContainText("2/2");
+  await expect(answer).toHaveAttribute("data-status", "complete");
+});
+
 for (const [language, width] of [
   ["en", 1280],
   ["ja", 360],

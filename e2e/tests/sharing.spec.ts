@@ -53,3 +53,37 @@ test("a link shows a conversation to whoever has it, without scripts, until it i
   expect((await guest.goto(address))!.status()).toBe(404);
   await context.close();
 });
+
+test("hidden characters are codes in a shared conversation, in playback and in the tool history", async ({ page, model }) => {
+  model.answer([{ tool: "add", input: JSON.stringify({ a: "1\u200b", ["b\u202e"]: `2${"\n".repeat(50)}3` }) }]);
+  model.answer(["It was refused."]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await chat.ask("Add");
+  const shown = /1⟨U\+200B⟩/;
+  await page.getByTestId("play-again").click();
+  const sheet = page.getByTestId("playback");
+  await sheet.getByTestId("playback-toggle").click();
+  await sheet.getByTestId("playback-place").press("End");
+  await expect(sheet.getByTestId("tool-call")).toContainText(shown);
+  await page.keyboard.press("Escape");
+  await page.getByTestId("conversation-menu").click();
+  await page.getByTestId("menu-share").click();
+  await page.getByTestId("share-calls").check();
+  await page.getByTestId("make-link").click();
+  const address = (await page.getByTestId("share").getByRole("link").getAttribute("href"))!;
+
+  await page.goto(address);
+  await page.locator("summary").click();
+  await expect(page.locator("summary")).toContainText(shown);
+  const details = page.locator(".tool-details");
+  await expect(details.getByTestId("hidden-characters").first()).toContainText("1 invisible character");
+  await expect(details.locator("pre").first()).toContainText("b⟨U+202E⟩");
+
+  await page.goto("/admin");
+  await expect(page.getByTestId("call").first()).toContainText(shown);
+  await page.getByTestId("call").first().locator(".when a").click();
+  await expect(page.locator(".book-text").first()).toContainText(/text direction control/);
+  await expect(page.locator(".book-text pre").first()).toContainText(shown);
+  expect(await page.locator("main").innerText()).not.toMatch(/[\u200b\u202e]/);
+});

@@ -17,7 +17,8 @@ use crate::{
     address::Address,
     browser::{BROKEN_ID, COMPOSING, DRAWN, PRESSED, SENDS},
     components::{
-        composer::{HANDLED_BY_INPUT_METHOD, OF_KEYS},
+        commands::HANDLED_BY_INPUT_METHOD,
+        composer::OF_KEYS,
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
     },
     data::PageData,

@@ -4,6 +4,7 @@
 mod clock;
 mod focus;
 mod network;
+mod sight;
 mod taking_out;
 mod taking_over;
 mod typed;
@@ -17,8 +18,9 @@ use web_sys::{HtmlDocument, Window};
 
 pub(crate) use self::{
     clock::{calendar, find_locales, in_days, local_time, now, time_of_day},
-    focus::{focus, focus_if_free, focus_in_place, is_focus_free, press, scroll_into_view},
+    focus::{focus, focus_if_free, focus_in_place, has_focus_within, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
+    sight::{is_in_sight, when_in_sight},
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
     typed::{COMPOSING, SENDS},

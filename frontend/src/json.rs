@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::format::beginning;
+use crate::{format::beginning, invisible::escaped};
 
 /// How many arguments are shown as rows; whatever has more is shown as JSON.
 const MAX_ROWS: usize = 50;
@@ -65,7 +65,7 @@ pub fn summary(json: &str) -> String {
         }
         Ok(Fields(fields)) => {
             let shown: Vec<String> =
-                fields.iter().map(|(key, value)| format!("{key}: {}", short(value.get()))).collect();
+                fields.iter().map(|(key, value)| format!("{}: {}", escaped(key), short(value.get()))).collect();
             shown.join(", ")
         }
         Err(_) if matches!(json.trim(), "{}" | "null") => String::new(),
@@ -87,7 +87,7 @@ pub fn first_words(output: &str) -> String {
 /// The beginning of a text, however long that is, with its white space made single.
 fn one_line(text: &str) -> String {
     let (start, is_more) = beginning(text, RESULT_CHARS);
-    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = single_spaced(start);
     if is_more && !line.is_empty() { format!("{line}…") } else { line }
 }
 
@@ -97,8 +97,12 @@ fn short(json: &str) -> String {
         Some(b'[') => "[…]".to_owned(),
         _ => readable(json),
     };
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    ellipsis(&one_line, SUMMARY_VALUE_CHARS)
+    ellipsis(&single_spaced(&text), SUMMARY_VALUE_CHARS)
+}
+
+/// A text on one line. Spaces that are not what they seem are written as codes, like everything else that cannot be seen.
+fn single_spaced(text: &str) -> String {
+    escaped(text).split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn ellipsis(text: &str, limit: usize) -> String {

@@ -30,12 +30,27 @@ pub(crate) enum Target {
     Dialog,
 }
 
+/// The name of a key in a shortcut. On a keyboard whose letters are not Latin, `л` on the key `KeyK` is `k`.
+pub(crate) fn shortcut_key(key: &str, code: &str) -> String {
+    let is_other_script = |c: char| c >= '\u{370}' && !('\u{1e00}'..='\u{1eff}').contains(&c) && c.is_alphanumeric();
+    let by_place = match code {
+        _ if !key.chars().all(is_other_script) => None,
+        "BracketLeft" => Some("[".to_owned()),
+        "BracketRight" => Some("]".to_owned()),
+        "Slash" => Some("/".to_owned()),
+        _ => code.strip_prefix("Key").or_else(|| code.strip_prefix("Digit")).map(str::to_ascii_lowercase),
+    };
+    by_place.unwrap_or_else(|| key.to_owned())
+}
+
 /// One key press.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "three keys that are held, and a setting")]
+#[expect(clippy::struct_excessive_bools, reason = "three keys that are held, how long, and a setting")]
 pub(crate) struct Press<'a> {
     /// What the key means, as `k` or `Escape`.
     pub(crate) key: &'a str,
+    /// Set while the key is held down and repeats.
+    pub(crate) repeats: bool,
     /// Ctrl or ⌘.
     pub(crate) control: bool,
     pub(crate) shift: bool,
@@ -48,7 +63,7 @@ pub(crate) struct Press<'a> {
 impl Press<'_> {
     /// What the press asks for. Keys without Ctrl are for those who are not writing.
     pub(crate) fn command(self) -> Option<Command> {
-        let Self { key, control, shift, alt, target, single_keys } = self;
+        let Self { key, repeats, control, shift, alt, target, single_keys } = self;
         let is_free = target == Target::Page && single_keys;
         // Some keyboards have brackets only with AltGr, which counts as Ctrl and Alt together.
         let plain = !control || alt;
@@ -66,26 +81,70 @@ impl Press<'_> {
             "e" | "E" if !control && !alt && is_free => Command::ToggleCalls,
             _ => return None,
         };
-        (target != Target::Dialog || command == Command::Help).then_some(command)
+        // A key that is held decides nothing, and stops nothing.
+        let takes_repeats = !matches!(command, Command::Choose(_) | Command::Close);
+        let is_heard = target != Target::Dialog || command == Command::Help;
+        (is_heard && (takes_repeats || !repeats)).then_some(command)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Command, Press, Target};
+    use super::{Command, Press, Target, shortcut_key};
 
     /// `Ctrl+Shift+O`, with the target.
     fn pressed(keys: &str, target: Target) -> Option<Command> {
         let key = keys.rsplit('+').next().unwrap();
         let has = |name: &str| keys.split('+').any(|part| part == name);
-        Press { key, control: has("Ctrl"), shift: has("Shift"), alt: has("Alt"), target, single_keys: true }.command()
+        let (control, shift, alt) = (has("Ctrl"), has("Shift"), has("Alt"));
+        Press { key, repeats: has("Held"), control, shift, alt, target, single_keys: true }.command()
+    }
+
+    #[test]
+    fn a_key_that_is_held_decides_nothing() {
+        for keys in ["Held+1", "Held+2", "Held+3", "Held+Escape"] {
+            assert_eq!(pressed(keys, Target::Page), None, "{keys}");
+        }
+        assert_eq!(pressed("Held+]", Target::Page), Some(Command::NextCall), "going on is harmless");
+    }
+
+    #[test]
+    fn shortcuts_have_their_place_on_every_keyboard() {
+        for (key, code, shortcut) in [
+            ("k", "KeyK", "k"),
+            ("л", "KeyK", "k"),
+            ("Κ", "KeyK", "k"),
+            ("ل", "KeyG", "g"),
+            ("ф", "KeyA", "a"),
+            ("х", "BracketLeft", "["),
+            ("ъ", "BracketRight", "]"),
+            ("١", "Digit1", "1"),
+            // The letters of a Latin layout are where its reader sees them.
+            ("q", "KeyA", "q"),
+            ("/", "Digit7", "/"),
+            ("Escape", "Escape", "Escape"),
+            ("Enter", "NumpadEnter", "Enter"),
+            ("é", "Digit2", "é"),
+            ("ü", "BracketLeft", "ü"),
+            ("€", "KeyE", "€"),
+            ("", "", ""),
+        ] {
+            assert_eq!(shortcut_key(key, code), shortcut, "{key} on {code}");
+        }
     }
 
     #[test]
     fn keys_that_are_single_characters_can_be_off() {
         for key in ["[", "]", "e", "E", "1", "Escape"] {
-            let press =
-                Press { key, control: false, shift: false, alt: false, target: Target::Page, single_keys: false };
+            let press = Press {
+                key,
+                repeats: false,
+                control: false,
+                shift: false,
+                alt: false,
+                target: Target::Page,
+                single_keys: false,
+            };
             assert_eq!(press.command(), (key == "Escape").then_some(Command::Close), "{key}");
         }
     }

@@ -22,6 +22,7 @@ mod feed;
 pub mod format;
 mod goal;
 mod in_turn;
+pub mod invisible;
 pub mod json;
 mod keys;
 mod language;

@@ -20,5 +20,5 @@ mod tests;
 pub(crate) use drawing::DrawnEntry;
 pub(crate) use queue::Queued;
 pub(crate) use shell::{First, Session, Ways};
-pub(crate) use shown::{Edited, Loading, Phase, Place, Step};
-pub(crate) use storage::{draft_name, forget_draft};
+pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};
+pub(crate) use storage::{draft_name, forget_draft, keep_reason, kept_reason};

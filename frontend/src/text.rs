@@ -96,6 +96,7 @@ texts! {
     row_menu: "What to do with it", "操作";
     theme_label: "Theme", "テーマ";
     language_label: "Language", "言語";
+    change_language: "Change", "切り替える";
 
     // The message field and the new chat.
     composer_label: "Message", "メッセージ";
@@ -144,6 +145,10 @@ texts! {
     you_said: "You said", "あなた";
     answer: "Answer", "回答";
     answered: "The answer is complete.", "回答が終わりました。";
+    answer_was_stopped: "The answer was stopped.", "回答は停止されました。";
+    answer_failed: "The answer failed.", "回答に失敗しました。";
+    answer_broke_off: "The answer ended before it was complete.", "回答は途中で終わりました。";
+    connection_is_lost: "The connection is lost. Tallybook keeps trying to restore it.", "接続が切れました。再接続を試しています。";
     wrap: "Wrap", "折り返す";
     download: "Download", "ダウンロード";
     copy_csv: "Copy as CSV", "CSVでコピー";

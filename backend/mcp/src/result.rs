@@ -59,7 +59,7 @@ fn resource(resource: &Value) -> String {
 /// `[image image/png, 12 kB]`.
 fn binary(kind: &str, mime_type: Option<&str>, base64: Option<&str>) -> String {
     let bytes = base64.map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
-    let size = if bytes < 1000 { format!("{bytes} B") } else { format!("{} kB", bytes.div_ceil(1000)) };
+    let size = if bytes < 1000 { format!("{bytes} B") } else { format!("{} kB", (bytes + 500) / 1000) };
     format!("[{kind} {}, {size}]", text::message(mime_type.unwrap_or("of an unknown type")))
 }
 

@@ -34,6 +34,12 @@ pub(crate) fn focus_if_free(selector: &str) -> bool {
     is_focus_free() && focus(selector)
 }
 
+/// Returns `true` if the focus is on or inside an element that matches `selector`.
+pub(crate) fn has_focus_within(selector: &str) -> bool {
+    let focused = window().ok().and_then(|window| window.document()?.active_element());
+    focused.is_some_and(|element| element.closest(selector).is_ok_and(|found| found.is_some()))
+}
+
 /// Whether nothing has the focus, so that taking it takes it from nobody. What is hidden loses it only with the next frame.
 pub(crate) fn is_focus_free() -> bool {
     let focused = window().ok().and_then(|window| window.document()?.active_element());

@@ -10,12 +10,14 @@ use crate::{
     components::{
         copy::CopyButton,
         load_button::LoadButton,
-        long_text::{LongText, beginning_view},
+        long_text::{LongText, beginning_view, is_long},
+        visible::{visible, warning_view},
     },
     in_turn::in_next_frame,
+    invisible::Found,
     json,
     language::{Language, use_language},
-    reactive::memo,
+    reactive::{effect, memo},
     session::{Loading, Session},
     transcript::{Call, CallText, Extent},
 };
@@ -82,11 +84,14 @@ pub(crate) fn CallPart(
     id: String,
     call: Memo<Option<Arc<Call>>>,
     session: Option<Session>,
+    /// Set when the reader asks to see all of it at once.
+    #[prop(default = RwSignal::new(false))]
+    is_wanted: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
     let held = memo(move |_| call.with(|call| part.of(call.as_ref()?).cloned()));
-    // Whether the reader asked for all of it here: to see it, or for that or to copy it.
-    let (is_wanted, is_asked_for) = (RwSignal::new(false), RwSignal::new(false));
+    // Whether the rest was asked for here: to see it, or to copy it.
+    let is_asked_for = RwSignal::new(false);
     let load = move || {
         is_asked_for.set(true);
         if let (Some(session), Some(call)) = (session, call.get_untracked()) {
@@ -100,11 +105,13 @@ pub(crate) fn CallPart(
         asked_for.map_or(Loading::Idle, |(session, id)| session.call_loading(id))
     });
     let place = NodeRef::<html::Div>::new();
-    let show_all = move || {
-        is_wanted.set(true);
-        load();
-    };
     let is_whole = memo(move |_| held.with(|held| held.as_ref().is_some_and(CallText::is_whole)));
+    effect(move || {
+        // Also after an attempt that failed: setting it again runs this again.
+        if is_wanted.get() && !is_whole.get_untracked() {
+            load();
+        }
+    });
     Effect::new(move |was_whole: Option<bool>| {
         // The button that was pressed is gone; the next key should still find the text.
         if was_whole == Some(false) && is_whole.get() && is_wanted.get_untracked() {
@@ -112,7 +119,7 @@ pub(crate) fn CallPart(
         }
         is_whole.get()
     });
-    let content = move || held.get().map(|held| content_view(part, &held, is_wanted.get_untracked(), text));
+    let content = move || held.get().map(|held| content_view(Content::of(part, &held), is_wanted, text));
     let heading_id = format!("{id}-heading");
     let labelled_by = heading_id.clone();
     view! {
@@ -138,7 +145,7 @@ pub(crate) fn CallPart(
             {content}
             {move || held.with(|held| match held.as_ref()?.extent {
                 Extent::Whole => None,
-                Extent::Beginning(bytes) => Some(view! { <LoadRest bytes loading show_all /> }),
+                Extent::Beginning(bytes) => Some(view! { <LoadRest bytes loading show_all=move || is_wanted.set(true) /> }),
             })}
         </div>
     }
@@ -176,30 +183,89 @@ fn LoadRest(
     .into_any()
 }
 
-/// A text as far as it is here. `all` when the reader has asked for all of it.
-fn content_view(part: Part, held: &CallText, all: bool, text: Language) -> AnyView {
-    if !held.is_whole() {
-        return beginning_view(&part.readable(&held.text));
-    }
-    if matches!(part, Part::Proposed | Part::Input) {
-        if let Some(rows) = json::rows(&held.text) {
-            return rows_view(rows, all);
-        }
-        if matches!(held.text.trim(), "{}" | "null") {
-            return view! { <p class="tool-note">{text.no_arguments()}</p> }.into_any();
-        }
-    }
-    view! { <LongText content=part.readable(&held.text) all /> }.into_any()
+/// A text as it is laid out: all of it, or the part that was received.
+enum Content {
+    Rows(Vec<json::Row>),
+    NoArguments,
+    Whole(String),
+    Beginning(String),
 }
 
-fn rows_view(rows: Vec<json::Row>, all: bool) -> AnyView {
+impl Content {
+    fn of(part: Part, held: &CallText) -> Self {
+        if !held.is_whole() {
+            return Self::Beginning(part.readable(&held.text));
+        }
+        if matches!(part, Part::Proposed | Part::Input) {
+            if let Some(rows) = json::rows(&held.text) {
+                return Self::Rows(rows);
+            }
+            if matches!(held.text.trim(), "{}" | "null") {
+                return Self::NoArguments;
+            }
+        }
+        Self::Whole(part.readable(&held.text))
+    }
+
+    /// Returns `true` if a part of it shows its beginning first.
+    fn is_long(&self) -> bool {
+        match self {
+            Self::Rows(rows) => rows.iter().any(|row| is_long(&row.value)),
+            Self::NoArguments => false,
+            Self::Whole(words) => is_long(words),
+            Self::Beginning(_) => true,
+        }
+    }
+
+    fn found(&self) -> Found {
+        let mut found = Found::default();
+        match self {
+            Self::Rows(rows) => rows.iter().for_each(|row| {
+                found.add(&row.key);
+                found.add(&row.value);
+            }),
+            Self::NoArguments => {}
+            Self::Whole(words) | Self::Beginning(words) => found.add(words),
+        }
+        found
+    }
+}
+
+/// Returns `true` if parts of an input are folded until the reader asks for all of it.
+pub(crate) fn is_folded_at_first(input: &CallText) -> bool {
+    Content::of(Part::Input, input).is_long()
+}
+
+fn content_view(content: Content, is_wanted: RwSignal<bool>, text: Language) -> AnyView {
+    let warning = warning_view(content.found(), text);
+    let content = match content {
+        Content::Rows(rows) => rows_view(rows, is_wanted, text),
+        Content::NoArguments => view! { <p class="tool-note">{text.no_arguments()}</p> }.into_any(),
+        Content::Whole(content) => view! { <LongText content all=fold(is_wanted) /> }.into_any(),
+        Content::Beginning(beginning) => beginning_view(&beginning, text),
+    };
+    view! { {warning}{content} }.into_any()
+}
+
+fn rows_view(rows: Vec<json::Row>, is_wanted: RwSignal<bool>, text: Language) -> AnyView {
     let rows = rows.into_iter().map(|row| {
         view! {
             <div class="row" class:nested=row.nested>
-                <dt>{row.key}</dt>
-                <dd><LongText content=row.value all /></dd>
+                <dt dir="auto">{visible(&row.key, text)}</dt>
+                <dd><LongText content=row.value all=fold(is_wanted) /></dd>
             </div>
         }
     });
     view! { <dl class="rows">{rows.collect_view()}</dl> }.into_any()
+}
+
+/// Tells one of several texts to be shown whole: when the reader asks for it, or for all of them.
+fn fold(is_wanted: RwSignal<bool>) -> RwSignal<bool> {
+    let all = RwSignal::new(is_wanted.get_untracked());
+    effect(move || {
+        if is_wanted.get() {
+            all.set(true);
+        }
+    });
+    all
 }

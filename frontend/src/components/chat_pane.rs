@@ -24,7 +24,7 @@ use crate::{
     language::use_language,
     notification,
     reactive::{effect, memo},
-    session::{Phase, Place, Session},
+    session::{Answer, AnswerEnd, Phase, Place, Session},
     text::{DEMO_SETTINGS, page_title},
     transcript::Transcript,
 };
@@ -69,8 +69,14 @@ pub(crate) fn ChatPane(
     });
     // The end of an answer is told once, and nothing before it.
     let told = memo(move |told: Option<&Told>| match told {
-        _ if session.is_busy() => Told::Busy,
-        Some(Told::Busy | Told::Answered) => Told::Answered,
+        Some(busy @ Told::Busy { .. }) if session.is_busy() => busy.clone(),
+        _ if session.is_busy() => Told::Busy { before: session.last_answer() },
+        Some(Told::Busy { before }) => {
+            // An answer from before is not announced again: a message may not have arrived.
+            let answer = session.last_answer().filter(|answer| Some(answer) != before.as_ref());
+            Told::Ended(answer.and_then(|answer| answer.end()))
+        }
+        Some(Told::Ended(end)) => Told::Ended(*end),
         None | Some(Told::Nothing) => Told::Nothing,
     });
     let waiting = use_waiting_calls(session);
@@ -115,7 +121,10 @@ pub(crate) fn ChatPane(
             {later(move || found_in.get().map(|conversation| Other::FindBar { conversation, session, open: finding }))}
             {in_turn(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
-                {move || (told.get() == Told::Answered).then(|| text.answered())}
+                {move || match told.get() {
+                    Told::Ended(Some(end)) => Some(text.answer_end(end)),
+                    Told::Ended(None) | Told::Busy { .. } | Told::Nothing => None,
+                }}
             </p>
             <div class="dock">
                 {connection_note(session)}
@@ -175,8 +184,10 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
             return true;
         }
         if command == Command::Close && session.phase.get_untracked() == Phase::Awaiting {
-            // It leads to what waits, and refuses nothing.
-            go_to_first(waiting);
+            // It leads to what waits, and refuses nothing. Whoever writes stays there: the next digit would decide.
+            if !browser::has_focus_within("input, textarea") {
+                go_to_first(waiting);
+            }
             return true;
         }
         let stops = command == Command::Close && session.phase.get_untracked() != Phase::Idle;
@@ -209,7 +220,7 @@ fn name_tab(tab: Memo<String>, told: Memo<Told>, waiting: Memo<Vec<ToolCallId>>)
         }
     });
     effect(move || {
-        if told.get() == Told::Answered && browser::is_hidden() {
+        if matches!(told.get(), Told::Ended(Some(_))) && browser::is_hidden() {
             unseen.set(true);
             notification::show(text.answer_ended(), &tab.get_untracked());
         }
@@ -269,12 +280,16 @@ enum Trouble {
     Failed(String),
 }
 
-/// What those have heard who do not see the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The announcements of a screen reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
-    Busy,
-    Answered,
+    /// An answer is on its way. Before that, this was the last one.
+    Busy {
+        before: Option<Answer>,
+    },
+    /// The answer ended like this; `None` if there was no answer.
+    Ended(Option<AnswerEnd>),
 }
 
 #[component]

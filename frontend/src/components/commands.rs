@@ -1,4 +1,4 @@
-//! Hearing the keys: each part of the page takes the commands that are its own.
+//! Hears the keys: each part of the page takes the commands that are its own. Also what every field asks of a key press.
 
 use leptos::{
     ev::{self, KeyboardEvent},
@@ -9,9 +9,23 @@ use web_sys::Element;
 
 use crate::{
     browser,
-    keys::{Command, Press, Target},
+    keys::{Command, Press, Target, shortcut_key},
     reactive::effect,
 };
+
+/// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
+/// that ended it, and leaves only this.
+pub(crate) const HANDLED_BY_INPUT_METHOD: u32 = 229;
+
+/// Returns `true` if an input method handles this key press, so that the page must ignore it.
+pub(crate) fn is_composing(event: &KeyboardEvent) -> bool {
+    event.is_composing() || event.key_code() == HANDLED_BY_INPUT_METHOD
+}
+
+/// Returns `true` if this key press is an Escape that leaves something, and not one that only ends a composition.
+pub(crate) fn escapes(event: &KeyboardEvent) -> bool {
+    event.key() == "Escape" && !is_composing(event)
+}
 
 /// Calls `act` with each command until the component goes away; true means that it was taken.
 pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
@@ -31,11 +45,12 @@ pub(crate) fn on_command(act: impl Fn(Command) -> bool + 'static) {
 
 fn command_of(event: &KeyboardEvent) -> Option<Command> {
     // What somebody took already, or an input method is at work on, asks for nothing more.
-    if event.default_prevented() || event.is_composing() {
+    if event.default_prevented() || is_composing(event) {
         return None;
     }
     let press = Press {
-        key: &event.key(),
+        key: &shortcut_key(&event.key(), &event.code()),
+        repeats: event.repeat(),
         control: event.ctrl_key() || event.meta_key(),
         shift: event.shift_key(),
         alt: event.alt_key(),

@@ -12,6 +12,7 @@ use web_sys::Element;
 use crate::{
     browser,
     components::{
+        commands::is_composing,
         icon::{Draw, Icon},
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
         plan_switch::PlanSwitch,
@@ -22,10 +23,6 @@ use crate::{
     reactive::{effect, memo},
     session::{Phase, Place, Session},
 };
-
-/// `keyCode` of a key press that an input method takes for itself. Safari ends a composition before it reports the Enter
-/// that ended it, and leaves only this.
-pub(crate) const HANDLED_BY_INPUT_METHOD: u32 = 229;
 
 /// Marks what stands below the field as long as it says what keys do.
 pub(crate) const OF_KEYS: &str = "data-of-keys";
@@ -204,11 +201,7 @@ fn StopButton(session: Session) -> impl IntoView {
 
 /// Whether this key press sends: Enter where it does, without Shift, and not the one that ends an input method's composition.
 pub(crate) fn sends(event: &KeyboardEvent) -> bool {
-    event.key() == "Enter"
-        && enter_sends()
-        && !event.shift_key()
-        && !event.is_composing()
-        && event.key_code() != HANDLED_BY_INPUT_METHOD
+    event.key() == "Enter" && enter_sends() && !event.shift_key() && !is_composing(event)
 }
 
 /// Under a thumb there is no Shift+Enter, so Enter breaks the line and the button sends. The server does not know.

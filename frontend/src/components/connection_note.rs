@@ -16,10 +16,15 @@ pub(crate) fn connection_note(session: Session) -> AnyView {
         Phase::Reconnecting(seconds) => Some(text.reconnecting(seconds)),
         Phase::Idle | Phase::Sending | Phase::Following | Phase::Hidden | Phase::Awaiting => None,
     };
+    // Each second of the countdown is seen, and not heard.
     let is_reconnecting = memo(move |_| matches!(session.phase.get(), Phase::Reconnecting(_)));
     view! {
         <div class="connection">
-            <span role="status">{move || session.is_going.get().then(|| text.going_there())}{reconnecting}</span>
+            <span class="visually-hidden" role="status">
+                {move || is_reconnecting.get().then(|| text.connection_is_lost())}
+            </span>
+            <span role="status">{move || session.is_going.get().then(|| text.going_there())}</span>
+            <span class="connection-countdown" aria-hidden="true">{reconnecting}</span>
             {move || is_reconnecting.get().then(|| view! {
                 <button
                     type="button"

@@ -1,10 +1,11 @@
 //! A call that waits for a person's decision: who asks for what, why that is risky, what can be done about it. It stands
-//! below the call's line and in no fold. Keys take its numbered choices while nobody writes.
+//! below the call's line and in no fold. Keys take its numbered choices while the focus is in it.
 
 mod card;
 mod choices;
 mod denial;
 mod editor;
+mod input;
 
 use std::sync::Arc;
 
@@ -13,17 +14,18 @@ use leptos::prelude::*;
 use tallybook_protocol::{ApprovalScope, ToolCallId};
 
 use crate::{
+    browser,
     components::{
-        call_text::{CallPart, Part},
         commands::on_command,
         ids::card_id,
         reviews::reviews_view,
         shown::{OptionalEntry, read},
     },
+    invisible::escaped,
     keys::Command,
     language::use_language,
     reactive::{effect, memo},
-    session::{Phase, Session},
+    session::{Phase, Session, keep_reason},
     transcript::{Call, Entry},
 };
 
@@ -48,6 +50,10 @@ pub(crate) fn ConsentCard(
                 is_ready: memo(move |_| session.phase.get() == Phase::Awaiting && !session.stopping.get()),
                 is_early: memo(move |_| read(entry, Entry::is_streaming)),
                 is_first: memo(move |_| read(entry, |entry| entry.waiting_calls().first() == Some(&id))),
+                has_keys_since: StoredValue::new(0),
+                is_unfolded: RwSignal::new(false),
+                saw_start: RwSignal::new(false),
+                saw_end: RwSignal::new(false),
                 edited: RwSignal::new(None),
                 scope: RwSignal::new(ApprovalScope::Conversation),
                 is_denying: RwSignal::new(false),
@@ -63,20 +69,39 @@ impl Card {
         let Self { id, call, session, is_early, text, .. } = self;
         // Effects run in a browser alone.
         effect(move || session.tools.load_once());
-        on_cleanup(card::go_on_deciding);
+        effect(move || {
+            if self.is_first.get() && self.is_ready.get() {
+                self.has_keys_since.set_value(browser::now());
+            }
+        });
+        effect(move || {
+            let is_seen = self.is_seen() && self.edited.with(Option::is_none);
+            session.seen_calls.update(|calls| {
+                calls.retain(|call| *call != id);
+                calls.extend(is_seen.then_some(id));
+            });
+        });
+        on_cleanup(move || {
+            session.seen_calls.try_update(|calls| calls.retain(|call| *call != id));
+            // Decided on, and not just left.
+            if call.try_with_untracked(|call| call.as_ref().is_some_and(|call| !call.awaits_decision())) == Some(true) {
+                keep_reason(id, "");
+            }
+            card::leave_focus(id);
+        });
         on_command(move |command| match command {
             Command::Choose(number) => self.choose(number),
             _ => false,
         });
         let name = call.with_untracked(|call| call.as_ref().map(|call| call.name.clone())).unwrap_or_default();
-        let title = text.may_it_run(&name);
+        let title = text.may_it_run(&escaped(&name));
         let risk = move || match session.tools.server_of(&name) {
             Some(server) => text.risk_of_server(&server),
             None => text.risk_of_tool().to_owned(),
         };
+        let is_edited = memo(move |_| self.edited.with(Option::is_some));
         let title_id = format!("{}-title", card_id(id));
         let labelled_by = title_id.clone();
-        let input_id = format!("{}-input", card_id(id));
         view! {
             <div
                 class="consent"
@@ -89,16 +114,9 @@ impl Card {
             >
                 <h3 id=title_id>{title}</h3>
                 <p class="consent-risk">{risk}</p>
-                {move || if self.edited.with(Option::is_some) {
-                    self.editor()
-                } else {
-                    let id = input_id.clone();
-                    view! { <div class="consent-input"><CallPart part=Part::Input id call session=Some(session) /></div> }
-                        .into_any()
-                }}
+                {move || if is_edited.get() { self.editor() } else { self.input() }}
                 {move || call.with(|call| call.as_ref().and_then(|call| reviews_view(&call.reviews, text)))}
-                {self.choices()}
-                {move || self.is_denying.get().then(|| self.denial())}
+                {move || if self.is_denying.get() { self.denial() } else { self.choices() }}
                 {move || is_early.get().then(|| view! { <p class="tool-note">{text.decide_soon()}</p> })}
             </div>
         }

@@ -1,7 +1,7 @@
 //! Above the message field: that calls wait for a decision, the way to them, and a word for all of them at once.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Decision, ToolCallId};
+use tallybook_protocol::{CallDecision, Decision, ToolCallId};
 
 use crate::{
     browser,
@@ -9,7 +9,7 @@ use crate::{
     consent::plain_decision,
     language::use_language,
     reactive::memo,
-    session::{Phase, Session},
+    session::{Phase, Session, kept_reason},
     transcript::Entry,
 };
 
@@ -43,25 +43,51 @@ pub(crate) fn ConsentNote(session: Session, waiting: Memo<Vec<ToolCallId>>) -> i
     let drawn = move || drawn.clone().filter(|_| session.is_loading());
     let count = memo(move |_| waiting.with(Vec::len));
     let words = move || Some(count.get()).filter(|count| *count > 0).map(|count| text.calls_wait(count));
+    // What is allowed is what was read: no call with input that was not in sight, or that is being edited.
+    let is_unseen = memo(move |_| {
+        session.seen_calls.with(|seen| waiting.with(|waiting| waiting.iter().any(|id| !seen.contains(id))))
+    });
     let decide = move |decision: Decision| {
-        session.decide(waiting.get_untracked().into_iter().map(|id| plain_decision(id, decision)).collect());
-    };
-    let button = move |name: &'static str, label: &'static str, run: Callback<()>| {
-        view! {
-            <button type="button" class="button small" data-testid=name disabled=!browser::IS_HERE on:click=move |_| run.run(())>
-                {label}
-            </button>
+        if decision == Decision::Approve && is_unseen.get_untracked() {
+            return;
         }
-        .into_any()
+        let decided = |id: ToolCallId| {
+            let reason = Some(kept_reason(id)).filter(|reason| decision == Decision::Deny && !reason.is_empty());
+            CallDecision { reason, ..plain_decision(id, decision) }
+        };
+        session.decide(waiting.get_untracked().into_iter().map(decided).collect());
     };
+    let button =
+        move |name: &'static str, label: &'static str, why_not: Signal<Option<&'static str>>, run: Callback<()>| {
+            view! {
+                <button
+                    type="button"
+                    class="button small"
+                    data-testid=name
+                    disabled=!browser::IS_HERE
+                    // Still found by the keyboard, so that the reason is too.
+                    aria-disabled=move || why_not.get().map(|_| "true")
+                    aria-description=move || why_not.get()
+                    title=move || why_not.get()
+                    on:click=move |_| run.run(())
+                >
+                    {label}
+                </button>
+            }
+            .into_any()
+        };
+    let why_not = Signal::derive(move || is_unseen.get().then(|| text.see_all_first()));
+    let at_any_time = Signal::stored(None);
     view! {
         {move || drawn().map(|html| view! { <div class="consent-note" inner_html=html></div> })}
         <div class="consent-note" id=NOTE_ID>
             <span role="status" data-testid="consent-note">{words}</span>
-            {move || (count.get() > 0).then(|| button("show-calls", text.show_calls(), Callback::new(move |()| go_to_first(waiting))))}
+            {move || (count.get() > 0).then(|| {
+                button("show-calls", text.show_calls(), at_any_time, Callback::new(move |()| go_to_first(waiting)))
+            })}
             {move || (count.get() > 1).then(|| [
-                button("allow-all", text.allow_all(), Callback::new(move |()| decide(Decision::Approve))),
-                button("deny-all", text.deny_all(), Callback::new(move |()| decide(Decision::Deny))),
+                button("allow-all", text.allow_all(), why_not, Callback::new(move |()| decide(Decision::Approve))),
+                button("deny-all", text.deny_all(), at_any_time, Callback::new(move |()| decide(Decision::Deny))),
             ].collect_view())}
         </div>
     }

@@ -10,7 +10,10 @@ use tallybook_protocol::MessageId;
 
 use crate::{
     browser,
-    components::composer::{go_on_writing, sends},
+    components::{
+        commands::escapes,
+        composer::{go_on_writing, sends},
+    },
     in_turn::in_next_frame,
     language::use_language,
     reactive::{effect, memo},
@@ -72,7 +75,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                         if sends(&event) {
                             event.prevent_default();
                             send();
-                        } else if event.key() == "Escape" && !event.is_composing() {
+                        } else if escapes(&event) {
                             event.stop_propagation();
                             cancel();
                         }

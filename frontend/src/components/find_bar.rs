@@ -9,7 +9,10 @@ use web_sys::HtmlElement;
 
 use crate::{
     browser,
-    components::icon::{Draw, Icon},
+    components::{
+        commands::is_composing,
+        icon::{Draw, Icon},
+    },
     goal::Goal,
     in_turn::in_next_frame,
     language::use_language,
@@ -93,7 +96,7 @@ pub(crate) fn FindBar(conversation: Uuid, session: Session, open: RwSignal<bool>
     });
     let on_key = move |event: KeyboardEvent| {
         match (event.key().as_str(), event.shift_key()) {
-            _ if event.is_composing() => return,
+            _ if is_composing(&event) => return,
             ("Enter", false) => step(Step::Next),
             ("Enter", true) => step(Step::Previous),
             ("Escape", _) => close(),

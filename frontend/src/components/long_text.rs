@@ -3,7 +3,13 @@
 
 use leptos::{html, prelude::*};
 
-use crate::{browser, format, in_turn::in_next_frame, language::use_language};
+use crate::{
+    browser,
+    components::visible::visible,
+    format,
+    in_turn::in_next_frame,
+    language::{Language, use_language},
+};
 
 /// Longer texts show their beginning first.
 const LONG_TEXT_CHARS: usize = 4000;
@@ -13,22 +19,25 @@ const SHORT_TEXT_LINES: usize = 12;
 /// Longer texts are laid out block by block, as they come into sight.
 const BLOCK_BYTES: usize = 64 * 1024;
 
+/// Returns `true` if a text shows its beginning first.
+pub(crate) fn is_long(content: &str) -> bool {
+    format::beginning(content, LONG_TEXT_CHARS).1
+}
+
 /// A text that is here whole.
 #[component]
 pub(crate) fn LongText(
     content: String,
-    /// Whether all of it is shown at once, because the reader has asked for it already.
-    #[prop(optional)]
-    all: bool,
+    /// Set when the reader asks for all of it: here, or where the signal comes from.
+    all: RwSignal<bool>,
 ) -> impl IntoView {
     let text = use_language();
     let (start, is_long) = format::beginning(&content, LONG_TEXT_CHARS);
-    if !is_long || all {
-        return text_view(&content, NodeRef::new());
+    if !is_long || all.get_untracked() {
+        return text_view(&content, NodeRef::new(), text);
     }
     let start = start.to_owned();
     let characters = content.chars().count();
-    let all = RwSignal::new(false);
     let place = NodeRef::<html::Pre>::new();
     let show_all = move |_| {
         all.set(true);
@@ -40,7 +49,7 @@ pub(crate) fn LongText(
         });
     };
     view! {
-        {move || text_view(if all.get() { &content } else { &start }, place)}
+        {move || text_view(if all.get() { &content } else { &start }, place, text)}
         <Show when=move || !all.get()>
             <button type="button" class="button small" data-testid="show-all" on:click=show_all>
                 {text.show_all(characters)}
@@ -51,19 +60,19 @@ pub(crate) fn LongText(
 }
 
 /// The beginning of a text, when the rest is not here.
-pub(crate) fn beginning_view(content: &str) -> AnyView {
+pub(crate) fn beginning_view(content: &str, text: Language) -> AnyView {
     let (start, _) = format::beginning(content, LONG_TEXT_CHARS);
-    (!start.is_empty()).then(|| text_view(start, NodeRef::new())).into_any()
+    (!start.is_empty()).then(|| text_view(start, NodeRef::new(), text)).into_any()
 }
 
-fn text_view(content: &str, place: NodeRef<html::Pre>) -> AnyView {
+fn text_view(content: &str, place: NodeRef<html::Pre>, text: Language) -> AnyView {
     // What may scroll must be reachable with the keyboard.
     let is_tall = content.len() > SHORT_TEXT_BYTES || content.lines().count() > SHORT_TEXT_LINES;
     let tabindex = is_tall.then_some("0");
     if content.len() <= BLOCK_BYTES {
-        return view! { <pre tabindex=tabindex node_ref=place>{content.to_owned()}</pre> }.into_any();
+        return view! { <pre tabindex=tabindex node_ref=place>{visible(content, text)}</pre> }.into_any();
     }
     let blocks =
-        format::blocks(content, BLOCK_BYTES).map(|block| view! { <div class="block">{block.to_owned()}</div> });
+        format::blocks(content, BLOCK_BYTES).map(|block| view! { <div class="block">{visible(block, text)}</div> });
     view! { <pre tabindex=tabindex node_ref=place>{blocks.collect_view()}</pre> }.into_any()
 }

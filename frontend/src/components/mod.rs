@@ -3,6 +3,7 @@
 pub(crate) mod call_progress;
 pub(crate) mod call_text;
 pub(crate) mod chat_pane;
+pub(crate) mod choice;
 pub(crate) mod commands;
 pub(crate) mod composer;
 pub(crate) mod connection_note;
@@ -70,5 +71,6 @@ pub(crate) mod tools_panel;
 pub(crate) mod undo_notes;
 mod usage_rows;
 pub(crate) mod usage_sheet;
+pub(crate) mod visible;
 mod warm_up;
 pub(crate) mod way_on;

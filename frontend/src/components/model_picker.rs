@@ -1,13 +1,16 @@
 //! Which model answers in the open conversation, and choosing another one: there, for the next message alone, or to write
 //! one answer anew.
 
-use leptos::prelude::*;
+use leptos::{html, prelude::*};
 use tallybook_protocol::CatalogModel;
 use uuid::Uuid;
 
 use crate::{
     browser,
-    components::shown::{OptionalEntry, read},
+    components::{
+        choice::Choice,
+        shown::{OptionalEntry, read},
+    },
     language::use_language,
     models::Models,
     reactive::memo,
@@ -108,22 +111,34 @@ pub(crate) fn Author(entry: OptionalEntry, session: Session, models: Models, nam
     let others = others.map(|model| view! { <option value=model.name.clone()>{text.model_choice(&model)}</option> });
     let others = others.collect_view();
     let label = format!("{} {name}. {}", text.model_label(), text.regenerate_by());
+    let list = NodeRef::<html::Select>::new();
+    let regenerate = move |chosen: String| {
+        // The list shows the author of the answer again, even if the new answer fails.
+        if let Some(list) = list.get_untracked() {
+            list.set_value("");
+        }
+        session.regenerate_by(read(entry, |entry| entry.id), chosen);
+    };
+    let choice = Choice::new();
     view! {
         <select
             class="field author"
             data-testid="author"
             aria-label=label
             title=text.regenerate_by()
+            node_ref=list
             disabled=move || !browser::IS_HERE || session.is_busy()
-            on:change:target=move |event| {
-                let chosen = event.target().value();
-                // The list goes on to show who wrote the answer that stands there, whatever becomes of this.
-                event.target().set_value("");
-                session.regenerate_by(read(entry, |entry| entry.id), chosen);
+            on:keydown=move |_| choice.pressed(true)
+            on:pointerdown=move |_| choice.pressed(false)
+            on:change=move |event| {
+                if let Some(chosen) = choice.changed(&event, "") {
+                    regenerate(chosen);
+                }
             }
         >
             <option value="" selected>{name}</option>
             {others}
         </select>
+        {choice.button("regenerate-by", text.regenerate_by(), regenerate)}
     }
 }

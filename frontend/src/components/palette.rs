@@ -4,7 +4,7 @@
 
 use leptos::{ev::KeyboardEvent, html, prelude::*};
 
-use crate::{language::use_language, palette::Situation};
+use crate::{components::commands::is_composing, keys::shortcut_key, language::use_language, palette::Situation};
 
 /// The palette, to open it by.
 #[derive(Clone, Copy)]
@@ -67,8 +67,8 @@ impl Palette {
 
     fn press(self, event: &KeyboardEvent) {
         let is_held = event.ctrl_key();
-        let key = match event.key().as_str() {
-            _ if event.is_composing() => return,
+        let key = match shortcut_key(&event.key(), &event.code()).as_str() {
+            _ if is_composing(event) => return,
             "ArrowDown" => Key::Down,
             "ArrowUp" => Key::Up,
             "Home" if is_held => Key::First,

@@ -40,6 +40,7 @@ pub(crate) fn Plan(items: Items) -> impl IntoView {
             {move || (!criteria.with(String::is_empty)).then(|| view! {
                 <p class="plan-goal">
                     <span class="plan-label">{text.plan_done_when()}</span>
+                    " "
                     <span dir="auto">{criteria.get()}</span>
                 </p>
             })}
@@ -95,6 +96,7 @@ fn round_view(Round { revision, first, is_anew }: Round, items: Items) -> AnyVie
         view! {
             <p class="plan-anew" data-testid="plan-anew">
                 <span class="plan-label">{text.plan_anew()}</span>
+                " "
                 <span dir="auto">{move || reason.get()}</span>
             </p>
         }

@@ -88,7 +88,7 @@ pub(crate) fn PlanStep(
     let part = move |label: &'static str, pick: fn(&Line) -> Option<String>| {
         move || {
             line.with(|line| line.as_ref().and_then(pick)).map(|words| {
-                view! { <p class="plan-told"><span class="plan-label">{label}</span><span dir="auto">{words}</span></p> }
+                view! { <p class="plan-told"><span class="plan-label">{label}</span>" "<span dir="auto">{words}</span></p> }
             })
         }
     };
@@ -107,8 +107,10 @@ pub(crate) fn PlanStep(
                 <span class="plan-mark">{move || mark(state.get(), number)}</span>
                 <span class="plan-words">
                     <span class="plan-instruction" dir="auto">{say(|line| line.instruction.clone())}</span>
+                    " "
                     <span class="plan-state">
                         {move || line.with(|line| line.as_ref().map(|line| line.words(text)))}
+                        " "
                         <span class="plan-seconds">{waited}</span>
                     </span>
                 </span>

@@ -5,6 +5,7 @@ use tallybook_protocol::{AnswerMode, MessageStatus};
 
 use crate::{
     components::{
+        commands::escapes,
         composer::{go_on_writing, sends},
         each::Each,
         icon::{Draw, Icon},
@@ -126,7 +127,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
                     if sends(&event) {
                         event.prevent_default();
                         save();
-                    } else if event.key() == "Escape" && !event.is_composing() {
+                    } else if escapes(&event) {
                         event.stop_propagation();
                         session.edit_queued(None);
                     }

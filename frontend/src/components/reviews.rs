@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use tallybook_protocol::ToolCallReview;
 
-use crate::language::Language;
+use crate::{components::visible::visible, language::Language};
 
 /// What reviewing models say of a call; nothing where none does.
 pub(crate) fn reviews_view(reviews: &[ToolCallReview], text: Language) -> Option<AnyView> {
@@ -11,8 +11,10 @@ pub(crate) fn reviews_view(reviews: &[ToolCallReview], text: Language) -> Option
         view! {
             <li class="review" data-verdict=review.verdict.as_str()>
                 <b>{review.model.clone()}</b>
+                " "
                 <span class="review-verdict">{text.verdict(review.verdict)}</span>
-                <span dir="auto">{review.reason.clone()}</span>
+                " "
+                <span dir="auto">{visible(&review.reason, text)}</span>
             </li>
         }
     });

@@ -13,6 +13,7 @@ use crate::{
     address::is_plain,
     browser,
     components::{
+        commands::is_composing,
         ids::{SEARCH_ID, SIDEBAR_ID},
         times::when,
     },
@@ -144,6 +145,7 @@ fn row(hit: &SearchHit, goal: Goal, is_next: bool, go: Callback<Goal>, text: Lan
 /// Goes from the field to what was found, from one to the next, and back to the field.
 fn step_with_arrows(event: &KeyboardEvent) {
     let by = match event.key().as_str() {
+        _ if is_composing(event) => return,
         "ArrowDown" => 1,
         "ArrowUp" => -1,
         _ => return,

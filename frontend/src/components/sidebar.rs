@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::{
     browser,
     components::{
+        commands::escapes,
         conversation_menu::RowMenu,
         each::Each,
         help::HelpSheet,
@@ -102,7 +103,7 @@ pub(crate) fn Sidebar(
                 disabled=!browser::IS_HERE
                 prop:value=move || list.search.get()
                 on:input:target=move |event| list.search_for(event.target().value())
-                on:keydown=move |event| if event.key() == "Escape" && !list.search.with_untracked(String::is_empty) {
+                on:keydown=move |event| if escapes(&event) && !list.search.with_untracked(String::is_empty) {
                     // It ends the search, and nothing else.
                     event.prevent_default();
                     list.search_for(String::new());

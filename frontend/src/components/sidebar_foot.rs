@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use crate::{
     browser,
     components::{
+        choice::Choice,
         help::{self, HelpSheet},
         icon::{Draw, Icon},
     },
@@ -121,6 +122,8 @@ pub(crate) fn language_field(name: &'static str) -> AnyView {
     let languages = Language::ALL.map(|other| {
         view! { <option value=other.code() lang=other.code() selected=other == chosen>{other.name()}</option> }
     });
+    let choice = Choice::new();
+    let choose = |code: String| choose_language(Language::from_code(&code).unwrap_or_default());
     view! {
         <select
             class="field"
@@ -129,12 +132,13 @@ pub(crate) fn language_field(name: &'static str) -> AnyView {
             title=text.language_label()
             autocomplete="off"
             disabled=!browser::IS_HERE
-            on:change:target=move |event| {
-                choose_language(Language::from_code(&event.target().value()).unwrap_or_default());
-            }
+            on:keydown=move |_| choice.pressed(true)
+            on:pointerdown=move |_| choice.pressed(false)
+            on:change=move |event| choice.changed(&event, chosen.code()).into_iter().for_each(choose)
         >
             {languages.collect_view()}
         </select>
+        {choice.button("change-language", text.change_language(), choose)}
     }
     .into_any()
 }

@@ -90,7 +90,7 @@ fn words_view(thought: Memo<Option<Arc<Thinking>>>, is_over: Memo<bool>) -> impl
                 thought.as_ref().map(|thought| {
                     let note =
                         thought.told.truncated.then(|| view! { <p class="tool-note">{text.thought_is_cut()}</p> });
-                    view! { <LongText content=thought.told.text.clone() />{note} }
+                    view! { <LongText content=thought.told.text.clone() all=RwSignal::new(false) />{note} }
                 })
             })
             .into_any()

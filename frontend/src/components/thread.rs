@@ -5,6 +5,7 @@ mod room;
 
 use call_lines::{step, toggle_calls};
 use leptos::{
+    ev::MouseEvent,
     html,
     prelude::*,
     task::{spawn_local, tick},
@@ -67,6 +68,8 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
 
     let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
     let room = Room::new();
+    // The card that was gone to last.
+    let led_to = StoredValue::new(String::new());
     let to_end = move || {
         // By the next frame the conversation may have been left.
         let Some(area) = area.try_get_untracked().flatten() else { return };
@@ -75,7 +78,18 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             return;
         }
         room.make(&area);
-        area.set_scroll_top(area.scroll_height());
+        // The first call that waits is what the keys act on, and what is to be read. Its reader then scrolls on.
+        let card = first_card(&area);
+        let id = card.as_ref().map(Element::id).unwrap_or_default();
+        match card {
+            Some(_) if id == led_to.get_value() => return,
+            Some(card) => {
+                let above = card.get_bounding_client_rect().top() - area.get_bounding_client_rect().top();
+                area.set_scroll_top(area.scroll_top().saturating_add(px(above)));
+            }
+            None => area.set_scroll_top(area.scroll_height()),
+        }
+        led_to.set_value(id);
         placed.set_value(area.scroll_top());
     };
     // What one sends oneself is always worth seeing.
@@ -110,7 +124,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
-            on:click=move |_| stay_where_one_reads(area, following)
+            on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following) }
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
                     room.scrolled(&area);
@@ -141,9 +155,11 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             <div class="room" node_ref=room.place></div>
         </div>
         <Jump
+            session
             following
             jump=move || {
                 placed.set_value(0);
+                led_to.set_value(String::new());
                 following.set(true);
                 to_end();
                 go_on_writing();
@@ -228,11 +244,19 @@ fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
 
 /// The way back to the newest text, for whoever left it.
 #[component]
-fn Jump(following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
+fn Jump(session: Session, following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
     let text = use_language();
+    // It would lie over the buttons of a card, and the note below leads there.
+    let is_offered = memo(move |_| {
+        let asks = |transcript: &Transcript| {
+            let last = transcript.entries().last();
+            last.is_some_and(|last| last.asks_for_decisions() && last.calls().any(|call| call.awaits_decision()))
+        };
+        !following.get() && !session.transcript.with(asks)
+    });
     view! {
         <div class="jump-place">
-            <Show when=move || !following.get()>
+            <Show when=move || is_offered.get()>
                 <button type="button" class="button small jump" data-testid="jump" on:click=move |_| jump()>
                     <Draw icon=Icon::ArrowDown />
                     {text.jump_to_newest()}
@@ -269,6 +293,25 @@ fn measure_new(area: NodeRef<html::Div>) {
             }
         });
     });
+}
+
+/// The card of the first call that waits for a decision.
+fn first_card(area: &HtmlElement) -> Option<Element> {
+    area.query_selector(".consent").ok().flatten()
+}
+
+/// Returns `true` for a click in a card, whose buttons may be gone by now: a decision opens nothing to be read there.
+fn is_in_card(event: &MouseEvent) -> bool {
+    let pressed = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    pressed.is_some_and(|pressed| {
+        pressed.closest(".consent, .consent-choices, .consent-denial").is_ok_and(|card| card.is_some())
+    })
+}
+
+/// A distance on the screen, in whole pixels.
+#[expect(clippy::cast_possible_truncation, reason = "a page is not that high")]
+fn px(distance: f64) -> i32 {
+    distance as i32
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

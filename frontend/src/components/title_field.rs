@@ -7,7 +7,7 @@ use leptos::{
     prelude::*,
 };
 
-use crate::{in_turn::in_next_frame, language::use_language, reactive::effect};
+use crate::{components::commands::escapes, in_turn::in_next_frame, language::use_language, reactive::effect};
 
 /// The longest title that the server takes, in characters.
 const MAX_TITLE_CHARS: &str = "200";
@@ -55,7 +55,7 @@ pub(crate) fn TitleField(title: String, done: Callback<Option<String>>) -> impl 
                 value=title
                 node_ref=field
                 on:blur=move |_| finish()
-                on:keydown=move |event: KeyboardEvent| if event.key() == "Escape" {
+                on:keydown=move |event: KeyboardEvent| if escapes(&event) {
                     event.stop_propagation();
                     end(None);
                 }

@@ -98,7 +98,7 @@ impl Line {
         let measured = call.duration_ms.map(|ms| format::duration(text, ms));
         let outcome = call.outcome().map(|words| {
             view! {
-                <span class="tool-arrow" aria-hidden="true">"→"</span>
+                <span class="tool-arrow" aria-hidden="true">" → "</span>
                 <span class="tool-result">{words}</span>
             }
         });
@@ -122,12 +122,15 @@ impl Line {
                 aria-controls=details_id
                 on:click=move |_| items.set(key, !open.get_untracked())
             >
+                // Spaces, which are not drawn, keep the words apart where they are read aloud.
                 <span class="tool-status">{icon}</span>
-                <span class="tool-name">{call.name.clone()}</span>
+                <span class="tool-name">{call.shown_name().into_owned()}</span>
+                " "
                 <span class="tool-summary">{call.summary()}</span>
                 {outcome}
-                <span class="tool-space"></span>
+                <span class="tool-space">" "</span>
                 <span class="tool-state">{state}</span>
+                " "
                 <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
             </button>
@@ -146,8 +149,9 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
     let seconds = use_seconds(runs);
     let waited = memo(move |_| if runs() { seconds.get() } else { 0 });
     let pace = memo(move |_| Pace::after(waited.get()));
-    let spoken =
-        move || call.with(|call| call.as_ref().map(|call| format!("{}: {}", call.name, text.call_status(call.status))));
+    let spoken = move || {
+        call.with(|call| call.as_ref().map(|call| format!("{}: {}", call.shown_name(), text.call_status(call.status))))
+    };
     view! {
         {move || call.with(|call| call.as_ref().map(|call| line.view(call, waited.get())))}
         // Spoken from here, since a button's inside is not heard when it changes.

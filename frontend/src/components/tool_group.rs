@@ -52,9 +52,12 @@ pub(crate) fn ToolGroup(
                 <span class="tool-name">
                     {move || group.with(|group| group.as_ref().map(|group| text.tool_calls(group.calls())))}
                 </span>
+                // Spaces, which are not drawn, keep the words apart where they are read aloud.
+                " "
                 <span class="tool-summary">{move || read(Group::summary)}</span>
-                <span class="tool-space"></span>
+                <span class="tool-space">" "</span>
                 {move || (failed() > 0).then(|| view! { <span class="tool-state">{text.failed_calls(failed())}</span> })}
+                " "
                 <span class="tool-duration">{duration}</span>
                 <span class="tool-chevron"><Draw icon=Icon::Chevron /></span>
             </button>

@@ -15,8 +15,11 @@ use crate::{
         plan_step::{Line, mark},
         thought::heading,
         tool_call::outcome_icon,
+        visible::{visible, warning_view},
     },
-    format, json,
+    format,
+    invisible::Found,
+    json,
     language::{Language, use_language},
     markdown::Stretch,
     preferences::Preferences,
@@ -144,7 +147,7 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
     let rounds = rounds_of(plan).into_iter().map(|Round { revision, first, is_anew }| {
         let anew = is_anew.then(|| {
             let reason = reason_of(plan, revision).map(str::to_owned);
-            view! { <p class="plan-anew"><span class="plan-label">{text.plan_anew()}</span><span dir="auto">{reason}</span></p> }
+            view! { <p class="plan-anew"><span class="plan-label">{text.plan_anew()}</span>" "<span dir="auto">{reason}</span></p> }
         });
         let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == revision);
         let steps = steps.map(|(step, number)| step_view(entry, step, number, text));
@@ -159,6 +162,7 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
             </div>
             <p class="plan-goal">
                 <span class="plan-label">{text.plan_done_when()}</span>
+                " "
                 <span dir="auto">{plan.success_criteria.clone()}</span>
             </p>
             {rounds.collect_view()}
@@ -170,7 +174,7 @@ fn step_view(entry: &Entry, step: &PlanStep, number: usize, text: Language) -> i
     let line = Line::of(entry, step, text);
     let words = line.words(text);
     let told = |label: &'static str, words: String| {
-        view! { <p class="plan-told"><span class="plan-label">{label}</span><span dir="auto">{words}</span></p> }
+        view! { <p class="plan-told"><span class="plan-label">{label}</span>" "<span dir="auto">{words}</span></p> }
     };
     let pieces = entry.segments_of(step.step_id).into_iter().map(|piece| piece_view(entry, piece, text));
     view! {
@@ -180,6 +184,7 @@ fn step_view(entry: &Entry, step: &PlanStep, number: usize, text: Language) -> i
                     <span class="plan-mark">{mark(line.state, number)}</span>
                     <span class="plan-words">
                         <span class="plan-instruction" dir="auto">{line.instruction}</span>
+                        " "
                         <span class="plan-state">{words}</span>
                     </span>
                 </summary>
@@ -204,7 +209,7 @@ fn thought_view(thought: &Thought, text: Language) -> impl IntoView + use<> {
                 <span class="tool-status"><Draw icon=Icon::Thought /></span>
                 <span class="thought-heading">{heading(thought, text)}</span>
             </summary>
-            <div class="thought-words" dir="auto"><pre tabindex="0">{beginning.to_owned()}</pre>{note}</div>
+            <div class="thought-words" dir="auto"><pre tabindex="0">{visible(beginning, text)}</pre>{note}</div>
         </details>
     }
 }
@@ -212,7 +217,7 @@ fn thought_view(thought: &Thought, text: Language) -> impl IntoView + use<> {
 fn call_view(call: &Arc<Call>, text: Language) -> impl IntoView + use<> {
     let outcome = call.outcome().map(|words| {
         view! {
-            <span class="tool-arrow" aria-hidden="true">"→"</span>
+            <span class="tool-arrow" aria-hidden="true">" → "</span>
             <span class="tool-result">{words}</span>
         }
     });
@@ -230,11 +235,13 @@ fn call_view(call: &Arc<Call>, text: Language) -> impl IntoView + use<> {
         <details class="tool">
             <summary class="tool-line" data-status=call.status.as_str()>
                 <span class="tool-status">{outcome_icon(call.status).map(|icon| view! { <Draw icon /> })}</span>
-                <span class="tool-name">{call.name.clone()}</span>
+                <span class="tool-name">{call.shown_name().into_owned()}</span>
+                " "
                 <span class="tool-summary">{call.summary()}</span>
                 {outcome}
-                <span class="tool-space"></span>
+                <span class="tool-space">" "</span>
                 <span class="tool-state">{text.call_status(call.status)}</span>
+                " "
                 <span class="tool-duration">{call.duration_ms.map(|ms| format::duration(text, ms))}</span>
             </summary>
             <div class="tool-details">{parts.into_iter().collect_view()}</div>
@@ -251,7 +258,8 @@ fn part_view(part: Part, held: &CallText, text: Language) -> impl IntoView + use
     let (beginning, is_cut) = format::beginning(&words, MAX_CALL_CHARS);
     let note = (is_cut || !held.is_whole()).then(|| view! { <p class="tool-note">{text.shared_beginning()}</p> });
     view! {
-        <div class="tool-text"><pre tabindex="0">{beginning.to_owned()}</pre></div>
+        {warning_view(Found::of(&words), text)}
+        <div class="tool-text"><pre tabindex="0">{visible(beginning, text)}</pre></div>
         {note}
     }
 }

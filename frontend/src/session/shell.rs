@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use futures_channel::oneshot;
 use futures_util::future::AbortHandle;
 use leptos::prelude::*;
-use tallybook_protocol::{Conversation, MessageId, ToolCallId};
+use tallybook_protocol::{Conversation, MessageId, Role, ToolCallId};
 use uuid::Uuid;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     input::{Action, Input},
     queue::Queue,
     reduce::reduce,
-    shown::{Edited, Loading, Phase, Place},
+    shown::{Answer, Edited, Loading, Phase, Place},
     state::State,
     storage::{forget_draft, keep_draft, keep_plans_first, keep_queue, kept_draft, kept_plans_first, kept_queue},
 };
@@ -96,6 +96,8 @@ pub(crate) struct Session {
     calls: RwSignal<BTreeMap<ToolCallId, Loading>>,
     /// The message of one's own that is being changed.
     pub(crate) edited: RwSignal<Option<Edited>>,
+    /// The calls that wait whose input was seen whole and is not being edited: what is allowed of them is what was read.
+    pub(crate) seen_calls: RwSignal<Vec<ToolCallId>>,
     /// The model that was chosen for the next message alone, and whether the next answers are made by a plan.
     pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// What waits for the end of the answer.
@@ -149,6 +151,7 @@ impl Session {
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
             edited: RwSignal::new(None),
+            seen_calls: RwSignal::default(),
             next: RwSignal::new((None, kept.3)),
             queue,
             kept: StoredValue::new(kept),
@@ -191,6 +194,14 @@ impl Session {
     /// Whether a turn runs or is about to.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.get()
+    }
+
+    /// The last answer that is known and how far it is. Not tracked: what is drawn follows a frame later, in a hidden tab not at all.
+    pub(crate) fn last_answer(self) -> Option<Answer> {
+        self.state.try_with_value(|state| {
+            let last = state.transcript.entries().last().filter(|last| last.role == Role::Assistant)?;
+            Some(Answer { id: last.id, status: last.status, stop_reason: last.stop_reason.clone() })
+        })?
     }
 
     /// Whether a message is being changed in its place.

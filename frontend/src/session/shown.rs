@@ -1,6 +1,6 @@
 //! What a reader sees of where a session is and what it does.
 
-use tallybook_protocol::MessageId;
+use tallybook_protocol::{MessageId, MessageStatus};
 use uuid::Uuid;
 
 /// Where a session is.
@@ -46,6 +46,39 @@ pub(crate) enum Loading {
     Running,
     /// It could not be loaded; in words for the reader.
     Failed(String),
+}
+
+/// An answer and how far it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) id: MessageId,
+    pub(crate) status: MessageStatus,
+    pub(crate) stop_reason: Option<String>,
+}
+
+/// The ways in which an answer can end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerEnd {
+    Complete,
+    Stopped,
+    Failed,
+    /// It is there, and something of it is missing.
+    CutOff,
+}
+
+impl Answer {
+    /// Returns how it ended; `None` while it has not.
+    pub(crate) fn end(&self) -> Option<AnswerEnd> {
+        match (self.status, self.stop_reason.as_deref()) {
+            (MessageStatus::Complete, None | Some("end_turn" | "tool_use" | "client_calls" | "refusal")) => {
+                Some(AnswerEnd::Complete)
+            }
+            (MessageStatus::Complete, Some(_)) | (MessageStatus::Interrupted, _) => Some(AnswerEnd::CutOff),
+            (MessageStatus::Stopped, _) => Some(AnswerEnd::Stopped),
+            (MessageStatus::Failed, _) => Some(AnswerEnd::Failed),
+            (MessageStatus::Streaming | MessageStatus::AwaitingApproval | MessageStatus::Unknown, _) => None,
+        }
+    }
 }
 
 /// A message of one's own that is being changed in its place.

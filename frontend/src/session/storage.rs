@@ -1,6 +1,6 @@
 //! Where what is being written is kept for the next time the page is loaded.
 
-use tallybook_protocol::NewMessage;
+use tallybook_protocol::{NewMessage, ToolCallId};
 use uuid::Uuid;
 
 use super::queue::Queue;
@@ -50,6 +50,19 @@ pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
     if let Some(rest) = kept.strip_prefix(&message.content) {
         keep_draft(conversation, rest.trim_start());
     }
+}
+
+/// Returns the reason that was written for denying a call. It is kept until the call is decided on.
+pub(crate) fn kept_reason(call: ToolCallId) -> String {
+    browser::kept(&reason_name(call))
+}
+
+pub(crate) fn keep_reason(call: ToolCallId, text: &str) {
+    browser::keep(&reason_name(call), text);
+}
+
+fn reason_name(call: ToolCallId) -> String {
+    format!("reason-{call}")
 }
 
 /// The name that it is kept under.

@@ -3,7 +3,8 @@
 use tallybook_protocol::{CatalogModel, ConversationSummary, ToolCallStatus, ToolOffer, Usage};
 
 use crate::{
-    conversation_list::Deed, format, language::Language, preferences::Theme, transcript::Tally, waiting::Waiting,
+    conversation_list::Deed, format, invisible::escaped, language::Language, preferences::Theme, session::AnswerEnd,
+    transcript::Tally, waiting::Waiting,
 };
 
 impl Language {
@@ -119,8 +120,8 @@ impl Language {
         match (self, waiting) {
             (_, Waiting::Model) => if long { self.still_waiting() } else { self.thinking() }.to_owned(),
             (_, Waiting::Provider { code, .. }) => self.asked_again(code).to_owned(),
-            (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {name}…"),
-            (Self::Japanese, Waiting::Call { name, .. }) => format!("{name} の呼び出しを書いています…"),
+            (Self::English, Waiting::Call { name, .. }) => format!("Writing a call of {}…", escaped(name)),
+            (Self::Japanese, Waiting::Call { name, .. }) => format!("{} の呼び出しを書いています…", escaped(name)),
         }
     }
 
@@ -338,6 +339,16 @@ impl Language {
             Self::Japanese => {
                 format!("サーバーに拒否されました（ステータス {status}）。しばらくしてからもう一度お試しください。")
             }
+        }
+    }
+
+    /// Announces to a screen reader how an answer ended.
+    pub(crate) const fn answer_end(self, end: AnswerEnd) -> &'static str {
+        match end {
+            AnswerEnd::Complete => self.answered(),
+            AnswerEnd::Stopped => self.answer_was_stopped(),
+            AnswerEnd::Failed => self.answer_failed(),
+            AnswerEnd::CutOff => self.answer_broke_off(),
         }
     }
 

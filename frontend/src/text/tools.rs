@@ -61,6 +61,10 @@ texts! {
         "It may change something outside of this conversation, and that cannot be undone here.",
         "この会話の外にあるものを変更する可能性があり、ここから元に戻すことはできません。";
     allow_once: "Allow once", "今回だけ許可";
+    show_input_first: "Show all of the input first", "先に入力をすべて表示";
+    see_all_first:
+        "Show all of each input first, and end what you edit",
+        "先にすべての入力を表示し、編集を終えてください";
     allow_from_now_on: "Allow from now on", "今後も許可";
     how_far: "How far this reaches", "許可の範囲";
     deny: "Deny", "拒否";
@@ -81,7 +85,7 @@ texts! {
     denied_because: "Reason", "理由";
     error_type: "Kind of error", "エラーの種類";
     call_allowed: "allowed, runs next", "許可済み・実行待ち";
-    key_choose: "Decide on a call that waits", "承認待ちの呼び出しを許可・拒否";
+    key_choose: "Decide on the waiting call that has the focus", "フォーカスのある承認待ちの呼び出しを許可・拒否";
 
     // Standing approvals.
     approvals: "Standing approvals", "継続的な許可";

@@ -1,7 +1,7 @@
 //! One tool call of an answer, as far as the page has heard of it. Events and messages carry long texts of calls cut; what
 //! was loaded whole is never replaced by a beginning of it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use tallybook_protocol::{
     ApprovalDecided, ApprovalRequested, ApprovalScope, DeciderKind, Decision, MAX_CALL_ERROR_BYTES, RawJson, ToolCall,
@@ -9,7 +9,7 @@ use tallybook_protocol::{
 };
 
 use super::progress::Progress;
-use crate::json;
+use crate::{invisible::escaped, json};
 
 /// A text of a call, or the beginning of it. Shared: it may be long, and is drawn from while more is heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +154,11 @@ impl Call {
     pub fn is_whole(&self) -> bool {
         let texts = [Some(&self.input), self.proposed.as_ref(), self.output.as_ref(), self.error.as_ref()];
         texts.into_iter().flatten().all(CallText::is_whole)
+    }
+
+    /// The tool's name, as it is shown: a model may have asked for one that no tool has.
+    pub fn shown_name(&self) -> Cow<'_, str> {
+        escaped(&self.name)
     }
 
     /// With what, on one line.

@@ -7,15 +7,19 @@ use tallybook_protocol::{ApprovalScope, CallDecision, Decision, RawJson, ToolCal
 
 use crate::{
     browser,
-    components::{composer::go_on_writing, ids::card_id},
+    components::ids::card_id,
     consent::{Flaw, edited_input, plain_decision},
     in_turn::in_next_frame,
+    invisible::escaped_json,
     json,
     language::Language,
     scroll::THREAD_ID,
     session::Session,
     transcript::Call,
 };
+
+/// Keys decide nothing so soon after a card became the one that they act on: they were meant for what was there before.
+const KEYS_REST_MS: i64 = 500;
 
 /// What the parts of one card share.
 #[derive(Clone, Copy)]
@@ -29,6 +33,13 @@ pub(super) struct Card {
     pub(super) is_early: Memo<bool>,
     /// Whether the keys are this card's: it is the first that waits.
     pub(super) is_first: Memo<bool>,
+    /// When the keys became this card's, in milliseconds since 1970.
+    pub(super) has_keys_since: StoredValue<i64>,
+    /// Set when the reader asks for all of the input at once.
+    pub(super) is_unfolded: RwSignal<bool>,
+    /// Set once the beginning and the end of the input were in sight.
+    pub(super) saw_start: RwSignal<bool>,
+    pub(super) saw_end: RwSignal<bool>,
     /// What is written in place of the arguments.
     pub(super) edited: RwSignal<Option<String>>,
     pub(super) scope: RwSignal<ApprovalScope>,
@@ -38,12 +49,18 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Takes one of the numbered choices, if the keys are this card's.
+    /// Takes one of the numbered choices, if the keys are this card's and were meant for it.
     pub(super) fn choose(self, number: u8) -> bool {
-        if !self.is_first.get_untracked() || !self.is_ready.get_untracked() {
+        let id = card_id(self.id);
+        let is_meant = self.is_first.get_untracked()
+            && browser::has_focus_within(&format!("#{id}"))
+            && browser::is_in_sight(&id, THREAD_ID)
+            && browser::now() - self.has_keys_since.get_value() >= KEYS_REST_MS;
+        if !is_meant || !self.is_ready.get_untracked() {
             return false;
         }
         match number {
+            _ if self.is_denying.get_untracked() => {}
             1 => self.allow(None),
             2 => self.allow(Some(self.scope.get_untracked())),
             _ => self.is_denying.set(true),
@@ -51,9 +68,17 @@ impl Card {
         true
     }
 
-    /// Lets it run, unless what was written in place of its arguments makes no sense.
+    /// Returns `true` if all of the input was shown. Its end is shown only if nothing of it is folded.
+    pub(super) fn is_seen(self) -> bool {
+        self.saw_start.get() && self.saw_end.get()
+    }
+
+    /// Lets it run, unless some of its input was not seen, or what was written in place of it makes no sense.
     pub(super) fn allow(self, remember: Option<ApprovalScope>) {
-        let Ok(input) = self.changed_input() else { return };
+        if !untrack(move || self.is_seen()) {
+            return;
+        }
+        let Ok(input) = untrack(move || self.changed_input()) else { return };
         let decision = plain_decision(self.id, Decision::Approve);
         self.session.decide(vec![CallDecision { input, remember, ..decision }]);
     }
@@ -65,7 +90,8 @@ impl Card {
 
     /// The arguments as they are shown to be edited.
     pub(super) fn proposed(self) -> String {
-        self.call.with_untracked(|call| call.as_ref().map(|call| json::readable(&call.input.text))).unwrap_or_default()
+        let shown = |call: &Arc<Call>| escaped_json(&json::readable(&call.input.text));
+        self.call.with_untracked(|call| call.as_ref().map(shown)).unwrap_or_default()
     }
 
     /// What was written in place of the arguments; nothing where that is what was there.
@@ -82,11 +108,19 @@ impl Card {
     }
 }
 
-/// Once a card is gone the next key means the next one, or where none waits, the message field.
-pub(super) fn go_on_deciding() {
+/// Moves the focus from a card that goes away to the messages, and from there to the next card that waits. In a field, a key that is
+/// pressed once too often would become text, and the message field takes the focus as soon as it is free.
+pub(super) fn leave_focus(id: ToolCallId) {
+    // A server takes down what it has drawn, too.
+    if !browser::IS_HERE {
+        return;
+    }
+    if browser::has_focus_within(&format!("#{}", card_id(id))) || browser::is_focus_free() {
+        browser::focus(THREAD_ID);
+    }
     in_next_frame(|| {
-        if !browser::focus_if_free(&format!("{THREAD_ID} .consent")) {
-            go_on_writing();
+        if browser::is_focus_free() || browser::has_focus_within(&format!("#{THREAD_ID}:focus")) {
+            browser::focus(&format!("{THREAD_ID} .consent"));
         }
     });
 }

@@ -1,10 +1,10 @@
 //! The buttons of a card, each with its key.
 
-use leptos::prelude::*;
+use leptos::{ev::MouseEvent, prelude::*};
 use tallybook_protocol::ApprovalScope;
 
 use super::card::Card;
-use crate::{browser, reactive::memo};
+use crate::{browser, components::ids::card_id, reactive::memo};
 
 impl Card {
     pub(super) fn choices(self) -> AnyView {
@@ -13,32 +13,55 @@ impl Card {
         let key = move |number: &'static str| {
             move || (has_keys && self.is_first.get()).then(|| view! { <kbd aria-hidden="true">{number}</kbd> })
         };
+        let is_always = move || self.scope.get() == ApprovalScope::Always;
         let is_whole = move || self.call.with(|call| call.as_ref().is_some_and(|call| call.input.is_whole()));
         let is_flawed = memo(move |_| self.changed_input().is_err());
-        let no_allowing = move || !is_ready.get() || is_flawed.get();
-        view! {
-            <div class="consent-choices">
+        let is_unseen = memo(move |_| !self.is_seen());
+        let reason_id = format!("{}-unseen", card_id(self.id));
+        let allow = move |name: &'static str, keys: &'static str, label: &'static str, remembers: bool| {
+            let described_by = reason_id.clone();
+            let press = move |event: MouseEvent| {
+                // The second click of a double click was meant for what was there before.
+                if event.detail() < 2 {
+                    self.allow(remembers.then(|| self.scope.get_untracked()));
+                }
+            };
+            view! {
                 <button
                     type="button"
-                    class="button primary"
-                    data-testid="allow-once"
-                    aria-keyshortcuts="1"
-                    disabled=no_allowing
-                    on:click=move |_| self.allow(None)
+                    class="button"
+                    class:primary=!remembers
+                    data-testid=name
+                    aria-keyshortcuts=keys
+                    disabled=move || !is_ready.get() || is_flawed.get()
+                    // Still found by the keyboard, so that the reason is too.
+                    aria-disabled=move || is_unseen.get().then_some("true")
+                    aria-describedby=move || is_unseen.get().then(|| described_by.clone())
+                    title=move || is_unseen.get().then(|| text.show_input_first())
+                    on:click=press
                 >
-                    {key("1")}{text.allow_once()}
+                    {key(keys)}{label}
                 </button>
-                <span class="consent-scope">
+            }
+            .into_any()
+        };
+        let unseen_id = format!("{}-unseen", card_id(self.id));
+        view! {
+            <div class="consent-choices">
+                {move || is_unseen.get().then(|| view! {
                     <button
                         type="button"
-                        class="button"
-                        data-testid="allow-from-now-on"
-                        aria-keyshortcuts="2"
-                        disabled=no_allowing
-                        on:click=move |_| self.allow(Some(self.scope.get_untracked()))
+                        class="button consent-unseen"
+                        id=unseen_id.clone()
+                        data-testid="show-input"
+                        on:click=move |_| self.unfold()
                     >
-                        {key("2")}{text.allow_from_now_on()}
+                        {text.show_input_first()}
                     </button>
+                })}
+                {allow("allow-once", "1", text.allow_once(), false)}
+                <span class="consent-scope">
+                    {allow("allow-from-now-on", "2", text.allow_from_now_on(), true)}
                     <select
                         class="field"
                         data-testid="scope"
@@ -49,7 +72,7 @@ impl Card {
                         })
                     >
                         <option value="conversation">{text.approval_here()}</option>
-                        <option value="always">{text.approval_always()}</option>
+                        <option value="always" prop:selected=is_always>{text.approval_always()}</option>
                     </select>
                 </span>
                 <button
@@ -57,7 +80,6 @@ impl Card {
                     class="button danger"
                     data-testid="deny"
                     aria-keyshortcuts="3"
-                    aria-expanded=move || is_denying.get().to_string()
                     disabled=move || !is_ready.get()
                     on:click=move |_| is_denying.set(true)
                 >
@@ -68,6 +90,7 @@ impl Card {
                         type="button"
                         class="button quiet"
                         data-testid="change-input"
+                        disabled=move || is_unseen.get()
                         on:click=move |_| self.edited.set(Some(self.proposed()))
                     >
                         {text.change_input()}

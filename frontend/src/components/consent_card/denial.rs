@@ -1,17 +1,41 @@
-//! The field in which one says why not.
+//! The field in which the reader says why not. It takes the place of the choices.
 
-use leptos::{ev::SubmitEvent, html, prelude::*};
+use leptos::{
+    ev::{KeyboardEvent, SubmitEvent},
+    html,
+    prelude::*,
+};
 
 use super::card::{Card, focus_soon};
-use crate::components::ids::card_id;
+use crate::{
+    components::{commands::escapes, ids::card_id},
+    session::{keep_reason, kept_reason},
+};
 
 impl Card {
-    /// Asks why not. Enter denies, with a reason or without; Esc goes back.
+    /// Asks why not. Enter denies, with a reason or without; Esc goes back, and keeps what was written.
     pub(super) fn denial(self) -> AnyView {
-        let Self { is_denying, text, .. } = self;
+        let Self { id, text, .. } = self;
         let field = NodeRef::<html::Input>::new();
-        let field_id = format!("{}-reason", card_id(self.id));
+        let field_id = format!("{}-reason", card_id(id));
         focus_soon(field_id.clone());
+        // The key that led here may still be held down; its repeats are not part of the reason.
+        let is_fresh = StoredValue::new(false);
+        let leave = move || {
+            self.is_denying.set(false);
+            self.take_focus();
+        };
+        let on_key = move |event: KeyboardEvent| {
+            if !event.repeat() {
+                is_fresh.set_value(true);
+            } else if !is_fresh.get_value() {
+                event.prevent_default();
+            }
+            if escapes(&event) {
+                event.stop_propagation();
+                leave();
+            }
+        };
         let deny = move |event: SubmitEvent| {
             event.prevent_default();
             self.deny(&field.get_untracked().map(|field| field.value()).unwrap_or_default());
@@ -28,12 +52,10 @@ impl Card {
                     maxlength="1000"
                     aria-label=text.deny_reason()
                     placeholder=text.deny_reason()
+                    value=kept_reason(id)
                     node_ref=field
-                    on:keydown=move |event| if event.key() == "Escape" && !event.is_composing() {
-                        event.stop_propagation();
-                        is_denying.set(false);
-                        self.take_focus();
-                    }
+                    on:input:target=move |event| keep_reason(id, &event.target().value())
+                    on:keydown=on_key
                 />
                 <button
                     type="submit"
@@ -42,6 +64,9 @@ impl Card {
                     disabled=move || !self.is_ready.get()
                 >
                     {text.deny()}
+                </button>
+                <button type="button" class="button quiet" data-testid="deny-cancel" on:click=move |_| leave()>
+                    {text.cancel()}
                 </button>
             </form>
         }

@@ -3,7 +3,12 @@
 use leptos::prelude::*;
 
 use super::card::{Card, focus_soon};
-use crate::{components::ids::card_id, consent::Flaw, reactive::memo};
+use crate::{
+    components::{commands::escapes, ids::card_id, visible::warning_view},
+    consent::Flaw,
+    invisible::Found,
+    reactive::memo,
+};
 
 impl Card {
     /// The arguments as JSON, to be changed.
@@ -20,6 +25,7 @@ impl Card {
                 Flaw::NoObject => text.input_is_no_object().to_owned(),
             })
         };
+        let found = memo(move |_| edited.with(|edited| edited.as_deref().map(Found::of)));
         let initial = edited.get_untracked().unwrap_or_default();
         let rows = initial.lines().count().clamp(3, 16).to_string();
         view! {
@@ -36,11 +42,12 @@ impl Card {
                     aria-describedby=described_by
                     prop:value=initial
                     on:input:target=move |event| edited.set(Some(event.target().value()))
-                    on:keydown=move |event| if event.key() == "Escape" && !event.is_composing() {
+                    on:keydown=move |event| if escapes(&event) {
                         event.stop_propagation();
                         self.leave_editor();
                     }
                 ></textarea>
+                {move || found.get().and_then(|found| warning_view(found, text))}
                 <div class="consent-editor-foot">
                     <span class="consent-flaw" id=flaw_id role="status">{words}</span>
                     <button type="button" class="button small" data-testid="leave-input" on:click=move |_| self.leave_editor()>

@@ -4,6 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use tallybook_frontend::invisible::{escaped, escaped_json};
 use tallybook_protocol::ToolCallId;
 
 use super::{
@@ -12,6 +13,7 @@ use super::{
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
     rerun,
     timeline::{Bar, bars},
+    visible::Visible,
 };
 use crate::{
     accounts::UserId,
@@ -21,7 +23,7 @@ use crate::{
 /// One of a call's texts.
 struct Text {
     title: &'static str,
-    body: String,
+    body: Visible,
     size: String,
     is_cut: bool,
 }
@@ -37,7 +39,7 @@ struct Fact {
 struct Decision {
     word: &'static str,
     by: String,
-    reason: Option<String>,
+    reason: Option<Visible>,
     time: String,
     datetime: String,
 }
@@ -45,7 +47,7 @@ struct Decision {
 struct Vote {
     word: &'static str,
     model: String,
-    reason: String,
+    reason: Visible,
     duration: String,
 }
 
@@ -65,9 +67,11 @@ struct CallPage {
     bars: Vec<Bar>,
     conversation: String,
     id: ToolCallId,
+    /// Its input as JSON to be edited.
+    input_field: String,
     /// Its input and what it gave, to stand beside what it gives again.
-    input: String,
-    result: Option<String>,
+    input: Visible,
+    result: Option<Visible>,
     /// Why it cannot be run again.
     no_rerun: Option<String>,
     max_input: usize,
@@ -117,15 +121,16 @@ fn time(name: &'static str, at: Option<DateTime<Utc>>) -> Option<Fact> {
 }
 
 fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
-    let words = frame.words;
+    let (words, language) = (frame.words, frame.language);
+    let visible = |text: String| Visible::new(text, language);
     let bars = bars(&call, words);
     let WholeCall { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
-    let (reruns, rerun) = rerun::shown(row.id, reruns, words);
-    let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned());
+    let (reruns, rerun) = rerun::shown(row.id, reruns, frame.words, language);
+    let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned().map(visible));
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        Some(Text { title, body: text, size: words.how_much(bytes), is_cut })
+        Some(Text { title, body: visible(text), size: words.how_much(bytes), is_cut })
     };
     let texts = [
         text(words.proposed_input(), row.proposed_input, row.proposed_input_bytes),
@@ -150,7 +155,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
     CallPage {
         status_word: words.status(row.status),
         status: row.status.as_str(),
-        tool: row.tool_name,
+        tool: escaped(&row.tool_name).into_owned(),
         deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
         facts: facts.into_iter().flatten().collect(),
         texts: texts.into_iter().flatten().collect(),
@@ -159,7 +164,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
             .map(|row| Vote {
                 word: words.verdict(row.verdict),
                 model: row.model,
-                reason: row.reason,
+                reason: visible(row.reason),
                 duration: words.how_long(row.duration_ms),
             })
             .collect(),
@@ -168,14 +173,15 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
             .map(|row| Decision {
                 word: words.decision(row.decision, row.scope.0),
                 by: words.decided_by(row.decided_by_kind, &row.decided_by),
-                reason: row.reason,
+                reason: row.reason.map(visible),
                 time: format::time(&row.created_at),
                 datetime: format::datetime(&row.created_at),
             })
             .collect(),
         bars,
         id: row.id,
-        input,
+        input_field: escaped_json(&input),
+        input: visible(input),
         result,
         no_rerun: no_rerun.map(|problem| words.no_rerun(problem)),
         max_input: MAX_RERUN_INPUT_BYTES,

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
+use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::{MessageId, MessageStatus, Role, ToolCallId};
 use uuid::Uuid;
 
@@ -12,6 +13,7 @@ use super::{
     super::{caller::Admin, query::Query, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    visible::Visible,
     words::Words,
 };
 use crate::book::{
@@ -36,7 +38,7 @@ struct Call {
 struct Message {
     id: MessageId,
     who: &'static str,
-    text: String,
+    text: Visible,
     is_cut: bool,
     size: String,
     /// How the turn ended, where that is not well.
@@ -76,7 +78,7 @@ struct PlanStep {
 
 /// What a model showed of its thinking in a step.
 struct Thought {
-    words: String,
+    words: Visible,
     /// How long it took.
     duration: Option<String>,
     /// Of the whole, where not all of it is here.
@@ -151,7 +153,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     let call = |call: CallOfTurnRow| Call {
         id: call.id,
         status_word: words.status(call.status),
-        tool: call.tool_name,
+        tool: escaped(&call.tool_name).into_owned(),
         status: call.status.as_str(),
         duration: call.duration_ms.map(|ms| words.how_long(ms)),
     };
@@ -161,7 +163,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
         size: words.how_much(message.content_bytes),
         status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
-        text: message.content,
+        text: Visible::new(message.content, words.0),
         error: message.error,
         told: message.told_from.map(|from| Told { from, summary: message.told_summary.unwrap_or_default() }),
         model: message.model,
@@ -194,7 +196,7 @@ fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
 fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Words) -> Thought {
     let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < words_bytes);
     Thought {
-        words: thought,
+        words: Visible::new(thought, words.0),
         duration: duration_ms.map(|ms| words.how_long(ms)),
         size: is_cut.then(|| words.how_much(words_bytes)),
     }

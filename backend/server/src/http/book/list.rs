@@ -3,6 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
+use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::ToolCallId;
 use url::form_urlencoded::Serializer;
 
@@ -204,7 +205,8 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
     };
     let input = row.input_start.as_deref().map(|start| {
         let is_cut = start.chars().count() > SHOWN_CHARS;
-        let mut input: String = start.chars().take(SHOWN_CHARS).collect();
+        let shown: String = start.chars().take(SHOWN_CHARS).collect();
+        let mut input = escaped(&shown).into_owned();
         if is_cut {
             input.push('…');
         }
@@ -218,7 +220,7 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         server_address: with(&|filter| filter.server = Some(row.server.clone())),
         status_address: with(&|filter| filter.status = Some(row.status)),
         user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
-        tool: row.tool_name.clone(),
+        tool: escaped(&row.tool_name).into_owned(),
         server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
         status_word: frame.words.status(row.status),
         duration: row.duration_ms.map(|ms| frame.words.how_long(ms)),

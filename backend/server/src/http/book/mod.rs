@@ -14,6 +14,7 @@ mod playback;
 mod rerun;
 mod script;
 mod timeline;
+mod visible;
 mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};

@@ -4,7 +4,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
 use askama::Template;
 use serde::Deserialize;
-use tallybook_frontend::{Language, PlayedAnswer, played_answer};
+use tallybook_frontend::{Language, PlayedAnswer, invisible::escaped, played_answer};
 use tallybook_protocol::ToolCallId;
 
 use super::{
@@ -114,7 +114,7 @@ fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) 
         (false, true) => None,
     };
     PlaybackPage {
-        tool: playback.tool.clone(),
+        tool: escaped(&playback.tool).into_owned(),
         place: words.moment_of(at_ms, duration_ms),
         controls: [(words.steps(), steps), (words.speed(), std::iter::once(pause).chain(play).collect())],
         frame,

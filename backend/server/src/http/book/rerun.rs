@@ -8,6 +8,7 @@ use actix_web::{
     web::{Form, FormConfig, Path},
 };
 use serde::Deserialize;
+use tallybook_frontend::{Language, invisible::escaped_json};
 use tallybook_protocol::ToolCallId;
 use tokio::{sync::oneshot, time::timeout};
 
@@ -15,6 +16,7 @@ use super::{
     super::{body, caller::Admin, state::State},
     format,
     frame::{Frame, refusal},
+    visible::Visible,
     words::Words,
 };
 use crate::book::{Book, MAX_RERUN_INPUT_BYTES, RerunId, RerunRow, RerunState, Reruns};
@@ -43,8 +45,10 @@ pub(super) struct Entry {
 /// What a re-run was given and gave.
 pub(super) struct Shown {
     pub(super) words: String,
-    pub(super) input: String,
-    pub(super) result: Option<String>,
+    /// As JSON to be edited.
+    pub(super) input_field: String,
+    pub(super) input: Visible,
+    pub(super) result: Option<Visible>,
     pub(super) is_cut: bool,
     pub(super) is_running: bool,
 }
@@ -89,7 +93,7 @@ fn address(call: ToolCallId, rerun: RerunId) -> String {
 }
 
 /// What a page shows of them: all, and one whole.
-pub(super) fn shown(call: ToolCallId, reruns: Reruns, words: Words) -> (Vec<Entry>, Option<Shown>) {
+pub(super) fn shown(call: ToolCallId, reruns: Reruns, words: Words, language: Language) -> (Vec<Entry>, Option<Shown>) {
     let Reruns { rows, shown } = reruns;
     let sentence = |(state, row): &(RerunState, RerunRow)| {
         let time = format::time(&row.created_at);
@@ -114,13 +118,14 @@ pub(super) fn shown(call: ToolCallId, reruns: Reruns, words: Words) -> (Vec<Entr
     let shown = shown.map(|texts| Shown {
         words: words_of_shown,
         is_running,
-        input: texts.input,
+        input_field: escaped_json(&texts.input),
+        input: Visible::new(texts.input, language),
         is_cut: texts
             .result
             .as_ref()
             .zip(texts.result_bytes)
             .is_some_and(|(text, bytes)| i64::try_from(text.len()).is_ok_and(|held| held < bytes)),
-        result: texts.result,
+        result: texts.result.map(|result| Visible::new(result, language)),
     });
     (entries, shown)
 }

@@ -1,6 +1,7 @@
 //! A turn's time as bars: each model call and each tool call from when it began to when it ended, as a share of the whole.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::ToolCallId;
 
 use super::words::Words;
@@ -82,7 +83,7 @@ fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Words) -> Span {
         began: row.started_at,
         ended: row.started_at + TimeDelta::milliseconds(row.duration_ms.unwrap_or(0)),
         bar: Bar {
-            name: row.tool_name.clone(),
+            name: escaped(&row.tool_name).into_owned(),
             address: (row.id != this).then(|| format!("/admin/calls/{}", row.id)),
             is_this: row.id == this,
             kind: row.status.as_str(),

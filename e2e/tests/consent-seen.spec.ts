@@ -1,0 +1,153 @@
+// What a card shows is what runs: hidden characters are written as codes, and nothing is allowed that was not in sight.
+
+import type { Page } from "@playwright/test";
+import { NOTHING, findings } from "../kit/axe.ts";
+import { goOn, onDecision, openWaiting, pay, waiting } from "../kit/consent.ts";
+import { type Call, call, conversation, open } from "../kit/seed.ts";
+import { expect, test } from "../kit/test.ts";
+
+const SPOOFED = "ann@example.org\u200b.evil.example";
+
+function send(input: object): Call {
+  return call("mail__send", input, { status: "awaiting_approval", output: null, duration_ms: null });
+}
+
+/** Brings the end of the input into sight, as a reader's wheel does. */
+async function scrollToEnd(page: Page): Promise<void> {
+  await page.getByTestId("consent").first().locator(".consent-edge").last().evaluate((edge) => edge.scrollIntoView());
+}
+
+test("characters that cannot be seen are codes on the card, and the warning names them", async ({ page }) => {
+  const input = { to: SPOOFED, "sub\u202eject": "hi\u{e0041}\u{e0042}", body: `fine${"\n".repeat(300)}rm -rf /`, note: "שלום 👨‍👩‍👧 ok" };
+  await openWaiting(page, waiting(send(input)));
+  const card = page.getByTestId("consent");
+  await expect(card.locator(".rows")).toContainText("ann@example.org⟨U+200B⟩.evil.example");
+  await expect(card.locator(".rows")).toContainText("sub⟨U+202E⟩ject");
+  await expect(card.locator(".rows")).toContainText("hi⟨U+E0041⟩⟨U+E0042⟩");
+  await expect(card.locator(".rows")).toContainText(/fine\s*⟨299 blank lines⟩\s*rm -rf \//);
+  await expect(card.locator(".rows")).toContainText("שלום 👨‍👩‍👧 ok");
+  const warning = card.getByTestId("hidden-characters");
+  for (const named of ["1 text direction control", "1 invisible character", "2 hidden tag characters"]) {
+    await expect(warning).toContainText(named);
+  }
+  expect(await card.innerText(), "nothing is left as it was").not.toMatch(/[\u200b\u202e\u{e0041}]/u);
+  await page.getByTestId("change-input").click();
+  await expect(page.getByTestId("input-field")).toHaveValue(/ann@example\.org\\u200b\.evil\.example/);
+  expect(await findings(page)).toEqual(NOTHING);
+});
+
+test("ordinary emoji and writing from right to left raise no alarm", async ({ page }) => {
+  await openWaiting(page, waiting(send({ to: "مريم", text: "👩🏽‍💻 ❤️ 1️⃣ می‌خواهم" })));
+  await expect(page.getByTestId("consent").locator(".rows")).toContainText("👩🏽‍💻 ❤️ 1️⃣ می‌خواهم");
+  await expect(page.getByTestId("hidden-characters")).toHaveCount(0);
+});
+
+test("the copy of a text has every character of it", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const input = { to: SPOOFED };
+  await openWaiting(page, waiting(send(input)));
+  await page.getByTestId("consent").getByRole("button", { name: "Copy" }).click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(JSON.stringify(input));
+});
+
+test("the lines and details of calls that are over write codes as well", async ({ page }) => {
+  const over = call("mail__send", { to: SPOOFED }, { output: "sent\u202e to all" });
+  await open(page, conversation("Sent", [["Send", { content: "Done.", calls: [over] }]]));
+  const line = page.getByTestId("tool-call");
+  await expect(line).toContainText("ann@example.org⟨U+200B⟩.evil.example");
+  await expect(line).toContainText("sent⟨U+202E⟩ to all");
+  await line.click();
+  const details = page.getByTestId("tool-call-details");
+  await expect(details.getByTestId("hidden-characters")).toHaveCount(2);
+  await expect(details).toContainText("sent⟨U+202E⟩ to all");
+});
+
+test("what fits on the screen asks for nothing, and what is folded is shown first", async ({ page }) => {
+  await page.clock.install();
+  const [short, long] = [pay(5), send({ text: `${"word ".repeat(1000)}rm -rf /` })];
+  const stored = waiting(short);
+  await openWaiting(page, stored);
+  await expect(page.getByTestId("allow-once")).toBeEnabled();
+  await expect(page.getByTestId("show-input")).toHaveCount(0);
+
+  await page.goto("about:blank");
+  const sent = await onDecision(page, (route) => goOn(route, folded, [{ ...long, status: "success", output: "Sent." }]));
+  const folded = waiting(long);
+  await openWaiting(page, folded);
+  const card = page.getByTestId("consent");
+  const [allow, unseen] = [page.getByTestId("allow-once"), page.getByTestId("show-input")];
+  for (const name of ["allow-once", "allow-from-now-on"]) {
+    await expect(page.getByTestId(name)).toBeDisabled();
+    await expect(page.getByTestId(name)).toHaveAccessibleDescription("Show all of the input first");
+  }
+  await expect(page.getByTestId("deny"), "denying takes no reading").toBeEnabled();
+  await page.clock.fastForward(1000);
+  await card.focus();
+  await page.keyboard.press("1");
+  await expect(card).not.toContainText("rm -rf /");
+  await unseen.press("Enter");
+  await expect(card.getByTestId("show-all"), "nothing is folded").toHaveCount(0);
+  await expect(card.locator(".tool-text"), "the next key reads on").toBeFocused();
+  await expect(card).toContainText("rm -rf /");
+  expect(sent).toEqual([]);
+  await scrollToEnd(page);
+  await expect(unseen).toHaveCount(0);
+  await allow.click();
+  await expect.poll(() => sent.length).toBe(1);
+});
+
+test("what was not scrolled to is not allowed, by itself or with all", async ({ page }) => {
+  const tall = send({ text: Array.from({ length: 80 }, (_, line) => `line ${line}`).join("\n") });
+  const other = pay(5);
+  const stored = waiting(tall, other);
+  await openWaiting(page, stored);
+  const ended = [tall, other].map((each) => ({ ...each, status: "success", output: "Done." }) as Call);
+  const sent = await onDecision(page, (route) => goOn(route, stored, ended));
+  const all = page.getByTestId("allow-all");
+  await expect(page.getByTestId("allow-once").first()).toBeDisabled();
+  await expect(all).toBeDisabled();
+  await expect(all).toHaveAccessibleDescription(/Show all of each input first/);
+  await all.dispatchEvent("click");
+  await scrollToEnd(page);
+  await expect(page.getByTestId("allow-once").first()).toBeEnabled();
+  await page.getByTestId("consent").last().scrollIntoViewIfNeeded();
+  await expect(all).toBeEnabled();
+  expect(sent).toEqual([]);
+  await all.click();
+  await expect.poll(() => sent.length).toBe(1);
+  expect(sent[0]!.postDataJSON().decisions).toHaveLength(2);
+});
+
+test("nothing is allowed with all while it is edited", async ({ page }) => {
+  const [one, other] = [pay(5), pay(6)];
+  await openWaiting(page, waiting(one, other));
+  const all = page.getByTestId("allow-all");
+  await expect(all).toBeEnabled();
+  await page.getByTestId("change-input").first().click();
+  await expect(all).toBeDisabled();
+  await page.getByTestId("input-field").fill('{"amount": 4');
+  await expect(all).toBeDisabled();
+  await page.getByTestId("leave-input").click();
+  await expect(all).toBeEnabled();
+});
+
+for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 256]] as const) {
+  test(`a card can be read and its buttons reached on ${name}`, async ({ page }) => {
+    await page.setViewportSize({ width, height });
+    await openWaiting(page, waiting(pay(5), pay(6)));
+    const thread = (await page.locator("#thread").boundingBox())!;
+    expect(thread.height, "room to read").toBeGreaterThan(height / 2);
+    const first = page.getByTestId("consent").first();
+    await expect(first.getByRole("heading", { level: 3 }).first(), "the first card is what is shown").toBeInViewport();
+    for (const edge of await first.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
+    await expect(first.getByTestId("show-input")).toHaveCount(0);
+    await page.locator("#thread").evaluate((area) => area.scrollBy(0, -20));
+    for (const button of ["allow-once", "deny"]) {
+      await first.getByTestId(button).scrollIntoViewIfNeeded();
+      // A click fails where something else lies over it.
+      await first.getByTestId(button).click({ trial: true });
+    }
+    await expect(page.getByTestId("jump"), "nothing lies over them").toHaveCount(0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  });
+}
