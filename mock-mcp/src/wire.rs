@@ -16,7 +16,8 @@ pub(crate) fn read(text: &str) -> Option<Value> {
 fn digits_call(text: &str) -> Option<Value> {
     let message: Members = serde_json::from_str(text).ok()?;
     let mut params: Members = serde_json::from_str(message.get("params")?.get()).ok()?;
-    if params.get("name")?.get() != json!(DIGITS).to_string() {
+    let name: String = serde_json::from_str(params.get("name")?.get()).ok()?;
+    if name != DIGITS {
         return None;
     }
     let arguments = params.remove("arguments")?.get().to_owned();

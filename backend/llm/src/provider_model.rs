@@ -137,13 +137,11 @@ impl<F: WireFormat> ModelClient for ProviderModel<F> {
                         }
                     }
                 };
-                match model.remedy(&request, &refusal, &prepared, &quirks) {
-                    Some(remedied) => (prepared, quirks) = remedied,
-                    None => {
-                        yield Err(refusal);
-                        return;
-                    }
-                }
+                let Some(remedied) = model.remedy(&request, &refusal, &prepared, &quirks) else {
+                    yield Err(refusal);
+                    return;
+                };
+                (prepared, quirks) = remedied;
             }
         };
         events.boxed()

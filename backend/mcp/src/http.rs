@@ -169,22 +169,11 @@ impl StreamableHttpClient for HttpClient {
         let post = async |token: Option<&SecretString>| {
             let (uri, message, session_id, headers) =
                 (uri.clone(), message.clone(), session_id.clone(), headers.clone());
-            match &call {
-                Some(body) => {
-                    call_post::send(&self.http, &uri, body.clone(), session_id.as_deref(), token, headers).await
-                }
-                None => {
-                    let post = self.http.post_message_with_response_limits(
-                        uri,
-                        message,
-                        session_id,
-                        shown(token),
-                        headers,
-                        limits,
-                    );
-                    post.await
-                }
+            if let Some(body) = &call {
+                return call_post::send(&self.http, &uri, body.clone(), session_id.as_deref(), token, headers).await;
             }
+            let token = shown(token);
+            self.http.post_message_with_response_limits(uri, message, session_id, token, headers, limits).await
         };
         match post(token.as_ref()).await {
             // What was refused was not done, so it may be sent once more.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings};
 
 /// Risk of servers that say nothing of it. Files of this kind come from programs that ask their user themselves or not at all;
-/// with every call waiting for approval, API clients such as Open WebUI could not use any of the tools.
+/// with every call waiting for approval, API clients such as Open `WebUI` could not use any of the tools.
 const DEFAULT_RISK: RiskSetting = RiskSetting::Claimed;
 /// The longest file that is read.
 const MAX_FILE_BYTES: usize = 1024 * 1024;

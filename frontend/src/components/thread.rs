@@ -45,6 +45,23 @@ const NEAR_START: i32 = 2;
 /// So many messages that came in go out of the layout together.
 const MEASURED_AT_ONCE: usize = 8;
 
+/// Scrolls to the first call that waits for a decision, which is what the keys act on and what is to be read, or to the end
+/// if no call waits. Returns `false` if it led to that call before: its reader scrolls on from there.
+fn scroll_to_first_card_or_end(area: &HtmlElement, led_to: StoredValue<String>) -> bool {
+    let card = first_card(area);
+    let id = card.as_ref().map(Element::id).unwrap_or_default();
+    match card {
+        Some(_) if id == led_to.get_value() => return false,
+        Some(card) => {
+            let above = card.get_bounding_client_rect().top() - area.get_bounding_client_rect().top();
+            area.set_scroll_top(area.scroll_top().saturating_add(px(above)));
+        }
+        None => area.set_scroll_top(area.scroll_height()),
+    }
+    led_to.set_value(id);
+    true
+}
+
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session) -> impl IntoView {
@@ -78,19 +95,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             return;
         }
         room.make(&area);
-        // The first call that waits is what the keys act on, and what is to be read. Its reader then scrolls on.
-        let card = first_card(&area);
-        let id = card.as_ref().map(Element::id).unwrap_or_default();
-        match card {
-            Some(_) if id == led_to.get_value() => return,
-            Some(card) => {
-                let above = card.get_bounding_client_rect().top() - area.get_bounding_client_rect().top();
-                area.set_scroll_top(area.scroll_top().saturating_add(px(above)));
-            }
-            None => area.set_scroll_top(area.scroll_height()),
+        if scroll_to_first_card_or_end(&area, led_to) {
+            placed.set_value(area.scroll_top());
         }
-        led_to.set_value(id);
-        placed.set_value(area.scroll_top());
     };
     // What one sends oneself is always worth seeing.
     effect(move || {

@@ -59,7 +59,9 @@ fn join(value: &RawValue, depth: u8, words: &mut String) {
     if let Some(text) = text(value) {
         words.push_str(&text);
     } else if let Some(parts) = object::elements(value) {
-        parts.into_iter().for_each(|part| join(part, depth, words));
+        for part in parts {
+            join(part, depth, words);
+        }
     } else if let Some(object) = Object::parse(value.get()) {
         let keys = ["text", "thinking", "reasoning", "refusal", "content", "value"];
         if let Some(inner) = keys.iter().find_map(|key| object.get(key)) {

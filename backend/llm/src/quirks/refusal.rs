@@ -257,7 +257,7 @@ fn takes_no_system(sentence: &str) -> bool {
     knows_two_roles || (has_any(sentence, &SYSTEM) && is_bad_role)
 }
 
-/// Returns whether the error recommends this field, as in "Use 'max_completion_tokens' instead."
+/// Returns whether the error recommends this field, as in "Use `max_completion_tokens` instead."
 fn recommends(whole: &str, field: &str) -> bool {
     let parts: Vec<&str> = whole.split(field).collect();
     parts.windows(2).any(|pair| {

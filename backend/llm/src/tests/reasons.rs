@@ -51,13 +51,13 @@ async fn an_overflow_is_recognized_however_it_is_wrapped() {
 async fn errors_name_the_settings_of_the_model_in_question() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
-        let names = SettingNames {
+        let setting_names = SettingNames {
             api_key: "SONNET_KEY".to_owned(),
             model: "model".to_owned(),
             base_url: "base_url of \"Sonnet\"".to_owned(),
         };
-        let named = ModelSettings { setting_names: names, ..settings(provider, &model.url()) };
-        let client = connect(&named).unwrap();
+        let settings = ModelSettings { setting_names, ..settings(provider, &model.url()) };
+        let client = connect(&settings).unwrap();
         for (status, words) in [
             (401, "refused the API key (401: no). Check SONNET_KEY and restart"),
             (404, "(404: no). Check model and base_url of \"Sonnet\"."),

@@ -41,12 +41,10 @@ pub(super) fn mended(keyword: &str, value: &Value, members: &Map<String, Value>)
 
 /// Reads a type or several, by the names that they have in JSON Schema or elsewhere. `None` stands for any type.
 pub(super) fn types(value: &Value) -> Option<Value> {
+    let of_element = |name: &Value| if name.is_null() { Some("null") } else { type_named(name.as_str()?) };
     let named: Vec<&str> = match value {
-        Value::String(names) => names.split(['|', ',']).map(type_named).collect::<Option<_>>()?,
-        Value::Array(names) => {
-            let named = names.iter().map(|name| if name.is_null() { Some("null") } else { type_named(name.as_str()?) });
-            named.collect::<Option<_>>()?
-        }
+        Value::String(text) => text.split(['|', ',']).map(type_named).collect::<Option<_>>()?,
+        Value::Array(elements) => elements.iter().map(of_element).collect::<Option<_>>()?,
         _ => return None,
     };
     let mut kinds: Vec<&str> = Vec::new();

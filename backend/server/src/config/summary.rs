@@ -81,6 +81,9 @@ fn provider_words(settings: &ModelSettings) -> String {
     };
     let key = if settings.api_key.is_some() { "with a key" } else { "without a key" };
     let address = settings.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
-    let quirks: String = settings.quirks.iter().map(|(quirk, is)| format!(", {} = {is}", quirk.as_str())).collect();
-    format!("{} {}{address}, {key}, tools {tools}{quirks}", settings.provider, settings.model_name())
+    let mut words = format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name());
+    for (quirk, is_set) in &settings.quirks {
+        let _ = write!(words, ", {} = {is_set}", quirk.as_str());
+    }
+    words
 }

@@ -47,7 +47,7 @@ impl ConversationService {
         disabled.map(on_the_wire).ok_or_else(too_many)
     }
 
-    /// The conversation of this UUID, or else the one that an API client of the user's calls so. Open WebUI's ids are UUIDs, too.
+    /// The conversation of this UUID, or else the one that an API client of the user's calls so. Open `WebUI`'s ids are UUIDs, too.
     async fn find_session(&self, user: UserId, session_id: &str) -> Result<ConversationId, ServiceError> {
         if let Ok(uuid) = session_id.parse() {
             match self.context.find_conversation(user, uuid).await {

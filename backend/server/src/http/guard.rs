@@ -25,14 +25,14 @@ pub(super) async fn guard<B: MessageBody>(
     let hosts = request.app_data::<State>().map_or(nothing_else, |state| state.hosts.clone());
     let checked =
         check(request.uri(), request.headers(), &hosts).and_then(|()| check_site(request.method(), request.headers()));
-    let hsts = request.app_data::<State>().map_or(0, |state| state.limits.hsts.as_secs());
+    let https_secs = request.app_data::<State>().map_or(0, |state| state.limits.hsts.as_secs());
     let mut response = match checked {
         Ok(()) => next.call(request).await?.map_into_left_body(),
         Err(refusal) => request.error_response(refusal).map_into_right_body(),
     };
     let headers = response.headers_mut();
-    if hsts > 0
-        && let Ok(value) = HeaderValue::try_from(format!("max-age={hsts}"))
+    if https_secs > 0
+        && let Ok(value) = HeaderValue::try_from(format!("max-age={https_secs}"))
     {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, value);
     }

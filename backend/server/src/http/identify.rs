@@ -12,10 +12,7 @@ use actix_web::{
     Error, HttpMessage as _, HttpResponse, ResponseError as _,
     body::{BodySize, BoxBody, EitherBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
-    http::{
-        Method,
-        header::{self, HeaderValue},
-    },
+    http::{Method, header},
     middleware::Next,
     web::Bytes,
 };

@@ -9,6 +9,7 @@ use tallybook_protocol::{
 
 /// What stands at a place in an answer's text.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most items are calls, and a box would cost each of them an allocation")]
 pub(super) enum Item {
     /// A tool call, with as much of its texts as one event may carry.
     Call(ToolCall),

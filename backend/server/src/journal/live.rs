@@ -108,7 +108,9 @@ impl TurnLog {
             (state.progress.clone(), state.next_seq)
         };
         progress.content.truncate(text_bytes);
-        events.iter().for_each(|event| progress.apply(event, now()));
+        for event in events {
+            progress.apply(event, now());
+        }
         ChatEvent::Snapshot(progress.into_snapshot(self.id(seq)))
     }
 

@@ -129,7 +129,10 @@ pub(crate) async fn find_last_seq_in(
     message_id: MessageId,
     epoch: i32,
 ) -> sqlx::Result<Option<i64>> {
-    on_tx!(tx, |connection| { sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch).fetch_one(connection).await })
+    on_tx!(tx, |connection| {
+        let query = sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch);
+        query.fetch_one(connection).await
+    })
 }
 
 fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {

@@ -57,6 +57,10 @@ pub enum Origin {
 
 /// Which model.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are as many as the settings name, and most have the large variant"
+)]
 pub enum ModelChoice {
     /// The built-in demo model, which needs no key and no network.
     Demo {

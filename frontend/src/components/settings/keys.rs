@@ -25,21 +25,21 @@ const LIFETIMES: [u32; 3] = [30, 90, 365];
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
-    let made = RwSignal::new(None::<MadeKey>);
+    let created = RwSignal::new(None::<MadeKey>);
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     // In days; nothing for a key that does not expire.
     let lifetime = RwSignal::new(None::<u32>);
-    let (making, revoking) = (Deed::new(), Deed::new());
+    let (creating, revoking) = (Deed::new(), Deed::new());
     let submit = move |event: SubmitEvent| {
         event.prevent_default();
         let wanted = name.get_untracked();
         let password = Some(given.get_untracked()).filter(|password| !password.is_empty());
         let expires_at = lifetime.get_untracked().and_then(browser::in_days);
-        let make = async move { account::create_key(&wanted, password.as_deref(), expires_at.as_deref()).await };
-        making.run(text, make, move |key| {
+        let request = async move { account::create_key(&wanted, password.as_deref(), expires_at.as_deref()).await };
+        creating.run(text, request, move |key| {
             name.set(String::new());
             given.set(String::new());
-            made.set(Some(key));
+            created.set(Some(key));
             list.reload();
             None
         });
@@ -47,7 +47,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     let revoke = Callback::new(move |id: i64| {
         revoking.run(text, account::revoke_key(id), move |()| {
             list.take_out(move |key: &KeyInfo| key.id == id);
-            made.update(|made| {
+            created.update(|made| {
                 made.take_if(|made| made.id == id);
             });
             None
@@ -87,14 +87,14 @@ pub(super) fn section_view(text: Language) -> AnyView {
                 given,
             )}
             <div class="setting-buttons">
-                <button type="submit" class="button" data-testid="make-key" aria-disabled=move || making.busy()>
+                <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
                     {text.key_make()}
                 </button>
             </div>
-            {making.told()}
+            {creating.told()}
         </form>
         // There from the beginning, so that what it says is heard.
-        <div role="status">{move || made.get().map(|key| shown_once(key.key, made, text))}</div>
+        <div role="status">{move || created.get().map(|key| shown_once(key.key, created, text))}</div>
         {list.view("keys", text, Some(text.keys_none()), move |key| row(key, None, revoke, text))}
         {revoking.told()}
     };
@@ -123,7 +123,7 @@ fn shown_once(key: String, made: RwSignal<Option<MadeKey>>, text: Language) -> A
 /// A key in a list; for admins with the name of its user.
 pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, text: Language) -> AnyView {
     let KeyInfo { id, name, prefix, created_at, last_used_at, expires_at } = key;
-    let used = match last_used_at {
+    let last_use = match last_used_at {
         Some(at) => view! { {text.last_used()}" "{when(at.timestamp_millis(), text)} }.into_any(),
         None => text.never_used().into_any(),
     };
@@ -135,7 +135,7 @@ pub(super) fn row(key: KeyInfo, user: Option<String>, revoke: Callback<i64>, tex
             <span class="setting-item">
                 <b dir="auto">{name}</b>
                 <span class="setting-note">
-                    <code>{prefix}"…"</code>" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{used}
+                    <code>{prefix}"…"</code>" · "{text.made_at()}" "{when(created_at.timestamp_millis(), text)}" · "{last_use}
                     {expires}
                 </span>
             </span>

@@ -153,10 +153,11 @@ fn seconds(value: &Value) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
     use openidconnect::core::CoreJsonWebKey;
     use serde_json::{Value, json};
 
-    use super::{Algorithm, BASE64_URL_SAFE_NO_PAD, Engine as _, Jwt, TokenError, Verified};
+    use super::{Algorithm, BASE64_URL_SAFE_NO_PAD, Jwt, TokenError, Verified};
 
     fn verified(claims: Value) -> Verified {
         let Value::Object(claims) = claims else { panic!("an object") };

@@ -149,8 +149,10 @@ pub(in crate::accounts) async fn has_alike(tx: &mut Transaction, name: &str) -> 
         sqlx::query_scalar(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_one(connection).await
     })?;
     // Accounts of an older server, which `fill_skeletons` has not come to.
-    let rest: Vec<(UserId, String)> =
-        on_tx!(tx, |connection| { sqlx::query_as(LIST_WITHOUT_SKELETON).bind(i64::MAX).fetch_all(connection).await })?;
+    let rest: Vec<(UserId, String)> = on_tx!(tx, |connection| {
+        let query = sqlx::query_as(LIST_WITHOUT_SKELETON).bind(i64::MAX);
+        query.fetch_all(connection).await
+    })?;
     Ok(count > 0 || rest.iter().any(|(_, other)| other != name && skeleton_of(other) == skeleton))
 }
 

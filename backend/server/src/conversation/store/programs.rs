@@ -158,8 +158,10 @@ pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sql
 
 /// Deletes the inputs of at most `limit` turns that ended before `time`. Returns their number.
 pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let turns: Vec<i64> =
-        on_db!(db, |pool| { sqlx::query_scalar(LIST_INPUTS_BEFORE).bind(time).bind(limit).fetch_all(pool).await })?;
+    let turns: Vec<i64> = on_db!(db, |pool| {
+        let query = sqlx::query_scalar(LIST_INPUTS_BEFORE).bind(time).bind(limit);
+        query.fetch_all(pool).await
+    })?;
     if !turns.is_empty() {
         delete_of(db, DELETE_INPUTS, &turns).await?;
     }

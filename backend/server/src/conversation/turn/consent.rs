@@ -22,7 +22,7 @@ use super::{
             messages, people, reviews,
             rows::{ConversationRow, StateRow},
             tool_calls,
-            turns::{After, TurnRows},
+            turns::{self, After, TurnRows},
         },
     },
     go_on::{Going, go_on},
@@ -165,9 +165,9 @@ async fn check_tools(
     let tools = context.tool_servers.tools();
     let mut changed = None;
     for call in calls {
-        let approves =
+        let is_approval =
             |decided: &&CallDecision| decided.tool_call_id == call.id && decided.decision == Decision::Approve;
-        let Some(approved) = decisions.iter().find(approves) else { continue };
+        let Some(approved) = decisions.iter().find(is_approval) else { continue };
         let tool = tools.find_spec(&call.tool_name);
         if let Some(input) = &approved.input {
             tools.check(&call.tool_name, input.as_str()).map_err(|error| unusable_input(&error))?;
@@ -219,7 +219,7 @@ async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_i
 /// Stores all decisions, or none and gives the call that waits no more.
 async fn store(
     context: &Context,
-    decider: Decider<'_>,
+    by: Decider<'_>,
     decisions: &[CallDecision],
     calls: &[DecidableRow],
 ) -> sqlx::Result<Option<ToolCallId>> {
@@ -239,7 +239,7 @@ async fn store(
                 scope: decided.remember,
             },
         };
-        let new = NewApproval { tool_call_id: call.id, decider, decided_at, reason, verdict };
+        let new = NewApproval { tool_call_id: call.id, decider: by, decided_at, reason, verdict };
         if !approvals::create_approval(&mut tx, new).await? {
             return Ok(Some(call.id));
         }

@@ -21,7 +21,7 @@ use super::super::{
 };
 use crate::{
     accounts::UserId,
-    db::{now, with_retries},
+    db::with_retries,
     journal::{
         EventId,
         stored::{self, EncodedEvent},

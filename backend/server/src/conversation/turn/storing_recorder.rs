@@ -27,7 +27,7 @@ use super::{
             reviews, tool_calls, turns,
         },
     },
-    call_events::{asked_events, end_event, start_event},
+    call_events::{asked_events, start_event},
     planned::{store_change, store_plan},
     step_text::separator,
     telling::{Telling, Told},

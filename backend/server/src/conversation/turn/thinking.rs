@@ -50,7 +50,9 @@ impl Thinking {
     pub(super) fn go_on(&mut self, log: &TurnLog, step: u32, delta: &str) {
         let offset = log.text_bytes();
         let events = self.grow(log, step, delta, (offset, Instant::now()));
-        events.into_iter().for_each(|event| log.append(event));
+        for event in events {
+            log.append(event);
+        }
     }
 
     /// Returns the events by which a step's reasoning grows, up to the limits. If the step has none yet, it is at this place

@@ -21,7 +21,7 @@ use super::{
     start::StartPermit,
     stop_waiting::stop_waiting,
 };
-use crate::db::{FailureKind, classify, now, with_retries};
+use crate::db::{FailureKind, classify, with_retries};
 
 /// How many calls or turns are looked at in one go.
 const MAX_PER_LOOK: u32 = 100;

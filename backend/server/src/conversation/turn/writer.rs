@@ -105,13 +105,12 @@ impl TurnWriter {
         }
         // Unknown from here to the end of the commit.
         let (message_id, epoch) = self.turn();
-        let (is_stored, stored_steps) = match stored.take() {
-            Some(stored) => (stored, Vec::new()),
-            None => {
-                let (is_stored, last_seq) = stored::find_stored(&mut tx, message_id, epoch).await?;
-                self.log.skip_to(last_seq.map_or(0, |seq| seq + 1));
-                (is_stored, model_calls::list_steps(&mut tx, message_id).await?)
-            }
+        let (is_stored, stored_steps) = if let Some(stored) = stored.take() {
+            (stored, Vec::new())
+        } else {
+            let (is_stored, last_seq) = stored::find_stored(&mut tx, message_id, epoch).await?;
+            self.log.skip_to(last_seq.map_or(0, |seq| seq + 1));
+            (is_stored, model_calls::list_steps(&mut tx, message_id).await?)
         };
         let (events, will_be_stored) = self.log.unstored(is_stored);
         stored::create_events(&mut tx, &self.encoded(&events)?).await?;

@@ -68,6 +68,7 @@ struct Entry {
 
 #[derive(Template)]
 #[template(path = "book/list.html")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of the template's own")]
 struct ListPage {
     frame: Frame,
     /// The filter as it was typed.

@@ -41,10 +41,10 @@ on_every_engine! {
             let refused = make(json!({"name": "stolen", "password": password})).await;
             assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/wrong-password"));
         }
-        let made = make(json!({"name": "mine", "password": PASSWORD})).await;
-        assert_eq!(made.status(), StatusCode::CREATED);
-        let made: Value = made.json().await.unwrap();
-        assert!(made["id"].is_i64() && made["key"].is_string() && made["prefix"].is_string(), "{made}");
+        let created = make(json!({"name": "mine", "password": PASSWORD})).await;
+        assert_eq!(created.status(), StatusCode::CREATED);
+        let key: Value = created.json().await.unwrap();
+        assert!(key["id"].is_i64() && key["key"].is_string() && key["prefix"].is_string(), "{key}");
         // A user without a password signs in again.
         execute!(team.app, "UPDATE users SET password_hash = NULL");
         for password in [Value::Null, json!(""), json!(PASSWORD)] {

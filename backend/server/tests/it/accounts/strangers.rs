@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tallybook::accounts::AccountsSettings;
 use tallybook_mock_llm::{MockLlm, text};
 
-use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, kind_of, required};
+use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::support::{Engine, execute, on_every_engine, rows};
 
 /// A team behind a proxy that says where requests come from.
@@ -49,7 +49,7 @@ on_every_engine! {
         assert_eq!((again.status(), known_browser(&again)), (StatusCode::OK, known.clone()));
 
         // Nor a signed-in user, who confirms something.
-        let who = Who { cookie: super::kit::cookie_of(&again), key: None };
+        let who = Who { cookie: cookie_of(&again), key: None };
         let confirmed = team.request(&who, Method::PUT, "/api/me/password").header("x-forwarded-for", "192.0.2.1");
         let confirmed = confirmed.json(&json!({"current": PASSWORD, "new": PASSWORD})).send().await.unwrap();
         assert_eq!(confirmed.status(), StatusCode::NO_CONTENT);

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tallybook_mock_llm::MockLlm;
 
-use super::kit::{ADMIN, PASSWORD, Team, Who, kind_of};
+use super::kit::{ADMIN, PASSWORD, Team, Who, kind_of, required};
 use crate::support::{Engine, eventually, execute, on_every_engine, rows};
 
 async fn make(team: &Team, admin: &Who, name: &str) -> (StatusCode, String) {
@@ -69,7 +69,7 @@ on_every_engine! {
         if engine.is_sqlite() {
             team.app.shut_down().await;
         }
-        let team = Team::join(&engine, &model, super::kit::required()).await;
+        let team = Team::join(&engine, &model, required()).await;
         eventually("the names get their skeletons", async || {
             rows!(team.app, (i64,), "SELECT COUNT(*) FROM users WHERE name_skeleton IS NULL") == [(0,)]
         })
