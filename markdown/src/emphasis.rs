@@ -1,4 +1,4 @@
-//! Lets `*` and `~~` mark text beside Chinese, Japanese and Korean characters, where nobody writes spaces.
+//! Lets `*` and `~~` mark text beside Chinese, Japanese and Korean characters, which are written without spaces.
 //!
 //! CommonMark decides by spaces and punctuation whether a run of `*` opens or closes, so `これは**「重要」**です` stays as it
 //! is written. The rules here are those of the "CommonMark CJK-friendly amendments" (tats-u/markdown-cjk-friendly): CJK
@@ -14,7 +14,7 @@ const MAX_EXCHANGED: usize = 64;
 
 /// A block's source as the parser reads it.
 pub(crate) struct Exchanged<'a> {
-    /// Has the length of the original, and each character in its place.
+    /// The exchanged text: as long as the original, each character at its original position.
     pub(crate) source: Cow<'a, str>,
     /// Each stand-in with the character that it stands for.
     originals: Vec<(char, char)>,
@@ -32,14 +32,14 @@ impl Exchanged<'_> {
     }
 }
 
-/// What a run of marks should take a character for.
+/// The kind of character that a run of marks should see.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Letter,
     Punctuation,
 }
 
-/// Returns the source to parse, with characters exchanged where a run stands beside CJK text.
+/// Returns the source to parse, with characters exchanged next to runs in CJK text.
 pub(crate) fn exchanged(source: &str) -> Exchanged<'_> {
     let places = places(source);
     let mut originals: Vec<(char, char, Role)> = Vec::new();
@@ -117,7 +117,7 @@ fn is_cjk(c: char) -> bool {
     )
 }
 
-/// Returns whether CommonMark takes the character for punctuation, as far as it can stand beside CJK text.
+/// Returns `true` if CommonMark treats the character as punctuation. Lists only characters found in CJK text.
 fn is_punctuation(c: char) -> bool {
     c.is_ascii_punctuation()
         || matches!(c,
@@ -131,7 +131,7 @@ fn is_punctuation(c: char) -> bool {
             | '\u{ffe0}'..='\u{ffee}')
 }
 
-/// Returns characters that can stand in for `original`: as long as it is, and of the kind that the role asks for.
+/// Returns possible replacements for `original`: of the same length, and of the kind that the role asks for.
 /// For letters they are private ones; for punctuation marks such as no text has all of.
 fn candidates(original: char, role: Role) -> RangeInclusive<char> {
     // CJK characters have three or four bytes.

@@ -1,5 +1,5 @@
 //! Decides which addresses in Markdown become links, and finds those that are written out in the text.
-//! The allowed ones are listed, since nobody knows what browsers do with all others.
+//! Only listed schemes are allowed: what browsers do with all others is unknown.
 
 use crate::{elements::link, node::Node};
 

@@ -202,7 +202,7 @@ struct Builder<'a> {
     /// The formulas that are still to come.
     formulas: &'a [Formula],
     footnotes: Footnotes<'a>,
-    /// What the parser reads in place of some characters.
+    /// Restores the characters that were exchanged for the parser.
     exchanged: &'a Exchanged<'a>,
     /// How many elements are open that are nested too deeply to get a shape of their own.
     flattened: usize,

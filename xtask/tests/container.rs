@@ -76,7 +76,8 @@ fn compose_default<'a>(compose: &'a str, name: &str) -> Option<&'a str> {
 /// The names in the first column of the table of settings.
 fn settings(table: &str) -> BTreeSet<&str> {
     let columns = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
-    columns.flat_map(|column| column.split([',', '`', ' '])).filter(|name| !name.is_empty()).collect()
+    let is_variable = |name: &&str| name.starts_with(|first: char| first.is_ascii_uppercase());
+    columns.flat_map(|column| column.split([',', '`', ' '])).filter(is_variable).collect()
 }
 
 fn read(file: &str) -> String {

@@ -7,8 +7,11 @@ use serde_json::{Deserializer, Value, value::RawValue};
 
 use super::object::Object;
 
-/// How often arguments may have been written as JSON in a string.
+/// Maximum number of times that arguments are encoded as JSON in a string.
 const MAX_QUOTINGS: usize = 2;
+
+/// Maximum number of times that arguments come again. More are not arguments.
+const MAX_REPEATS: usize = 8;
 
 /// Returns the object that the arguments mean: `{}` for nothing and for `null`, the content of a string, and one object
 /// for arguments that came several times. Returns everything else as written, for the agent to answer with an error.
@@ -42,8 +45,8 @@ pub(super) fn is_empty_object(text: &str) -> bool {
 /// objects may be two calls.
 fn repeated(text: &str) -> Option<&str> {
     let mut found: Option<&RawValue> = None;
-    for value in Deserializer::from_str(text).into_iter::<&RawValue>() {
-        let value = value.ok()?;
+    for (number, value) in Deserializer::from_str(text).into_iter::<&RawValue>().enumerate() {
+        let value = value.ok().filter(|_| number < MAX_REPEATS)?;
         if matches!(value.get(), "null" | "\"\"") || is_empty_object(value.get()) {
             continue;
         }
@@ -114,6 +117,7 @@ mod tests {
             "7",
             r#""words""#,
             "true",
+            &"\"".repeat(100),
         ] {
             assert_eq!(mended(written), written);
         }

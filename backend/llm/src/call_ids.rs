@@ -8,6 +8,7 @@ use tallybook_protocol::ModelInfo;
 
 use super::{
     limits::CALL_ID_CHARS,
+    provider::ProviderKind,
     request::{AssistantBlock, ModelMessage, ToolCallRequest},
 };
 
@@ -49,8 +50,15 @@ impl<'a> CallIds<'a> {
     }
 }
 
+/// Returns `true` if the reader wrote the call's id, and takes it back.
 fn is_by(reader: &ModelInfo, call: &ToolCallRequest) -> bool {
-    !call.id.is_empty() && call.written_by.as_ref() == Some(reader)
+    !call.id.is_empty() && call.written_by.as_ref() == Some(reader) && is_taken_back(reader, &call.id)
+}
+
+/// Anthropic's format allows only these characters (`^[a-zA-Z0-9_-]+$`), whatever a server of that format wrote.
+fn is_taken_back(reader: &ModelInfo, id: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    reader.provider != ProviderKind::Anthropic.as_str() || id.bytes().all(is_plain)
 }
 
 fn is_accepted_by_all(id: &str) -> bool {

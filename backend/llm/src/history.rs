@@ -265,10 +265,10 @@ mod tests {
         let step = |id: &str, content: &str| {
             [ModelMessage::Assistant(vec![call(id)]), ModelMessage::ToolResults(vec![result(id, content)])]
         };
-        let messages: Vec<_> = [step("a", "1"), step("a", "2"), step("a b", "3"), step("", "4")].concat();
+        let messages: Vec<_> = [step("a", "1"), step("a", "2"), step("a_b", "3"), step("", "4")].concat();
         let said = shown(&messages);
         let lines: Vec<&str> = said.lines().collect();
-        assert_eq!((lines[0], lines[2]), ("step add#a{} -> a=1", "step add#a b{} -> a b=3"));
+        assert_eq!((lines[0], lines[2]), ("step add#a{} -> a=1", "step add#a_b{} -> a_b=3"));
         for line in [lines[1], lines[3]] {
             // Nine letters or digits, the same for the call and its result.
             let id = &line["step add#".len()..][..9];

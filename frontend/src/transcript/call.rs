@@ -92,7 +92,9 @@ pub struct Decided {
 impl Decided {
     /// Returns `true` if `other` is the same decision with the reason, which events report and messages do not.
     pub(super) fn lacks_reason_of(&self, other: &Self) -> bool {
-        let is_same = (self.decision, self.kind, self.at_ms) == (other.decision, other.kind, other.at_ms);
+        // An event of an older server has no time.
+        let is_at_one_time = self.at_ms.zip(other.at_ms).is_none_or(|(one, other)| one == other);
+        let is_same = (self.decision, self.kind) == (other.decision, other.kind) && is_at_one_time;
         is_same && self.reason.is_none() && other.reason.is_some()
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Part {
     pub(super) folder: PathBuf,
     /// The parts that it is compiled with.
     pub(super) needs: BTreeSet<Id>,
-    /// Whether a crate of this workspace needs it.
+    /// `true` if a crate of this workspace depends on it directly.
     pub(super) is_direct: bool,
 }
 

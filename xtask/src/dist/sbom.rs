@@ -25,7 +25,7 @@ struct Bundled {
     by: &'static str,
     /// The header that names its version, in that crate.
     header: &'static str,
-    /// What stands before the version in that header.
+    /// Text before the version in that header.
     define: &'static str,
     license: &'static str,
     supplier: &'static str,

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::object::{self, Object};
 
-/// How deep texts are looked for in parts of parts.
+/// Maximum depth at which texts are looked for in nested parts.
 const MAX_DEPTH: u8 = 4;
 
 /// A piece of content. It may be empty.

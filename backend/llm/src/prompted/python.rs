@@ -7,7 +7,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::limits::MAX_REPLAYED_DEPTH;
 
-/// What Llama was taught to write between a tool's name and the arguments.
+/// Separator that Llama writes between a tool's name and the arguments.
 const METHOD: &str = ".call";
 
 /// The tool's name before the arguments, and whether the text says that this is a tool call.

@@ -65,7 +65,8 @@ async fn call_ids_go_back_unchanged_to_the_model_that_wrote_them_and_to_others_i
             ask(&*client, request(two_calls(writer))).await;
             let (calls, results) = sent_ids(&model.requests().pop().unwrap().body);
             assert_eq!((calls.len(), &calls), (2, &results), "{provider}");
-            if is_own {
+            // Anthropic's format has no such ids, so not even the model that wrote them can get them back.
+            if is_own && provider != ProviderKind::Anthropic {
                 assert_eq!(calls, ["functions.add:0", "functions.add:1"]);
             } else {
                 assert!(

@@ -143,6 +143,13 @@ pub(super) fn allows(schema: &Map<String, Value>, kind: &str) -> bool {
     }
 }
 
+/// Adds `items`, which some providers ask for in every array.
+pub(super) fn complete(schema: &mut Map<String, Value>) {
+    if allows(schema, "array") {
+        schema.entry("items").or_insert_with(|| json!({}));
+    }
+}
+
 /// Adds the properties that are marked by `required: true` of their own, as before draft 4.
 pub(super) fn require_marked(members: &Map<String, Value>, mended: &mut Map<String, Value>) {
     let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();

@@ -77,7 +77,12 @@ impl<'a> Mender<'a> {
             Value::Object(members) => self.object(members).map(Value::Object),
             Value::Bool(true) | Value::Null => Ok(json!({})),
             Value::Bool(false) => Ok(json!({ "not": {} })),
-            Value::String(_) => keyword::types(schema).map(|kind| json!({ "type": kind })).ok_or(NO_SCHEMA.to_owned()),
+            Value::String(_) => {
+                let kind = keyword::types(schema).ok_or(NO_SCHEMA.to_owned())?;
+                let mut mended = Map::from_iter([("type".to_owned(), kind)]);
+                keyword::complete(&mut mended);
+                Ok(Value::Object(mended))
+            }
             _ => Err(NO_SCHEMA.to_owned()),
         }
     }
@@ -103,9 +108,7 @@ impl<'a> Mender<'a> {
         }
         keyword::require_marked(members, &mut mended);
         keyword::drop_wrong_default(&mut mended);
-        if keyword::allows(&mended, "array") {
-            mended.entry("items").or_insert_with(|| json!({}));
-        }
+        keyword::complete(&mut mended);
         Ok(mended)
     }
 

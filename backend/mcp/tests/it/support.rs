@@ -1,8 +1,10 @@
 //! What the tests share.
 
 use std::{
+    cell::RefCell,
     collections::HashMap,
     future::ready,
+    io,
     sync::{
         Arc, Mutex, Once,
         atomic::{AtomicU32, Ordering},
@@ -140,23 +142,49 @@ pub(crate) async fn failed(servers: &ToolServers) -> ServerReport {
     until(servers, |report| report.status == Status::Failed).await
 }
 
-/// What is logged in this test from now on, while it is kept.
-pub(crate) struct Logged {
-    file: tempfile::NamedTempFile,
-    _logging: tracing::subscriber::DefaultGuard,
+thread_local! {
+    /// The log of this thread, while a test reads it.
+    static LOG: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
+
+/// Collects what a test logs from now on. Each test runs on a thread of its own, and one subscriber serves all: with one for
+/// each test, `tracing` may cache that an event has no subscriber while another test emits it.
+pub(crate) struct Logged(());
 
 impl Logged {
     pub(crate) fn new() -> Self {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let log = Arc::new(file.reopen().unwrap());
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(log).finish();
-        Self { file, _logging: tracing::subscriber::set_default(subscriber) }
+        static SUBSCRIBER: Once = Once::new();
+        SUBSCRIBER.call_once(|| {
+            let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(|| ThreadLog).finish();
+            tracing::subscriber::set_global_default(subscriber).unwrap();
+        });
+        LOG.set(Some(Vec::new()));
+        Self(())
     }
 
     /// All of it so far.
     pub(crate) fn text(&self) -> String {
-        std::fs::read_to_string(self.file.path()).unwrap()
+        LOG.with_borrow(|log| String::from_utf8_lossy(log.as_deref().unwrap_or_default()).into_owned())
+    }
+}
+
+impl Drop for Logged {
+    fn drop(&mut self) {
+        LOG.set(None);
+    }
+}
+
+/// Writes to the log of the thread that it is used on.
+struct ThreadLog;
+
+impl io::Write for ThreadLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        LOG.with_borrow_mut(|log| log.as_mut().map(|log| log.extend_from_slice(bytes)));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

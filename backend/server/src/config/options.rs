@@ -105,7 +105,7 @@ pub(super) struct Options {
     /// The model that writes summaries of long conversations, as `summary_model` in the settings file.
     #[arg(long, env = "SUMMARY_MODEL", hide_env_values = true)]
     pub(super) summary_model: Option<String>,
-    /// Whether long conversations are summarized.
+    /// Summarizes long conversations.
     #[arg(long, env = "CONVERSATION_SUMMARY_ENABLED", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(super) conversation_summary_enabled: bool,
@@ -144,7 +144,7 @@ pub(super) struct Options {
     /// How the model is told of tools: native, prompt, or auto, which is native until the model's server takes none.
     #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
     pub(super) llm_tool_mode: Option<String>,
-    /// How many steps of a turn may call tools [default: what the settings file says, else 10].
+    /// Maximum number of steps of a turn that may call tools [default: what the settings file says, else 10].
     #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) max_tool_turns: Option<u32>,
     /// How many seconds a turn may take.

@@ -1,4 +1,4 @@
-//! Reports variables that look like settings and are none, since a misspelled one would be ignored without a word.
+//! Reports variables that look like settings but aren't: a misspelled one would be ignored silently.
 
 use super::{file::SettingsFile, options::variables};
 
@@ -18,10 +18,10 @@ const PREFIXES: [&str; 12] = [
     "TRUSTED_PROX",
 ];
 
-/// Variables that are read by name, and so are no options.
+/// Variables that are read by name instead of as options.
 const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET"];
 
-/// How alike two names are that one can be the other misspelled; 1 is equal.
+/// Similarity from which a name is taken for another one misspelled; equal names have 1.
 const ALIKE: f64 = 0.85;
 
 /// Returns a sentence for each such variable of the environment, except those that the settings file names.

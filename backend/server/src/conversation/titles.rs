@@ -7,7 +7,7 @@ const MAX_LAYERS: usize = 8;
 /// Characters of an introduction such as "Here is a title for this conversation:".
 const MAX_INTRODUCTION_CHARS: usize = 60;
 
-/// What models put around a title. Each is taken off only together with its partner.
+/// Marks that models put around a title. Each is taken off only together with its partner.
 const PAIRS: [(&str, &str); 16] = [
     ("**", "**"),
     ("__", "__"),

@@ -27,7 +27,7 @@ impl Pattern {
         Self { typed: text.to_owned(), lower, letters }
     }
 
-    /// Adds `column` in lower case: all of it on MySQL, and on SQLite as far as it matters to this text.
+    /// Adds `column` in lower case: all of it on MySQL, and on SQLite at least the letters of this text.
     fn push_lower<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
     where
         D: Database,

@@ -399,7 +399,7 @@ mod tests {
         let quoted = code.split('"').skip(1).step_by(2);
         let is_type =
             |word: &&str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte));
-        let no_types = ["model", "invalid_api_key", "model_not_found", "refused", "x-should-retry"];
+        let no_types = ["false", "model", "invalid_api_key", "model_not_found", "refused", "x-should-retry"];
         let types: Vec<&str> = quoted.filter(is_type).filter(|word| !no_types.contains(word)).collect();
         assert!(types.len() > 60, "{types:?}");
         for word in types {

@@ -1,5 +1,5 @@
 //! Limits on what one user and one address can hold open: event streams for each user and in all, and connections for each
-//! address. Without them a single account or client could take every connection, and nobody else could sign in.
+//! address. Without them a single account or client could take every connection and keep all other users from signing in.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ const SHORT_REQUESTS_SHARE: usize = 8;
 /// Of all connections, one address can have one in so many.
 const ADDRESS_SHARE: usize = 2;
 
-/// What is open in this process.
+/// Counts the streams and connections that are open in this process.
 pub(super) struct Places {
     streams: Arc<Counts<Option<UserId>>>,
     connections: Arc<Counts<IpAddr>>,
@@ -59,7 +59,7 @@ impl Places {
     }
 
     /// Takes a place for a connection. Returns `None` if its address has too many. A proxy's connections are those of many
-    /// clients, and whoever is on this machine has other ways to harm the server.
+    /// clients, and a local client has other ways to harm the server.
     pub(super) fn connection(&self, address: IpAddr) -> Option<ConnectionPlace> {
         let address = address.to_canonical();
         if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
@@ -99,7 +99,7 @@ impl FromRequest for StreamPlace {
     }
 }
 
-/// How many there are of something, for each key.
+/// Counts by key.
 struct Counts<K>(Mutex<HashMap<K, usize>>);
 
 impl<K> Default for Counts<K> {

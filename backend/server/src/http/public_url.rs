@@ -11,7 +11,7 @@ use super::{cookie, guard};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 
-/// An address that is no server's, and how to write one.
+/// The error for an address that cannot be a server's. It says how to write one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("give the address of the page, as in https://chat.example.org: http or https, and no path, query or user name")]
 pub struct PublicUrlError;

@@ -11,12 +11,13 @@ use crate::{
 };
 
 /// What is no part of the API: pages, forms and files, which are for browsers.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "/admin",
     "/docs/",
     "/favicon.svg",
     "/icon-",
     "/invitation",
+    "/licenses",
     "/manifest.webmanifest",
     "/pkg/",
     "/s/",

@@ -82,7 +82,7 @@ on_every_engine! {
     /// Some chat templates write the opening tag, so the model only writes the closing one.
     async fn text_before_a_lone_closing_tag_becomes_reasoning(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
+        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
         let conversation = app.create_conversation().await;
         model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
         let gate = model.reply_gated([text("Let me see: 1 + 2")], [text(" = 3.\n</think>\n\nIt is 3.")]);
@@ -126,7 +126,7 @@ on_every_engine! {
     async fn a_program_that_waits_for_the_whole_gets_no_reasoning_as_text(engine: Engine) {
         for model_name in ["test-model", "test-model:plain"] {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn(&engine, &model).await;
+            let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
             model.reply([text("Hm, hm.\n</think>\n\nIt is 3.")]);
             let body = json!({"model": model_name, "messages": [{"role": "user", "content": "1 + 2?"}]});
             let answer: Value = app.post("/v1/chat/completions", body).await.json().await.unwrap();

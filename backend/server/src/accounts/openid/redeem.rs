@@ -23,8 +23,15 @@ use super::{
 };
 use crate::db::now;
 
-/// Characters that are logged of an error of the issuer.
-const MAX_ERROR_CHARS: usize = 60;
+/// Errors that a token endpoint can answer with (RFC 6749, section 5.2).
+const KNOWN_ERRORS: [&str; 6] = [
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unauthorized_client",
+    "unsupported_grant_type",
+    "invalid_scope",
+];
 
 impl Issuer {
     /// Redeems a code for the user's claims. `back` is the redirect address that the code was issued for.
@@ -86,9 +93,9 @@ impl Issuer {
         if answer.status() == StatusCode::OK {
             return fields.ok_or_else(|| self.untrusted("its answer to the code is not a JSON object"));
         }
-        // What it says beside the kind may repeat what it was sent.
-        let error = fields.and_then(|fields| text(&fields, "error")).unwrap_or_default();
-        let error: String = error.chars().filter(char::is_ascii_graphic).take(MAX_ERROR_CHARS).collect();
+        // Everything but the known kinds of errors may repeat what it was sent, the secret among it.
+        let error = fields.and_then(|fields| text(&fields, "error"));
+        let error = error.and_then(|error| KNOWN_ERRORS.into_iter().find(|known| *known == error)).unwrap_or("");
         Err(self.untrusted(&format!("it answered {} {error}", answer.status().as_u16())))
     }
 

@@ -152,11 +152,12 @@ mod tests {
         tx.commit().await.unwrap();
         let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
         for sql in [
-            "UPDATE messages SET status = 'awaiting_approval' WHERE role = 'assistant'",
             "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
              text_offset, started_at) SELECT id, 'a', 'pay', '{}', '{}', 'awaiting_approval', 0, 0, 0, created_at \
              FROM messages WHERE role = 'assistant'",
             "CREATE TRIGGER overtake BEFORE UPDATE OF decided_at ON tool_calls BEGIN SELECT RAISE(IGNORE); END",
+            // Last, since the server resumes a turn that waits for nothing.
+            "UPDATE messages SET status = 'awaiting_approval' WHERE role = 'assistant'",
         ] {
             sqlx::raw_sql(sql).execute(pool).await.unwrap();
         }

@@ -227,7 +227,7 @@ on_every_engine! {
         assert_eq!(team.get(&program, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
         let actions: Vec<(String,)> = rows!(team.app, (String,), "SELECT action FROM audit_log ORDER BY id");
         let actions: Vec<_> = actions.iter().map(|(action,)| action.as_str()).collect();
-        assert_eq!(actions, ["user_created", "signed_in", "key_created", "key_revoked"]);
+        assert_eq!(actions, ["user_created", "signed_in", "key_created", "request_refused", "key_revoked"]);
     }
 }
 

@@ -7,11 +7,11 @@ use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
-    super::kit::{ADMIN, Team, required},
+    super::kit::{ADMIN, Team, Who, required},
     decided::{Orders, decide, section},
     kit::{Call, page, run, say_why, start, with_admin, write_call, write_turn},
 };
-use crate::support::{Engine, TestApp, on_every_engine, rows};
+use crate::support::{Engine, TestApp, execute, on_every_engine, rows};
 
 const MYSQL: Migrator = sqlx::migrate!("../../migrations/mysql");
 const SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
@@ -57,6 +57,13 @@ const BEFORE: [(&str, &str, &str, Option<&str>, Option<&str>, Option<&str>, &str
     ),
 ];
 
+/// A user who has had this name since before such names were reserved.
+async fn person_of_before(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
+    let (user, id) = team.person(admin, &format!("{name}-person")).await;
+    execute!(team.app, AssertSqlSafe(format!("UPDATE users SET name = '{name}' WHERE id = {id}")));
+    (user, id)
+}
+
 const TOO_LATE: &str = "Nobody decided on this call in time, so it did not run.";
 
 on_every_engine! {
@@ -68,7 +75,7 @@ on_every_engine! {
         let team = Team::of(app);
         let admin = team.sign_in(ADMIN).await;
         for name in ["review", "nobody"] {
-            let (user, user_id) = team.person(&admin, name).await;
+            let (user, user_id) = person_of_before(&team, &admin, name).await;
             let call = decide(&team, &model, &user, json!({"decision": "approve", "remember": "always"})).await;
             let seen = team.json(&user, Method::GET, &format!("/api/tool-calls/{call}"), Value::Null, 200).await;
             let decision = &seen["decision"];
@@ -119,7 +126,7 @@ on_every_engine! {
         let db = engine.database().await;
         let mut users = Vec::new();
         for name in ["ann", "review", "nobody"] {
-            users.push((name, team.person(&admin, name).await));
+            users.push((name, person_of_before(&team, &admin, name).await));
         }
         let owner_of = |name: &str| users.iter().find(|(user, _)| *user == name).map(|(_, person)| person).unwrap();
         for (id, (owner, decision, by, reason, error, vote, _)) in (1..).zip(BEFORE) {

@@ -1,5 +1,6 @@
 //! `docs/sql.md`: every query in it runs, on every engine, and finds something.
 
+use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
 use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
@@ -44,8 +45,9 @@ on_every_engine! {
         );
         say_why(&team, &admin, "/admin/calls/1", "to help").await;
         team.get(&admin, "/admin/calls/1").await;
+        assert_eq!(team.try_sign_in(ADMIN, "not the password").await.status(), StatusCode::UNAUTHORIZED);
         let queries = queries();
-        assert_eq!(queries.len(), 10);
+        assert_eq!(queries.len(), 11);
         for (question, query) in queries {
             let query = AssertSqlSafe(query.to_owned());
             let rows = match &db {
