@@ -18,6 +18,7 @@ mod imports;
 mod lint;
 mod load;
 mod node;
+mod notices;
 mod progress;
 mod python;
 mod run;
@@ -64,7 +65,7 @@ enum Command {
     /// Pack a release: the program, licences and parts of it, and a checksum, in target/dist
     Dist(dist::Options),
     /// Writes the licenses and the bill of materials that belong to a program that is passed on
-    Notices(dist::Notices),
+    Notices(notices::Options),
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
     /// Fill a database with made-up tool calls, to see how the book of them does
@@ -95,7 +96,7 @@ fn main() -> ExitCode {
         Command::Clients(options) => clients::run(&options),
         Command::Compose => compose::run(),
         Command::Dist(options) => dist::run(&options),
-        Command::Notices(options) => dist::write_notices(&options),
+        Command::Notices(options) => notices::run(&options),
         Command::Ui(options) => ui::build(&options).map(|_| ()),
         Command::Seed(options) => seed::run(&options),
         Command::Screenshots => screenshots::run(),

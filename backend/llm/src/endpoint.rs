@@ -15,7 +15,8 @@ use reqwest::{
 use super::{
     api_key::ApiKey,
     retry_policy::RetryPolicy,
-    settings::{ConnectError, ModelSettings, SettingNames},
+    setting_names::SettingNames,
+    settings::{ConnectError, ModelSettings},
 };
 
 /// The version of the Messages API that is asked for unless another is set.

@@ -1,6 +1,6 @@
 //! Why a model could not be asked, in words for people and by a stable code.
 
-use super::{quirks::Quirk, settings::SettingNames};
+use super::{quirks::Quirk, setting_names::SettingNames};
 
 /// Why a model could not be asked, or its answer not be read. Each message says what to do next and is fit for the
 /// page: no keys, no raw bodies.

@@ -8,7 +8,7 @@ use super::{
     limits::MAX_DETAIL_CHARS,
     quirks::{self, Quirk},
     reason::{Reason, one_line},
-    settings::SettingNames,
+    setting_names::SettingNames,
 };
 
 /// Returns the error for a status and the provider's reason.

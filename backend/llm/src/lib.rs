@@ -37,6 +37,7 @@ mod request;
 mod retry;
 mod retry_after;
 mod retry_policy;
+mod setting_names;
 mod settings;
 mod stream_error;
 mod surrogates;
@@ -61,5 +62,6 @@ pub use request::{
     AssistantBlock, ModelMessage, ModelRequest, Sampling, ToolCallRequest, ToolChoice, ToolResult, UserPart,
 };
 pub use retry_policy::RetryPolicy;
-pub use settings::{ConnectError, ModelSettings, SettingNames};
+pub use setting_names::SettingNames;
+pub use settings::{ConnectError, ModelSettings};
 pub use tool_mode::{ToolMode, UnknownToolMode};

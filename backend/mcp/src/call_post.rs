@@ -18,8 +18,8 @@ use sse_stream::{Sse, SseStream};
 
 use super::{
     body::{self, BodyError},
+    error::HttpError,
     exact,
-    http::HttpError,
     limits::{MAX_DIAGNOSTIC_BYTES, MAX_MESSAGE_BYTES},
 };
 

@@ -10,6 +10,9 @@ use rmcp::{
 
 use super::{endpoint::SettingsError, limits::HANDSHAKE_TIMEOUT, text, token::TokenError};
 
+/// An error of the client that speaks MCP over HTTP.
+pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
+
 /// What went wrong, by whose fault: each is an `error_type` of calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ServerError {

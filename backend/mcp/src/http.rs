@@ -27,6 +27,7 @@ use url::Url;
 use super::{
     call_post,
     endpoint::{HttpEndpoint, is_link_local, is_loopback},
+    error::HttpError,
     exact,
     limits::{
         CONNECT_TIMEOUT, FAREWELL_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_DIAGNOSTIC_BYTES, MAX_MESSAGE_BYTES,
@@ -85,8 +86,6 @@ impl HttpClient {
         }
     }
 }
-
-pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
 
 fn shown(token: Option<&SecretString>) -> Option<String> {
     token.map(|token| token.expose_secret().to_owned())

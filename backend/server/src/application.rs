@@ -179,13 +179,13 @@ impl Application {
         tokio::select! {
             () = stop => {}
             ended = &mut serving => {
-                self.service.drain(self.grace).await;
+                self.service.finish_turns(self.grace).await;
                 self.service.close().await;
                 ended??;
                 return Err(std::io::Error::other("the HTTP server ended by itself"));
             }
         }
-        self.service.drain(self.grace).await;
+        self.service.finish_turns(self.grace).await;
         handle.stop(true).await;
         let served = serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         self.service.close().await;

@@ -9,6 +9,7 @@ mod assets;
 mod bindgen;
 mod compress;
 mod optimize;
+pub(crate) mod programs;
 mod split;
 pub(crate) mod toolchain;
 
@@ -22,60 +23,18 @@ use anyhow::{Context as _, Result, anyhow};
 pub(crate) use assets::files_below;
 use clap::Args;
 
-pub(crate) use self::toolchain::TARGET;
+pub(crate) use self::{
+    programs::{PROGRAMS, Program},
+    toolchain::TARGET,
+};
 use crate::{
-    dist, fingerprint,
+    fingerprint, notices,
     progress::{Step, say},
     shell, workspace,
 };
 
 /// The file with the licenses, which the server hands out and prints.
 const LICENSES: &str = "licenses.txt";
-
-/// A crate that becomes a program of the browser's.
-pub(crate) struct Program {
-    /// The crate, and the features that it is built with.
-    pub(crate) package: &'static str,
-    pub(crate) features: &'static [&'static str],
-    /// What its files are called, without their ends.
-    name: &'static str,
-    /// Whether a first visit loads it.
-    first: bool,
-    /// What it calls its other parts, which a first visit does not load.
-    parts: &'static [&'static str],
-}
-
-pub(crate) const PROGRAMS: [Program; 2] = [
-    Program {
-        package: "tallybook-frontend",
-        features: &["browser"],
-        name: "tallybook",
-        first: true,
-        parts: &["messages", "others"],
-    },
-    Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false, parts: &[] },
-];
-
-impl Program {
-    /// The name of the file that cargo makes of it.
-    fn compiled(&self) -> String {
-        format!("{}.wasm", self.package.replace('-', "_"))
-    }
-
-    fn files(&self) -> Vec<String> {
-        let main = [self.script(), format!("{}_bg.wasm", self.name)];
-        main.into_iter().chain(split::files_of(self.parts)).collect()
-    }
-
-    fn script(&self) -> String {
-        format!("{}.js", self.name)
-    }
-
-    /// Those of its files that a first visit does not load.
-    fn later_files(&self) -> Vec<String> {
-        if self.first { split::files_of(self.parts) } else { self.files() }
-    }
-}
 
 /// How the page is built.
 #[derive(Args)]
@@ -147,7 +106,7 @@ fn write_licenses(site: &Path) -> Result<()> {
     if place.is_file() && fingerprint::matches(&note, &fingerprint) {
         return Ok(());
     }
-    assets::replace(&place, dist::third_party_licenses()?.as_bytes())?;
+    assets::replace(&place, notices::third_party_licenses()?.as_bytes())?;
     fingerprint::write(&note, &fingerprint)
 }
 

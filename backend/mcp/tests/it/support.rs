@@ -163,6 +163,7 @@ impl Logged {
     }
 
     /// All of it so far.
+    #[expect(clippy::unused_self, reason = "the log is there while this is")]
     pub(crate) fn text(&self) -> String {
         LOG.with_borrow(|log| String::from_utf8_lossy(log.as_deref().unwrap_or_default()).into_owned())
     }

@@ -9,6 +9,7 @@ use super::{
     Accounts, AccountsError, Caller, Credential, Password, UserId,
     limits::{MAX_KEY_LIFETIME, MAX_KEYS, SEEN_EXACTNESS},
     names::key_name,
+    revoking::revoke_all,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -17,7 +18,7 @@ use super::{
         users,
     },
 };
-use crate::db::{Transaction, now};
+use crate::db::now;
 
 /// Keys that the operator's list is read by.
 const KEYS_AT_ONCE: u32 = 1000;
@@ -143,12 +144,4 @@ impl Accounts {
         audit::note(&mut tx, actor, user, Action::KeyRevoked, &prefix).await?;
         Ok(tx.commit().await?)
     }
-}
-
-/// Revokes all of a user's keys.
-pub(super) async fn revoke_all(tx: &mut Transaction, actor: Option<UserId>, user: UserId) -> Result<(), AccountsError> {
-    if keys::revoke_all(tx, user).await? {
-        audit::note(tx, actor, user, Action::KeysRevoked, "").await?;
-    }
-    Ok(())
 }

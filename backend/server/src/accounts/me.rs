@@ -6,8 +6,8 @@ use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, Password,
-    keys::revoke_all,
     limits::FRESH_FOR,
+    revoking::revoke_all,
     service::with_retries,
     store::{
         attempts,

@@ -15,6 +15,7 @@ mod openid;
 mod passwords;
 mod people;
 mod refusals;
+mod revoking;
 mod secret;
 mod service;
 mod sessions;

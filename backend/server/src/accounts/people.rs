@@ -6,9 +6,9 @@ use tallybook_protocol::{Page, User, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Password, UserId,
-    keys::revoke_all,
     limits::{MAX_USERS, USERS_AT_ONCE},
     names::{UserName, spellings},
+    revoking::revoke_all,
     service::with_retries,
     store::{
         audit::{self, Action},

@@ -6,10 +6,10 @@ use tallybook_protocol::{Session, User};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
-    keys::revoke_all,
     limits::{
         ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_KNOWN_BROWSERS, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS,
     },
+    revoking::revoke_all,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{

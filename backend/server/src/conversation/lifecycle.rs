@@ -58,7 +58,7 @@ impl ConversationService {
     }
 
     /// Takes no new turns, lets what runs finish within `grace`, and marks the turns that did not as interrupted.
-    pub async fn drain(&self, grace: Duration) {
+    pub async fn finish_turns(&self, grace: Duration) {
         let context = &self.context;
         context.draining.cancel();
         context.tasks.close();

@@ -1,6 +1,6 @@
 //! What a client may use up: bytes, time and connections. The limits of a turn are the agent's (`tallybook_agent::Limits`).
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, thread::available_parallelism, time::Duration};
 
 /// The largest request body, in bytes: a longest message, every character escaped, and some room.
 pub(super) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -58,9 +58,34 @@ impl Default for Limits {
     }
 }
 
+/// Returns the number of threads that serve connections.
+pub(super) fn workers() -> usize {
+    available_parallelism().map_or(2, NonZeroUsize::get)
+}
+
+/// Returns the number of files that the system allows this process to have open.
+#[cfg(unix)]
+fn open_files() -> u64 {
+    rlimit::Resource::NOFILE.get_soft().unwrap_or(1024)
+}
+
+#[cfg(not(unix))]
+fn open_files() -> u64 {
+    u64::MAX
+}
+
 impl Limits {
-    /// Returns how many connections each of so many workers can have, if the system allows the process so many open files.
-    pub(super) fn connections_per_worker(&self, open_files: u64, workers: usize) -> usize {
+    /// Returns the number of connections that this process can have open.
+    pub(super) fn max_connections(&self) -> usize {
+        self.connections_per_worker() * workers()
+    }
+
+    /// Returns the number of connections that each worker can have open.
+    pub(super) fn connections_per_worker(&self) -> usize {
+        self.connections_of_each(workers(), open_files())
+    }
+
+    fn connections_of_each(&self, workers: usize, open_files: u64) -> usize {
         let files = open_files.saturating_sub(RESERVED_FILES).max(open_files / 2);
         let connections = usize::try_from(files).unwrap_or(usize::MAX).min(self.connections);
         (connections / workers.max(1)).max(1)
@@ -77,7 +102,7 @@ mod tests {
         for (open_files, workers, connections) in
             [(u64::MAX, 4, 250), (1024, 2, 384), (300, 2, 75), (64, 8, 4), (1, 2, 1), (1024, 0, 768)]
         {
-            assert_eq!(limits.connections_per_worker(open_files, workers), connections, "{open_files} {workers}");
+            assert_eq!(limits.connections_of_each(workers, open_files), connections, "{open_files} {workers}");
         }
     }
 }

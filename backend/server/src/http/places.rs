@@ -3,20 +3,15 @@
 
 use std::{
     collections::HashMap,
-    future::{Ready, ready},
     hash::Hash,
     net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex},
 };
 
-use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload};
 use ipnet::IpNet;
 
-use super::{caller::caller_of, error::ApiError, limits::Limits, state::State};
-use crate::{
-    accounts::{Credential, UserId},
-    journal::lock,
-};
+use super::{error::ApiError, limits::Limits};
+use crate::{accounts::UserId, journal::lock};
 
 /// Of all connections, one in so many is kept free of event streams, for probes, sign-in and other short requests.
 const SHORT_REQUESTS_SHARE: usize = 8;
@@ -49,7 +44,7 @@ impl Places {
     }
 
     /// Takes a place for an event stream. `user` is `None` on a server without accounts, where all share the local owner.
-    fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
+    pub(super) fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
         let max = if user.is_some() { self.max_streams_per_user } else { self.max_streams };
         let place = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
             Full::Key => ApiError::TooManyStreams(max),
@@ -75,29 +70,12 @@ impl Places {
     }
 }
 
-/// An event stream's place. A handler that streams takes it as an argument, so a request that finds no place is refused
-/// before it changes anything; the place is held until the answer's last byte.
+/// An event stream's place, held until the answer's last byte.
 #[derive(Clone)]
 pub(super) struct StreamPlace(#[expect(dead_code, reason = "held, not read")] Arc<Place<Option<UserId>>>);
 
 /// A connection's place.
 pub(super) struct ConnectionPlace(#[expect(dead_code, reason = "held, not read")] Option<Place<IpAddr>>);
-
-impl FromRequest for StreamPlace {
-    type Error = Error;
-    type Future = Ready<Result<Self, Error>>;
-
-    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let taken = || {
-            let state = request.app_data::<State>().ok_or(ApiError::NotSignedIn)?;
-            let caller = caller_of(request).ok_or(ApiError::NotSignedIn)?;
-            let place = state.places.stream((caller.credential != Credential::Local).then_some(caller.user))?;
-            request.extensions_mut().insert(place.clone());
-            Ok(place)
-        };
-        ready(taken().map_err(|error: ApiError| error.into()))
-    }
-}
 
 /// Counts by key.
 struct Counts<K>(Mutex<HashMap<K, usize>>);

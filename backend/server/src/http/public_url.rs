@@ -2,10 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use actix_web::HttpRequest;
 use url::Url;
-
-use super::{cookie, guard};
 
 /// An address such as `https://chat.example.org`, without a slash at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +32,6 @@ impl fmt::Display for PublicUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
-}
-
-/// Returns the address for links in the answer to a request: the configured one, else the one that the request was sent to.
-/// Except on localhost, browsers sign in by https alone. Returns `None` if the request names no host.
-pub(super) fn of(configured: Option<&PublicUrl>, request: &HttpRequest) -> Option<String> {
-    if let Some(configured) = configured {
-        return Some(configured.to_string());
-    }
-    let host = guard::asked(request.headers()).ok().flatten()?;
-    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
-    Some(format!("{scheme}://{host}"))
 }
 
 #[cfg(test)]

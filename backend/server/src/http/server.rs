@@ -4,9 +4,7 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr, TcpListener},
-    num::NonZeroUsize,
     sync::Arc,
-    thread::available_parallelism,
 };
 
 use actix_http::{HttpService, Protocol, error::DispatchError};
@@ -15,33 +13,21 @@ use actix_service::{IntoServiceFactory as _, ServiceFactory, ServiceFactoryExt a
 use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
 
-use super::{connection::Connection, limits::Limits, routes, state::AppState};
+use super::{connection::Connection, limits::workers, routes, state::AppState};
 
 /// Serves on a listener until it is told to stop. Nothing of it listens to signals.
 pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
     let address = listener.local_addr()?;
     let limits = state.limits;
-    let workers = workers();
-    let connections = limits.connections_per_worker(open_files(), workers);
-    tracing::info!(connections = connections * workers, "so many connections may be open");
+    tracing::info!(connections = limits.max_connections(), "the number of connections is limited");
     let server = Server::build()
-        .workers(workers)
-        .max_concurrent_connections(connections)
+        .workers(workers())
+        .max_concurrent_connections(limits.connections_per_worker())
         .shutdown_timeout(limits.shutdown.as_secs())
         .disable_signals();
     let shutdown = server.graceful_shutdown_signal();
     let worker = move || connections_of(&state, address, &shutdown);
     Ok(server.listen("http", listener, worker)?.run())
-}
-
-/// Returns how many connections this process can have open.
-pub(super) fn max_connections(limits: &Limits) -> usize {
-    let workers = workers();
-    limits.connections_per_worker(open_files(), workers) * workers
-}
-
-fn workers() -> usize {
-    available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
 /// Serves one connection after the other, side by side.
@@ -92,15 +78,4 @@ fn log(error: DispatchError) {
         }
         _ => tracing::debug!(%error, "a connection was broken off"),
     }
-}
-
-/// How many files the system allows this process to have open.
-#[cfg(unix)]
-fn open_files() -> u64 {
-    rlimit::Resource::NOFILE.get_soft().unwrap_or(1024)
-}
-
-#[cfg(not(unix))]
-fn open_files() -> u64 {
-    u64::MAX
 }

@@ -5,8 +5,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 use actix_web::web;
 
 use super::{
-    error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, server,
-    site::Site,
+    error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, site::Site,
 };
 use crate::{
     accounts::{Accounts, AccountsError},
@@ -52,7 +51,7 @@ impl AppState {
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service));
         let proxies = accounts.settings().trusted_proxies.clone();
-        let places = Arc::new(Places::new(&limits, server::max_connections(&limits), proxies));
+        let places = Arc::new(Places::new(&limits, limits.max_connections(), proxies));
         Self { service, accounts, book, site, page_files, hosts, limits, metrics, places, keep_alive, public_url: None }
     }
 

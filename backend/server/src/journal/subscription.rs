@@ -12,7 +12,7 @@ use super::{
 
 impl TurnLog {
     /// Reads from the very first event.
-    pub fn subscribe(self: &Arc<Self>) -> TurnSubscription {
+    pub fn subscribe_from_start(self: &Arc<Self>) -> TurnSubscription {
         self.subscription(0)
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
-        let events = events(long_turn().subscribe()).await;
+        let events = events(long_turn().subscribe_from_start()).await;
         let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
         assert_eq!(snapshot.content.len(), 2 * MAX_BUFFERED_BYTES);
         assert_eq!(last, &end());
@@ -215,7 +215,8 @@ mod tests {
     #[tokio::test]
     async fn readers_who_are_behind_alike_share_one_snapshot() {
         let log = long_turn();
-        let (first, second) = (log.subscribe().next().await.unwrap(), log.subscribe().next().await.unwrap());
+        let (first, second) =
+            (log.subscribe_from_start().next().await.unwrap(), log.subscribe_from_start().next().await.unwrap());
         assert!(std::ptr::eq(first[0].event(), second[0].event()));
     }
 
@@ -223,7 +224,7 @@ mod tests {
     fn readers_who_are_behind_at_the_same_moment_make_one_snapshot() {
         let (log, made, all) = (long_turn(), AtomicUsize::new(0), Barrier::new(8));
         let read = || {
-            let mut behind = log.subscribe();
+            let mut behind = log.subscribe_from_start();
             all.wait();
             let entries = behind.read(|progress, id| {
                 made.fetch_add(1, Ordering::SeqCst);
@@ -276,7 +277,7 @@ mod tests {
     #[tokio::test]
     async fn the_turn_does_not_wait_for_a_snapshot() {
         let log = long_turn();
-        let mut behind = log.subscribe();
+        let mut behind = log.subscribe_from_start();
         let made = behind.read(|progress, id| {
             assert!(log.state.try_lock().is_ok(), "the record is locked while a snapshot is made");
             snapshot(progress, id)

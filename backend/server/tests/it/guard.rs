@@ -103,7 +103,7 @@ async fn browsers_are_told_to_use_https_where_that_is_set() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     assert!(!app.get("/healthz").await.headers().contains_key("strict-transport-security"));
-    let limits = http::Limits { hsts: Duration::from_secs(31_536_000), ..http::Limits::default() };
+    let limits = http::Limits { hsts: Duration::from_hours(365 * 24), ..http::Limits::default() };
     let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
     assert_eq!(app.get("/healthz").await.headers()["strict-transport-security"], "max-age=31536000");
 }

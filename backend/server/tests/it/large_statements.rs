@@ -74,7 +74,7 @@ async fn a_result_larger_than_one_statement_is_stored_in_part() {
             let app = TestApp::spawn_with_limits(&engine, settings, tools, Limits::default()).await;
             let conversation = app.create_conversation().await;
             limit(&proxy);
-            model.reply([text("I begin."), tool_call("writes", &json!({"bytes": 700_000}).to_string())]);
+            model.reply([text("I begin."), tool_call("writes", json!({"bytes": 700_000}).to_string())]);
             model.reply([text("For nothing.")]);
             let mut turn = app.send(&conversation, "Much.").await;
             while turn.next().await.is_some() {}

@@ -82,7 +82,7 @@ pub(super) async fn start(
         return Err(error.into());
     }
     context.turn_counts.count_start();
-    let subscription = log.subscribe();
+    let subscription = log.subscribe_from_start();
     let context_of_turn = Arc::clone(context);
     let turn = Turn {
         context: context_of_turn,
@@ -127,7 +127,7 @@ mod tests {
         let shutting_down = tokio::spawn({
             let service = service.clone();
             async move {
-                service.drain(Duration::from_mins(1)).await;
+                service.finish_turns(Duration::from_mins(1)).await;
                 service.close().await;
             }
         });

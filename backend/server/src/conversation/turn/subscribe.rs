@@ -61,7 +61,7 @@ pub(super) async fn subscribe_duplicate(
     rows: TurnRows,
 ) -> Result<EventsAnswer, ServiceError> {
     match context.journal.find(rows.assistant_message_id) {
-        Some(log) => Ok(EventsAnswer::Turn(log.subscribe())),
+        Some(log) => Ok(EventsAnswer::Turn(log.subscribe_from_start())),
         None => subscribe_stored(context, row.id, rows.assistant_message_id, None).await,
     }
 }

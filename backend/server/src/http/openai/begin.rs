@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use super::{
-    super::{error::ApiError, public_url, state::AppState},
+    super::{error::ApiError, origin, state::AppState},
     ask::Asked,
     follow::{BegunTurn, Follower},
     plain::PlainAnswer,
@@ -103,6 +103,6 @@ where
     };
     let turn = state.run(begin).await?;
     let path = format!("/c/{}", turn.place().0);
-    let link = public_url::of(state.public_url.as_ref(), request).unwrap_or_default() + &path;
+    let link = origin::origin(state.public_url.as_ref(), request).unwrap_or_default() + &path;
     Ok(Follower::new(turn, link, state.limits.approval_wait))
 }

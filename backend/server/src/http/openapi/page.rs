@@ -13,9 +13,7 @@ use super::{
     operation::{self, Operation, Schema, Subject},
     words::Words,
 };
-use crate::http::{
-    content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, preferences, public_url, state::State,
-};
+use crate::http::{content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, origin, preferences, state::State};
 
 #[derive(Template)]
 #[template(path = "api.html")]
@@ -52,7 +50,7 @@ pub(super) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         words: Words(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
-        address: public_url::of(state.public_url.as_ref(), &request)
+        address: origin::origin(state.public_url.as_ref(), &request)
             .unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
         has_accounts: state.accounts.settings().required,
         subjects: operation::subjects(document),

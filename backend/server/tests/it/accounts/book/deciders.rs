@@ -19,9 +19,20 @@ const SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 /// The migration that adds kinds and ids of deciders.
 const ADDS_KINDS: i64 = 28;
 
+/// A decision as versions before the migration stored it, with the kind of its decider.
+type Before = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    Option<&'static str>,
+    Option<&'static str>,
+    &'static str,
+);
+
 /// Decisions as versions before the migration stored them: the name of the conversation's owner, the decision, the stored decider,
 /// its reason, the call's error, a model that voted for it, and the kind of decider it was.
-const BEFORE: [(&str, &str, &str, Option<&str>, Option<&str>, Option<&str>, &str); 9] = [
+const BEFORE: [Before; 9] = [
     ("ann", "approve", "ann", None, None, None, "user"),
     ("ann", "approve", "review", Some("Sonnet: Fine."), None, None, "review"),
     ("ann", "deny", "nobody", Some("nobody decided"), Some(TOO_LATE), None, "timeout"),

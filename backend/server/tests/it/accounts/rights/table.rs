@@ -70,6 +70,7 @@ pub(super) fn rows() -> Vec<Row> {
     let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
     let wrong = || json!({"name": "stranger", "password": "whatever it is"});
     let mut rows = rows_of_the_book();
+    rows.extend(rows_of_files());
     rows.extend([
         row(get.clone(), "/api/conversations", OWN),
         row(post.clone(), "/api/conversations", [401, 201, 201, 201, 401, 201]).json(json!({})),
@@ -153,14 +154,6 @@ pub(super) fn rows() -> Vec<Row> {
         row(get.clone(), "/healthz", PUBLIC),
         row(get.clone(), "/readyz", PUBLIC),
         row(get.clone(), "/metrics", ADMINS),
-        row(get.clone(), "/pkg/{version}/{file}", FILE),
-        row(get.clone(), "/service-worker.js", FILE),
-        row(get.clone(), "/licenses", FILE),
-        row(get.clone(), "/favicon.svg", FILE),
-        row(get.clone(), "/manifest.webmanifest", FILE),
-        row(get.clone(), "/icon-192.png", FILE),
-        row(get.clone(), "/icon-512.png", FILE),
-        row(get.clone(), "/icon-maskable-512.png", FILE),
         row(get.clone(), "/sign-in", [200, 303, 303, 303, 200, 303]),
         row(post.clone(), "/sign-in", [401; 6]).form("name=nobody&password=whatever&next=/"),
         row(get.clone(), "/setup", [410; 6]).query("?token=x"),
@@ -174,6 +167,20 @@ pub(super) fn rows() -> Vec<Row> {
         row(delete, "/api/sessions", [401, 204, 204, 204, 401, 403]),
     ]);
     rows
+}
+
+fn rows_of_files() -> impl Iterator<Item = Row> {
+    let files = [
+        "/pkg/{version}/{file}",
+        "/service-worker.js",
+        "/licenses",
+        "/favicon.svg",
+        "/manifest.webmanifest",
+        "/icon-192.png",
+        "/icon-512.png",
+        "/icon-maskable-512.png",
+    ];
+    files.into_iter().map(|file| row(Method::GET, file, FILE))
 }
 
 fn rows_of_the_book() -> Vec<Row> {

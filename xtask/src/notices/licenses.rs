@@ -22,7 +22,7 @@ pub(super) fn check(parts: &[Part]) -> Result<()> {
         .map(|part| format!("{} {} ({})", part.name, part.version, part.license))
         .collect();
     if !refused.is_empty() {
-        bail!("not under a licence that xtask/src/dist/licenses.rs allows: {}", refused.join(", "));
+        bail!("not under a licence that xtask/src/notices/licenses.rs allows: {}", refused.join(", "));
     }
     Ok(())
 }

@@ -1,9 +1,5 @@
 //! `cargo xtask dist`: a release as one archive, `target/dist/tallybook-VERSION-TARGET.tar.gz`, with its checksum beside it. What
-//! is in it besides the program is made by `parts`, `licenses` and `sbom`.
-
-mod licenses;
-mod parts;
-mod sbom;
+//! is in it besides the program is made by `notices`.
 
 use std::{
     fs::{self, File},
@@ -21,7 +17,7 @@ use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    build,
+    build, notices,
     progress::{Step, say},
     shell,
     ui::files_below,
@@ -59,48 +55,17 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// Returns the licenses of the crates that are compiled into the program and the page.
-pub(crate) fn third_party_licenses() -> Result<String> {
-    licenses::list(&parts::all()?)
-}
-
-/// Writes what goes with a program that is passed on: the licenses, and the bill of materials.
-pub(crate) fn write_notices(options: &Notices) -> Result<()> {
-    let parts = parts::all()?;
-    licenses::check(&parts)?;
-    fs::create_dir_all(&options.folder).with_context(|| format!("cannot make {}", options.folder.display()))?;
-    for (name, content) in notices(&parts)? {
-        fs::write(options.folder.join(name), content)?;
-    }
-    Ok(())
-}
-
-/// Where to write the notices.
-#[derive(Args)]
-pub(crate) struct Notices {
-    /// The folder to write them to
-    folder: PathBuf,
-}
-
-fn notices(parts: &[parts::Part]) -> Result<[(&'static str, String); 2]> {
-    Ok([
-        ("THIRD-PARTY-LICENSES.txt", licenses::list(parts)?),
-        ("tallybook.cdx.json", sbom::write(env!("CARGO_PKG_VERSION"), parts)?),
-    ])
-}
-
 /// Builds the program, and packs it with what belongs to it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     // What may not be passed on shows before the long build.
-    let parts = parts::all()?;
-    licenses::check(&parts)?;
+    let notices = notices::checked()?;
     let program = build::program(!options.quick)?;
     let step = Step::begin("packing", "");
     let version = env!("CARGO_PKG_VERSION");
     let quick = if options.quick { "-quick" } else { "" };
     let name = format!("tallybook-{version}-{}{quick}", target()?);
     let mut contents = vec![("tallybook".to_owned(), fs::read(&program)?, 0o755)];
-    contents.extend(notices(&parts)?.map(|(name, content)| (name.to_owned(), content.into_bytes(), 0o644)));
+    contents.extend(notices.files.into_iter().map(|(name, content)| (name.to_owned(), content.into_bytes(), 0o644)));
     let source_dockerfile = fs::read_to_string(workspace::root().join(DOCKERFILE))?;
     contents.push((DOCKERFILE.to_owned(), release_dockerfile(&source_dockerfile)?.into_bytes(), 0o644));
     for file in files()? {
@@ -112,7 +77,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let archive = pack(&folder, &name, &contents)?;
     let ready = starts(&archive, &name)?.as_millis();
     let bytes = fs::metadata(&archive)?.len();
-    step.done(&format!("{} crates of others in it", parts.len()));
+    step.done(&format!("{} crates of others in it", notices.crates));
     say(&format!("the archive is {} ({} MB), its checksum beside it", archive.display(), bytes.div_ceil(1_000_000)));
     say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
     Ok(())

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     shell,
-    ui::{PROGRAMS, TARGET},
+    ui::{programs::PROGRAMS, toolchain::TARGET},
 };
 
 /// A crate by its name and version.

@@ -1,0 +1,52 @@
+//! What goes with a program that is passed on: the licenses of all that is compiled into it (`licenses`) and a bill of
+//! materials (`sbom`), made of the crates that `parts` finds.
+
+mod licenses;
+mod parts;
+mod sbom;
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+
+/// The notices of a release.
+pub(crate) struct Notices {
+    /// Each file's name and content.
+    pub(crate) files: Vec<(&'static str, String)>,
+    /// The number of crates that they name.
+    pub(crate) crates: usize,
+}
+
+/// Where to write the notices.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The folder to write them to
+    folder: PathBuf,
+}
+
+/// Writes the notices to a folder.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let notices = checked()?;
+    fs::create_dir_all(&options.folder).with_context(|| format!("cannot make {}", options.folder.display()))?;
+    for (name, content) in notices.files {
+        fs::write(options.folder.join(name), content)?;
+    }
+    Ok(())
+}
+
+/// Returns the notices; fails if a license does not allow to pass its crate on.
+pub(crate) fn checked() -> Result<Notices> {
+    let parts = parts::all()?;
+    licenses::check(&parts)?;
+    let files = vec![
+        ("THIRD-PARTY-LICENSES.txt", licenses::list(&parts)?),
+        ("tallybook.cdx.json", sbom::write(env!("CARGO_PKG_VERSION"), &parts)?),
+    ];
+    Ok(Notices { files, crates: parts.len() })
+}
+
+/// Returns the licenses of the crates that are compiled into the program and the page.
+pub(crate) fn third_party_licenses() -> Result<String> {
+    licenses::list(&parts::all()?)
+}

@@ -1,0 +1,48 @@
+//! The programs that the page runs in a browser.
+
+use super::split;
+
+/// A crate that becomes a program of the browser's.
+pub(crate) struct Program {
+    /// The crate, and the features that it is built with.
+    pub(crate) package: &'static str,
+    pub(crate) features: &'static [&'static str],
+    /// What its files are called, without their ends.
+    pub(super) name: &'static str,
+    /// Whether a first visit loads it.
+    pub(super) first: bool,
+    /// What it calls its other parts, which a first visit does not load.
+    pub(super) parts: &'static [&'static str],
+}
+
+pub(crate) const PROGRAMS: [Program; 2] = [
+    Program {
+        package: "tallybook-frontend",
+        features: &["browser"],
+        name: "tallybook",
+        first: true,
+        parts: &["messages", "others"],
+    },
+    Program { package: "tallybook-typeset", features: &[], name: "typeset", first: false, parts: &[] },
+];
+
+impl Program {
+    /// The name of the file that cargo makes of it.
+    pub(super) fn compiled(&self) -> String {
+        format!("{}.wasm", self.package.replace('-', "_"))
+    }
+
+    pub(super) fn files(&self) -> Vec<String> {
+        let main = [self.script(), format!("{}_bg.wasm", self.name)];
+        main.into_iter().chain(split::files_of(self.parts)).collect()
+    }
+
+    pub(super) fn script(&self) -> String {
+        format!("{}.js", self.name)
+    }
+
+    /// Those of its files that a first visit does not load.
+    pub(super) fn later_files(&self) -> Vec<String> {
+        if self.first { split::files_of(self.parts) } else { self.files() }
+    }
+}
