@@ -59,6 +59,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     const review = { tool_call_id: first!.tool_call_id, model: "Sonnet", reason: "It is a lot.", duration_ms: 900 };
     first!.reviews = [{ ...review, verdict: "reject" }, { ...review, model: "GPT", verdict: "approve" }, { ...review, model: "X", verdict: "abstain" }];
     await open(page, conversation("Payments", [["Pay", { content: "I would pay.", status: "awaiting_approval", calls }]]));
+    for (const edge of await page.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
     await page.getByTestId("change-input").last().click();
     await page.getByTestId("input-field").fill("{");
     await page.getByTestId("deny").first().click();
