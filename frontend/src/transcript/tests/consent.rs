@@ -135,7 +135,8 @@ fn a_stored_decision_is_known_without_its_event_which_adds_the_reason() {
     let loaded = folded([start(1), snapshot(1, "", vec![call.clone()])]);
     let known = only_call(&loaded).decided.clone().unwrap();
     assert_eq!((known.by.as_str(), known.kind, known.reason), ("Ada", DeciderKind::User, None));
-    for events in [[snapshot(1, "", vec![call.clone()]), event.clone()], [event, snapshot(1, "", vec![call])]] {
+    let stored = || snapshot(1, "", vec![call.clone()]);
+    for events in [vec![stored(), event.clone()], vec![asked(100), event, stored()]] {
         let reason = only_call(&folded([start(1)].into_iter().chain(events))).decided.clone().unwrap().reason;
         assert_eq!(reason.as_deref(), Some("Too much"));
     }
