@@ -3,19 +3,15 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    fmt,
     sync::Arc,
 };
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
-};
 use serde_json::{Map, Value, value::RawValue};
 use tallybook_tools::ToolSpec;
 
 use super::{
     limits::{MAX_PROPERTY_NAME_CHARS, MAX_REPLAYED_DEPTH},
+    object::Object,
     request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest},
 };
 
@@ -187,19 +183,19 @@ impl ToolNames {
             let values: Vec<String> = values.into_iter().map(|value| inner(value, items.clone())).collect();
             return Some(format!("[{}]", values.join(",")));
         }
-        let Members(members) = serde_json::from_str(json).ok()?;
+        let object = Object::parse(json)?;
         let mut written = Vec::new();
-        for (key, value) in members {
-            let renamed = names.get(&key);
+        for (key, value) in object.fields() {
+            let renamed = names.get(key);
             let of_key = schemas.iter().filter_map(|schema| {
                 let properties = schema["properties"].as_object()?;
-                properties.get(&key).or_else(|| properties.get(renamed?))
+                properties.get(key).or_else(|| properties.get(renamed?))
             });
             let properties: Vec<&Value> = of_key.collect();
             // A key of free data may look like a safe name.
-            let renamed = renamed.filter(|_| !properties.is_empty()).unwrap_or(&key);
+            let renamed = renamed.filter(|_| !properties.is_empty()).map_or(key, String::as_str);
             let schemas = if properties.is_empty() { schemas_of_others(&schemas) } else { properties };
-            written.push(format!("{}:{}", Value::from(renamed.as_str()), inner(value, schemas)));
+            written.push(format!("{}:{}", Value::from(renamed), inner(value, schemas)));
         }
         Some(format!("{{{}}}", written.join(",")))
     }
@@ -284,33 +280,6 @@ fn safe_name(name: &str, taken: &BTreeSet<String>) -> String {
     };
     // One of these is free, since there are more of them than names.
     (1..=taken.len() + 1).map(numbered).find(|name| !taken.contains(name)).unwrap_or(plain)
-}
-
-/// The members of a JSON object in their order, each value as it is written.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MembersVisitor;
-
-        impl<'de> Visitor<'de> for MembersVisitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(MembersVisitor)
-    }
 }
 
 #[cfg(test)]
