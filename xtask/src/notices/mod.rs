@@ -1,5 +1,5 @@
-//! What goes with a program that is passed on: the licenses of all that is compiled into it (`licenses`) and a bill of
-//! materials (`sbom`), made of the crates that `parts` finds.
+//! Writes the files that go with a released program: the licenses of everything compiled into it (`licenses`) and its
+//! bill of materials (`sbom`). `parts` finds the crates.
 
 mod licenses;
 mod parts;

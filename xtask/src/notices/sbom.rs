@@ -158,7 +158,8 @@ fn timestamp() -> Result<String> {
     Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// What cargo wrote down of each crate's archive: a block of `name`, `version`, `source`, `checksum`, in this order.
+/// Returns the checksum of each crate's archive from the text of `Cargo.lock`, whose blocks have `name`, `version`,
+/// `source` and `checksum` in this order.
 fn checksums(lock: &str) -> BTreeMap<Id, String> {
     let blocks = lock.split("[[package]]").filter_map(|block| {
         let value = |key: &str| {

@@ -7,11 +7,11 @@ pub(crate) struct Program {
     /// The crate, and the features that it is built with.
     pub(crate) package: &'static str,
     pub(crate) features: &'static [&'static str],
-    /// What its files are called, without their ends.
+    /// Name of its files, without their extensions.
     pub(super) name: &'static str,
-    /// Whether a first visit loads it.
+    /// `true` if a first visit loads it.
     pub(super) first: bool,
-    /// What it calls its other parts, which a first visit does not load.
+    /// Names of its other parts, which a first visit doesn't load.
     pub(super) parts: &'static [&'static str],
 }
 

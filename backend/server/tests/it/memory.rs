@@ -287,7 +287,7 @@ on_every_engine! {
         assert_eq!(asked["exchanges"].as_array().unwrap().len(), 3);
         assert!(newest(&model, true).body.get("temperature").is_none());
         let failed = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'summary' AND error IS NOT NULL");
-        assert_eq!(failed, [(1,)], "a request that is sent again without the temperature is no failure");
+        assert_eq!(failed, [(1,)], "a request that is sent again without the temperature doesn't count as failed");
     }
 
     /// Once, before anything is shown, and then in words.

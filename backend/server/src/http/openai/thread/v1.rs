@@ -65,7 +65,7 @@ struct Message<'a> {
 
 /// An answer with its tool calls, in a thread that the server keeps.
 ///
-/// With `thread_id` the stored conversation is the history, and what comes after the last answer in `messages` is new.
+/// With `thread_id` the stored conversation is the history, and the `messages` after the last answer are new.
 /// An answer that used up its steps is a 500 `step_limit`, with the last word in `message`.
 #[utoipa::path(
     post, path = "/v1/chat", operation_id = "chat_in_thread", tag = "Programs", request_body = ThreadRequest,
