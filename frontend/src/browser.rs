@@ -5,6 +5,7 @@ mod clock;
 mod focus;
 mod network;
 mod sight;
+mod tabs;
 mod taking_out;
 mod taking_over;
 mod typed;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     focus::{focus, focus_if_free, focus_in_place, has_focus_within, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},
+    tabs::{NoLock, StreamPlace, TabChannel, TabLock},
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
     typed::{COMPOSING, SENDS},

@@ -97,6 +97,8 @@ pub(crate) enum Answer {
     Found(Result<Option<Conversation>, ApiError>),
     /// The other version is shown, and this is the conversation now.
     Selected(Result<Conversation, ApiError>),
+    /// The turn runs, and the tabs of this browser hold as many streams as they may.
+    Crowded,
     /// Events of the turn.
     Events(Events),
     /// The stream broke off.

@@ -133,9 +133,13 @@ impl State {
             }
             Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
             Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
-            Reader::Looking(_) | Reader::Joining | Reader::Streaming if self.unstored.is_some() => Phase::Sending,
+            Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded if self.unstored.is_some() => {
+                Phase::Sending
+            }
             Reader::Hidden | Reader::Looking(Look { is_peek: true, .. }) => Phase::Hidden,
-            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
+            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded => {
+                Phase::Following
+            }
             Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
         }
     }
