@@ -157,6 +157,7 @@ fn conversation() -> Conversation {
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
         created_at: at,
         completed_at: None,

@@ -47,7 +47,7 @@ pub(crate) enum Action {
     Say(String),
     /// Chooses a model for the next message alone, or none.
     ChooseNext(Option<String>),
-    /// Has the next answers made by a plan, or not.
+    /// Has the next message answered by a plan, or not.
     PlanFirst(bool),
     /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),

@@ -143,6 +143,7 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     })
 }
@@ -256,6 +257,7 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         usage,
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
         created_at: at,
         completed_at: None,

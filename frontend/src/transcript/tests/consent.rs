@@ -74,6 +74,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     })
 }
