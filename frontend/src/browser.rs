@@ -156,6 +156,11 @@ pub(crate) fn remember(name: &str, value: &str) {
     }
 }
 
+/// Keeps a choice that is any text, as [`remember`] does; an empty one is none.
+pub(crate) fn remember_text(name: &str, text: &str) {
+    remember(name, &String::from(js_sys::encode_uri_component(text)));
+}
+
 /// Keeps a text for as long as the tab is there, also when its page is loaded anew; an empty one is forgotten.
 pub(crate) fn keep(name: &str, text: &str) {
     if let Some(storage) = storage() {

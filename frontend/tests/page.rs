@@ -8,7 +8,9 @@ use std::sync::{
 use chrono::DateTime;
 use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
-use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell};
+use tallybook_frontend::{
+    Language, NewChatModels, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell,
+};
 use tallybook_protocol::{
     CatalogModel, Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelList, Page,
     RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, ToolInfo, ToolOffer, Usage, Window,
@@ -61,6 +63,10 @@ impl PageData for Data {
             RUNNING => Some(running_conversation()),
             _ => None,
         })
+    }
+
+    fn new_chat_models(&self) -> NewChatModels {
+        NewChatModels::default()
     }
 
     fn models(&self) -> ModelList {
