@@ -34,6 +34,8 @@ struct Data {
     path: String,
     away: bool,
     preferences: Preferences,
+    /// Tools besides those that calculate.
+    other_tools: usize,
     status: Arc<AtomicU16>,
 }
 
@@ -96,7 +98,13 @@ impl PageData for Data {
             enabled: true,
             changed: None,
         };
-        ["add", "subtract", "multiply", "divide", "evaluate"].map(tool).into()
+        let others = (0..self.other_tools).map(|number| format!("files__tool_{number}"));
+        ["add", "subtract", "multiply", "divide", "evaluate"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(others)
+            .map(|name| tool(&name))
+            .collect()
     }
 
     fn preferences(&self) -> Preferences {
@@ -317,6 +325,16 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
     assert!(html.contains("Adds &lt;b&gt;two&lt;/b&gt; numbers.</p>"), "what a tool says of itself is text: {html}");
     assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("/pkg/1/tallybook_bg.wasm"));
+}
+
+#[tokio::test]
+async fn a_new_chat_names_the_first_of_many_tools() {
+    let (html, _) = render("/", Data { other_tools: 15, ..Data::default() }).await;
+    assert_eq!(count(&html, "data-testid=\"tool-chip\""), 6);
+    let more = html.split("data-testid=\"more-tools\"").nth(1).and_then(|rest| rest.split("</button>").next());
+    assert!(more.is_some_and(|more| more.contains("and 14 more")), "{html}");
+    let (html, _) = render("/", Data::default()).await;
+    assert!(!html.contains("more-tools"), "{html}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::section::section;
-use crate::{language::Language, models::Models};
+use crate::{browser, language::Language, models::Models};
 
 /// The section; nothing if there is one model alone.
 pub(super) fn section_view(text: Language) -> Option<AnyView> {
@@ -27,6 +27,7 @@ pub(super) fn section_view(text: Language) -> Option<AnyView> {
                 data-testid="setting-model"
                 aria-label=text.new_chat_model()
                 autocomplete="off"
+                disabled=!browser::IS_HERE
                 on:change:target=move |event| {
                     models.set_default_for_new_chats(Some(event.target().value()).filter(|name| !name.is_empty()));
                 }
