@@ -5,6 +5,7 @@ mod branches;
 mod consent;
 mod cut_texts;
 mod earlier;
+mod places;
 mod planned;
 mod turns;
 
