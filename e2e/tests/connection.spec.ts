@@ -127,7 +127,8 @@ test("one message is answered, and the other tab says why it is not", async ({ c
   await page.goto("/");
   await chat.ask("What is 1 + 1?");
   const other = new ChatPage(await context.newPage());
-  // It does not hear in time that a turn began.
+  // It does not hear in time that a turn began: without locks, it does not share the feed of the first tab.
+  await other.page.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
   await other.page.route("**/api/events", (route) => route.abort());
   await other.page.goto(page.url());
   await alive(other.page);

@@ -26,6 +26,21 @@ test("the start shows the tools there are, and each says what it does", async ({
   }
 });
 
+test("a new chat in a small window begins at its top, and has nothing to jump to", async ({ page }) => {
+  await page.setViewportSize({ width: 360, height: 420 });
+  await page.goto("/");
+  await alive(page);
+  const thread = page.locator("#thread");
+  expect(await thread.evaluate((area) => area.scrollHeight > area.clientHeight), "it does not fit").toBe(true);
+  await expect(page.getByTestId("jump")).toHaveCount(0);
+  expect(await thread.evaluate((area) => area.scrollTop)).toBe(0);
+  await thread.evaluate((area) => area.scrollTo(0, 60));
+  await page.getByTestId("composer").fill("What is 1 + 1?");
+  await expect(page.getByTestId("jump")).toHaveCount(0);
+  await page.getByTestId("composer").press("Enter");
+  await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
+});
+
 test("one model is told as what it is, and offers no choice", async ({ page }) => {
   await page.goto("/");
   await alive(page);

@@ -45,6 +45,24 @@ test("on paper there is all that was said and nothing to press", async ({ page }
   expect(area, "nothing is left inside a scrolling area").toBeCloseTo(height!, 0);
 });
 
+test("on paper all formulas are set, nothing is to press, and code stays with its head", async ({ page }) => {
+  const formulas = Array.from({ length: 60 }, (_, number) => `Line ${number}: $x_{${number}}$`).join("\n\n");
+  const code = "```rust\nlet one = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+  await open(page, conversation("Formulas", [["Go", { content: `${formulas}\n\n${code}The end.` }]]));
+  const raw = page.locator(".math:not(:has(math))");
+  const all = page.locator(".math");
+  await expect(all).toHaveCount(60);
+  await expect(all.last().locator("math"), "one near what can be seen is set").toHaveCount(1);
+  await expect.poll(() => raw.count(), "others are not yet").toBeLessThan(60);
+  expect(await raw.count()).toBeGreaterThan(0);
+  await page.pdf();
+  await expect(raw).toHaveCount(0);
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator("main button.button:visible")).toHaveCount(0);
+  await expect(page.locator(".code-language")).toBeVisible();
+  expect(await page.locator(".code-bar").evaluate((bar) => getComputedStyle(bar).breakAfter)).toBe("avoid");
+});
+
 test("who wants less motion sees strokes that stand still", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await playTurn(page);

@@ -55,6 +55,44 @@ test("a conversation has the model that was chosen, and one answer or one messag
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 
+test("a new chat begins with the last model chosen, or with the one set in the settings", async ({ page, context, request }) => {
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  const picker = page.locator("select[data-testid=model]");
+  await picker.selectOption("Sums");
+  await chat.ask("2 + 3");
+  const first = page.url();
+  await page.getByTestId("new-chat").first().click();
+  await expect(page).toHaveURL("/");
+  await expect(picker).toHaveValue("Sums");
+  await page.reload();
+  await expect(picker, "it is drawn so by the server").toHaveValue("Sums");
+  await chat.ask("4 + 5");
+  expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
+
+  await page.goto("/settings");
+  await page.getByTestId("setting-model").selectOption("Arithmetic");
+  await page.goto("/");
+  await expect(picker).toHaveValue("Arithmetic");
+  await picker.selectOption("Sums");
+  await chat.ask("6 + 7");
+  expect((await (await request.get(chat.api())).json()).model, "this chat has what was chosen in it").toBe("Sums");
+  await page.goto("/");
+  await expect(picker).toHaveValue("Arithmetic");
+  await page.goto(first);
+  await expect(picker, "a conversation keeps its own").toHaveValue("Sums");
+
+  await page.goto("/settings");
+  await expect(page.getByTestId("setting-model")).toHaveValue("Arithmetic");
+  await page.getByTestId("setting-model").selectOption("");
+  await page.goto("/");
+  await expect(picker).toHaveValue("Sums");
+  await context.addCookies([{ name: "tallybook_last_model", value: "Gone", url: page.url() }]);
+  await page.reload();
+  await expect(picker, "one that is gone is not used").toHaveValue("Arithmetic");
+  await expect(picker).not.toHaveAttribute("aria-invalid", "true");
+});
+
 test("an arrow key on an answer's model asks no model before a button confirms it", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");

@@ -182,6 +182,29 @@ test("a plan of four steps survives a failing step and a crash in the middle of 
   await expect(page.getByTestId("plan-step").nth(2)).toContainText("The copy says 4.");
 });
 
+test("a plan that could not be made is mentioned, and only the next message is planned", async ({ page, model }) => {
+  model.answer(["I would just answer."]);
+  model.answer(["I would just answer."]);
+  model.answer(["It is 3."]);
+  const chat = new ChatPage(page);
+  await page.goto("/");
+  await page.getByTestId("plan-first").click();
+  const answer = await chat.ask("What is 1 + 2?");
+  const lacking = page.getByTestId("plan-lacking");
+  for (const how of ["heard", "reloaded"]) {
+    await test.step(how, async () => {
+      await expect(lacking).toHaveText("No plan could be made, so this was answered without one.");
+      await expect(answer).toContainText("It is 3.");
+      await expect(page.getByTestId("plan-first")).toHaveAttribute("aria-pressed", "false");
+    });
+    if (how === "heard") await page.reload();
+  }
+  model.answer(["You are welcome."]);
+  await chat.ask("Thanks");
+  await expect(chat.answers.last()).toContainText("You are welcome.");
+  await expect(lacking).toHaveCount(1);
+});
+
 test("a call that asks for a decision stands in no fold of its step", async ({ page }) => {
   const pay = call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null });
   const told = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);

@@ -5,6 +5,7 @@ mod clock;
 mod focus;
 mod network;
 mod sight;
+mod tabs;
 mod taking_out;
 mod taking_over;
 mod typed;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     focus::{focus, focus_if_free, focus_in_place, has_focus_within, is_focus_free, press, scroll_into_view},
     network::{Body, Response, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},
+    tabs::{NoLock, StreamPlace, TabChannel, TabLock},
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
     typed::{COMPOSING, SENDS},
@@ -152,6 +154,11 @@ pub(crate) fn remember(name: &str, value: &str) {
         // could otherwise go without this one.
         let _ = document.cookie();
     }
+}
+
+/// Keeps a choice that is any text, as [`remember`] does; an empty one is none.
+pub(crate) fn remember_text(name: &str, text: &str) {
+    remember(name, &String::from(js_sys::encode_uri_component(text)));
 }
 
 /// Keeps a text for as long as the tab is there, also when its page is loaded anew; an empty one is forgotten.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, Window};
 use uuid::Uuid;
 
-use crate::preferences::Preferences;
+use crate::preferences::{NewChatModels, Preferences};
 
 /// How many messages of a conversation are loaded at a time, the newest first.
 pub(crate) const MESSAGES_AT_ONCE: u32 = 50;
@@ -36,6 +36,9 @@ pub trait PageData: Send + Sync {
 
     /// What the reader chose, or asks for.
     fn preferences(&self) -> Preferences;
+
+    /// The models that the reader chose for new chats.
+    fn new_chat_models(&self) -> NewChatModels;
 
     /// What this person signed in with; `None` where nobody has to.
     fn person(&self) -> Option<String>;

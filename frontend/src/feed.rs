@@ -1,14 +1,29 @@
-//! What happens to conversations elsewhere (`GET /api/events`), read while the tab is seen, and told to whoever subscribes.
+//! Reads the list feed (`GET /api/events`) while the tab is visible, and passes its events to the page's subscribers. The visible
+//! tabs of a browser share one stream: browsers open only six connections to a host over HTTP/1.1.
 
-use std::time::Duration;
+mod tab;
 
-use futures_util::future::{AbortHandle, abortable};
+use std::{cell::RefCell, pin::pin, rc::Rc, time::Duration};
+
+use futures_util::future::{AbortHandle, Either, abortable, select};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::FeedEvent;
 
-use crate::{api, browser, in_turn::in_place, reactive::effect};
+use tab::{Message, Outcome, Tab};
+
+use crate::{
+    api,
+    browser::{self, NoLock, TabChannel, TabLock},
+    in_turn::in_place,
+    reactive::effect,
+};
 
 const MAX_PAUSE_SECS: u64 = 30;
+/// Name of the lock that the leading tab holds, and of the channel on which it passes the feed on. The number is that of the
+/// messages' format.
+const SHARED: &str = "tallybook-feed-1";
+/// Interval between two signs of life of the leading tab.
+const TICK: Duration = Duration::from_secs(5);
 
 /// What the feed tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,29 +112,117 @@ impl Feed {
         }
     }
 
+    /// Reads the feed as the leader of the browser's tabs, and listens to the leader until then. A browser without locks or
+    /// channels has each tab read the feed.
     async fn follow(self) {
+        let tab = Rc::new(RefCell::new(Tab::new(browser::random_id())));
+        let hearing = Rc::clone(&tab);
+        let hear = move |text: &str| self.hear(&hearing, text);
+        let Some(channel) = TabChannel::join(SHARED, hear) else { return self.read(|_| ()).await };
+        loop {
+            let Ok(mut lock) = wait_to_lead(&tab, &channel).await else {
+                drop(channel);
+                return self.read(|_| ()).await;
+            };
+            tab.borrow_mut().lead();
+            let reading = pin!(self.read(|message| {
+                match message {
+                    Some(Message::Connected { folder, .. }) => tab.borrow_mut().set_connected(Some(folder.clone())),
+                    Some(_) => {}
+                    None => tab.borrow_mut().set_connected(None),
+                }
+                message.into_iter().for_each(|message| send(&channel, message));
+            }));
+            let life = pin!(show_life(&channel));
+            let leading = select(reading, life);
+            if let Either::Left(_) = select(leading, pin!(lock.lost())).await {
+                return;
+            }
+        }
+    }
+
+    /// Takes a message from another tab, and returns the reply.
+    fn hear(self, tab: &RefCell<Tab>, text: &str) -> Option<String> {
+        let message = serde_json::from_str(text).ok()?;
+        let outcome = tab.borrow_mut().hear(message);
+        match outcome {
+            Outcome::Nothing => None,
+            Outcome::Reply(message) => serde_json::to_string(&message).ok(),
+            Outcome::Connected(folder) => {
+                self.connected(folder.as_ref());
+                None
+            }
+            Outcome::Events(events) => {
+                events.into_iter().for_each(|event| self.publish(&News::Event(event)));
+                None
+            }
+        }
+    }
+
+    /// Publishes that events before now may have been missed, given the folder of the server's page.
+    fn connected(self, newest: Option<&String>) {
+        let Some(folder) = self.folder.try_get_value() else { return };
+        self.is_outdated.try_set(newest.is_some_and(|newest| *newest != folder));
+        self.publish(&News::Missed);
+    }
+
+    /// Reads the stream, over as many connections as it takes. `pass_on` is called with what other tabs are to hear, and with
+    /// `None` when the connection is lost.
+    async fn read(self, pass_on: impl Fn(Option<&Message>)) {
         let mut attempt = 0;
         loop {
             let answer = api::feed().await;
             if answer.as_ref().is_err_and(api::ApiError::is_signed_out) {
-                // The server leads to where one signs in, and back to here.
+                // The server redirects to the sign-in page, and back to this page.
                 return browser::reload();
             }
             if let Ok(mut stream) = answer {
                 attempt = 0;
-                let folder = self.folder.get_value();
-                self.is_outdated.set(stream.folder.as_ref().is_some_and(|newest| *newest != folder));
-                // What happened until now was heard by nobody here.
-                self.publish(&News::Missed);
+                pass_on(Some(&Message::Connected { to: None, folder: stream.folder.clone() }));
+                self.connected(stream.folder.as_ref());
                 while let Some(events) = stream.next().await {
-                    for event in events {
-                        self.publish(&News::Event(event));
+                    if !events.is_empty() {
+                        pass_on(Some(&Message::Events(events.clone())));
                     }
+                    events.into_iter().for_each(|event| self.publish(&News::Event(event)));
                 }
+                pass_on(None);
             }
             attempt += 1;
             let seconds = 1_u64.checked_shl(attempt).unwrap_or(MAX_PAUSE_SECS).min(MAX_PAUSE_SECS);
             browser::sleep(Duration::from_secs(seconds)).await;
         }
+    }
+}
+
+/// Listens until this tab is to lead: the leader goes away, or is silent for so long that it counts as frozen.
+async fn wait_to_lead(tab: &RefCell<Tab>, channel: &TabChannel) -> Result<TabLock, NoLock> {
+    let hello = tab.borrow_mut().listen();
+    send(channel, &hello);
+    let silence = pin!(async {
+        loop {
+            browser::sleep(TICK).await;
+            if tab.borrow_mut().tick() {
+                return;
+            }
+        }
+    });
+    match select(pin!(TabLock::wait(SHARED)), silence).await {
+        Either::Left((lock, _)) => lock,
+        Either::Right(_) => TabLock::steal(SHARED).await,
+    }
+}
+
+/// Tells the other tabs at intervals that the leader is alive. Never ends.
+async fn show_life(channel: &TabChannel) {
+    loop {
+        send(channel, &Message::Alive);
+        browser::sleep(TICK).await;
+    }
+}
+
+fn send(channel: &TabChannel, message: &Message) {
+    if let Ok(text) = serde_json::to_string(message) {
+        channel.send(&text);
     }
 }

@@ -57,8 +57,8 @@ pub use pages::{
     shared::shared_page,
 };
 pub use preferences::{
-    LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
-    Theme,
+    LANGUAGE_COOKIE, LAST_MODEL_COOKIE, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE, NewChatModels, Preferences,
+    SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].

@@ -1,22 +1,26 @@
-//! The models that one can choose from, and which of them the open conversation has. A new chat has a choice of its own,
-//! which goes with it when it becomes a conversation.
+//! The models that the reader can choose from, and the model of the open conversation. A new chat begins with the model that the
+//! reader set or chose last, and keeps its model when it becomes a conversation.
 
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::{CatalogModel, FeedKind, ModelInfo, ModelList};
 use uuid::Uuid;
 
 use crate::{
-    api,
+    api, browser,
     feed::{Feed, News},
     language::{Language, use_language},
+    preferences::{LAST_MODEL_COOKIE, NEW_CHAT_MODEL_COOKIE, NewChatModels},
 };
 
 /// The models of this page. Its signals belong to the component that made it.
 #[derive(Clone, Copy)]
 pub(crate) struct Models {
     catalog: StoredValue<Vec<CatalogModel>>,
-    /// A conversation, or the new chat, and the model that was chosen there; without one it has the default.
+    /// A conversation, or the new chat, and the model that was chosen there. Without one, a conversation has the default, and a new
+    /// chat the one for new chats.
     chosen: RwSignal<(Option<Uuid>, Option<String>)>,
+    /// The models that the reader chose for new chats.
+    new_chat: RwSignal<NewChatModels>,
     /// How often one chose.
     choices: StoredValue<u64>,
     /// Why the last choice could not be stored, for the reader.
@@ -26,10 +30,16 @@ pub(crate) struct Models {
 
 impl Models {
     /// The models of `list`; `opened` is the conversation that the page begins with, and its model.
-    pub(crate) fn new(list: ModelList, opened: (Option<Uuid>, Option<String>), feed: Feed) -> Self {
+    pub(crate) fn new(
+        list: ModelList,
+        opened: (Option<Uuid>, Option<String>),
+        new_chat: NewChatModels,
+        feed: Feed,
+    ) -> Self {
         let models = Self {
             catalog: StoredValue::new(list.items),
             chosen: RwSignal::new(opened),
+            new_chat: RwSignal::new(new_chat),
             choices: StoredValue::new(0),
             notice: RwSignal::new(None),
             text: use_language(),
@@ -70,12 +80,35 @@ impl Models {
 
     /// The model that was chosen for a conversation, or for a new chat.
     pub(crate) fn chosen(self, conversation: Option<Uuid>) -> Option<String> {
-        self.chosen.with(|(uuid, model)| model.clone().filter(|_| *uuid == conversation))
+        let chosen = self.chosen.with(|(uuid, model)| model.clone().filter(|_| *uuid == conversation));
+        chosen.or_else(|| self.first().filter(|_| conversation.is_none()))
     }
 
-    /// The same, of one that is about to become a conversation.
+    /// The model that new chats begin with, if that is not the default.
+    fn first(self) -> Option<String> {
+        let has = |name: &str| self.catalog.with_value(|catalog| catalog.iter().any(|model| model.name == name));
+        self.new_chat.with(|models| models.find(has).map(str::to_owned))
+    }
+
+    /// The model of a new chat that is about to become a conversation.
     pub(crate) fn chosen_for_new_chat(self) -> Option<String> {
-        untrack(|| self.chosen(None))
+        untrack(|| self.chosen(None)).filter(|name| *name != self.default_name())
+    }
+
+    /// The model that the reader set for new chats; `None` if they begin with the last one chosen.
+    pub(crate) fn default_for_new_chats(self) -> Option<String> {
+        self.new_chat.with(|models| models.default.clone())
+    }
+
+    /// Sets the model that new chats begin with; `None` for the last one chosen.
+    pub(crate) fn set_default_for_new_chats(self, name: Option<String>) {
+        browser::remember_text(NEW_CHAT_MODEL_COOKIE, name.as_deref().unwrap_or_default());
+        self.new_chat.update(|models| models.default = name);
+    }
+
+    fn remember(self, name: &str) {
+        browser::remember_text(LAST_MODEL_COOKIE, name);
+        self.new_chat.update(|models| models.last = Some(name.to_owned()));
     }
 
     /// Learns which model a conversation has.
@@ -90,7 +123,9 @@ impl Models {
     /// Chooses a model for a conversation, or for a new chat. What the server does not take is taken back.
     pub(crate) fn choose(self, conversation: Option<Uuid>, name: String) {
         let before = untrack(|| self.chosen(conversation));
-        let model = Some(name).filter(|name| *name != self.default_name());
+        self.remember(&name);
+        // A new chat keeps a choice of the default, which may not be what new chats begin with.
+        let model = Some(name).filter(|name| conversation.is_none() || *name != self.default_name());
         self.notice.set(None);
         self.learn(conversation, model.clone());
         let number = self.choices.get_value() + 1;

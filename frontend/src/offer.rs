@@ -6,8 +6,10 @@ use tallybook_protocol::{ModelInfo, ToolInfo};
 
 use crate::{format::beginning, language::Language, text::Greeting};
 
-/// So many tools are named; of others it is told how many there are.
+/// Most tools that go with the page; the questions to begin with are about them.
 const MAX_TOOLS: usize = 12;
+/// Most tools that a new chat names. The list of all has the others.
+const MAX_NAMED: usize = 6;
 /// So much of what a tool says of itself goes with the page.
 const MAX_ABOUT_CHARS: usize = 160;
 /// So many questions are offered.
@@ -52,6 +54,13 @@ impl Offer {
             ToolAtHand { about: about.to_owned(), name: tool.name }
         });
         Self { tools: tools.collect(), more, is_demo: model.provider == "demo" }
+    }
+
+    /// Returns the tools that a new chat names, and the number of all others.
+    pub(crate) fn named(&self) -> (Vec<ToolAtHand>, usize) {
+        let named: Vec<ToolAtHand> = self.tools.iter().take(MAX_NAMED).cloned().collect();
+        let more = self.tools.len() - named.len() + self.more;
+        (named, more)
     }
 
     /// What can be asked for; of the demo model sums alone, whatever other tools there are.
@@ -112,7 +121,7 @@ mod tests {
     use serde_json::json;
     use tallybook_protocol::{ModelInfo, ToolInfo};
 
-    use super::{Greeting, MAX_TOOLS, Offer};
+    use super::{Greeting, MAX_NAMED, MAX_TOOLS, Offer};
     use crate::language::Language;
 
     fn offer(provider: &str, names: &[&str]) -> Offer {
@@ -173,6 +182,8 @@ mod tests {
         let names: Vec<String> = (0..30).map(|n| format!("tool_{n}")).collect();
         let offer = offer("openai", &names.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((offer.tools.len(), offer.more), (MAX_TOOLS, 18));
+        let (named, more) = offer.named();
+        assert_eq!((named.len(), more), (MAX_NAMED, 24));
         assert_eq!(offer.tools[0].about, "Adds 0.1 and 0.2.");
     }
 }

@@ -1,6 +1,8 @@
 //! What a reader chooses of the page: its language, light or dark, and what it does by itself. Choices are kept in cookies, so that the server
 //! draws the first page as chosen and nothing flashes.
 
+use serde::{Deserialize, Serialize};
+
 use crate::language::Language;
 
 /// How the page is lit.
@@ -72,6 +74,11 @@ pub const SINGLE_KEYS_COOKIE: &str = "tallybook_single_keys";
 /// The cookie that says `on` where the end of an answer in a hidden tab is told by the reader's system.
 pub const NOTIFICATIONS_COOKIE: &str = "tallybook_notifications";
 
+/// The cookie that holds the name of the model that was chosen last.
+pub const LAST_MODEL_COOKIE: &str = "tallybook_last_model";
+/// The cookie that holds the name of the model that new chats begin with. It is empty if that is the last one chosen.
+pub const NEW_CHAT_MODEL_COOKIE: &str = "tallybook_new_chat_model";
+
 /// How a choice between two is kept.
 pub const fn switch_name(is_on: bool) -> &'static str {
     if is_on { "on" } else { "off" }
@@ -100,6 +107,42 @@ impl Default for Preferences {
             sidebar: Sidebar::default(),
             single_keys: true,
             notifications: false,
+        }
+    }
+}
+
+/// The models that a reader chose for new chats, by their names. They may be gone from the catalog.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewChatModels {
+    /// The model that the reader set in the settings.
+    pub default: Option<String>,
+    /// The model that the reader chose last.
+    pub last: Option<String>,
+}
+
+impl NewChatModels {
+    /// Returns the first of them that the catalog has.
+    pub(crate) fn find(&self, has: impl Fn(&str) -> bool) -> Option<&str> {
+        [&self.default, &self.last].into_iter().flatten().map(String::as_str).find(|name| has(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NewChatModels;
+
+    #[test]
+    fn a_new_chat_begins_with_the_first_model_that_is_there() {
+        let named = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+        for (default, last, expected) in [
+            ("A", "B", Some("A")),
+            ("", "B", Some("B")),
+            ("gone", "B", Some("B")),
+            ("gone", "gone, too", None),
+            ("", "", None),
+        ] {
+            let models = NewChatModels { default: named(default), last: named(last) };
+            assert_eq!(models.find(|name| ["A", "B"].contains(&name)), expected, "{models:?}");
         }
     }
 }

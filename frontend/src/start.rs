@@ -12,6 +12,7 @@ use crate::{
     language::Language,
     models::default_info,
     offer::Offer,
+    preferences::NewChatModels,
     text::page_title,
 };
 
@@ -30,6 +31,8 @@ pub(crate) struct Start {
     pub(crate) content: Content,
     /// The models that answer.
     pub(crate) models: ModelList,
+    /// The models that the reader chose for new chats.
+    pub(crate) new_chat_models: NewChatModels,
     /// What a new chat shows of what can be asked.
     pub(crate) offer: Offer,
     /// What the reader signed in with; `None` where nobody has to.
@@ -102,7 +105,8 @@ impl Start {
         }
         let models = data.models();
         let offer = Offer::new(data.tools(), &default_info(&models));
-        Self { address, folder: folder.to_owned(), list, content, models, offer, person }
+        let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
+        Self { address, folder, list, content, models, new_chat_models, offer, person }
     }
 
     /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
@@ -144,7 +148,7 @@ impl Content {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Content, ModelList, Offer, PageError, Start};
+    use super::{Address, Content, ModelList, NewChatModels, Offer, PageError, Start};
 
     #[test]
     fn words_in_the_document_end_no_script_and_come_back_as_they_were() {
@@ -155,6 +159,7 @@ mod tests {
             list: Err(PageError::new("</script>")),
             content: Content::Failed(told.to_owned()),
             models: ModelList::default(),
+            new_chat_models: NewChatModels::default(),
             offer: Offer::default(),
             person: None,
         };

@@ -8,7 +8,9 @@ use std::sync::{
 use chrono::DateTime;
 use futures_util::StreamExt as _;
 use leptos::prelude::{IntoView as _, Owner, RenderHtml as _};
-use tallybook_frontend::{Language, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell};
+use tallybook_frontend::{
+    Language, NewChatModels, PageData, PageError, PageFuture, Preferences, Sidebar, Theme, shell,
+};
 use tallybook_protocol::{
     CatalogModel, Conversation, ConversationSummary, Earlier, Message, MessageId, MessageStatus, ModelList, Page,
     RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, ToolInfo, ToolOffer, Usage, Window,
@@ -32,6 +34,8 @@ struct Data {
     path: String,
     away: bool,
     preferences: Preferences,
+    /// Tools besides those that calculate.
+    other_tools: usize,
     status: Arc<AtomicU16>,
 }
 
@@ -63,6 +67,10 @@ impl PageData for Data {
         })
     }
 
+    fn new_chat_models(&self) -> NewChatModels {
+        NewChatModels::default()
+    }
+
     fn models(&self) -> ModelList {
         let demo = CatalogModel {
             name: "demo-arithmetic".to_owned(),
@@ -90,7 +98,13 @@ impl PageData for Data {
             enabled: true,
             changed: None,
         };
-        ["add", "subtract", "multiply", "divide", "evaluate"].map(tool).into()
+        let others = (0..self.other_tools).map(|number| format!("files__tool_{number}"));
+        ["add", "subtract", "multiply", "divide", "evaluate"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(others)
+            .map(|name| tool(&name))
+            .collect()
     }
 
     fn preferences(&self) -> Preferences {
@@ -157,6 +171,7 @@ fn conversation() -> Conversation {
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 1234, output_tokens: 56, ..Usage::default() }),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
         created_at: at,
         completed_at: None,
@@ -310,6 +325,16 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
     assert!(html.contains("Adds &lt;b&gt;two&lt;/b&gt; numbers.</p>"), "what a tool says of itself is text: {html}");
     assert!(html.starts_with("<!DOCTYPE html>"));
     assert!(html.contains("/pkg/1/tallybook_bg.wasm"));
+}
+
+#[tokio::test]
+async fn a_new_chat_names_the_first_of_many_tools() {
+    let (html, _) = render("/", Data { other_tools: 15, ..Data::default() }).await;
+    assert_eq!(count(&html, "data-testid=\"tool-chip\""), 6);
+    let more = html.split("data-testid=\"more-tools\"").nth(1).and_then(|rest| rest.split("</button>").next());
+    assert!(more.is_some_and(|more| more.contains("and 14 more")), "{html}");
+    let (html, _) = render("/", Data::default()).await;
+    assert!(!html.contains("more-tools"), "{html}");
 }
 
 #[tokio::test]

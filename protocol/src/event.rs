@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, Plan, PlanStepChanged, RawJson, Reasoning,
-    ReasoningDelta, Told, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, Plan, PlanStepChanged, RawJson,
+    Reasoning, ReasoningDelta, Told, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 
 /// The user message is stored and a turn began.
@@ -148,9 +148,12 @@ pub struct MessageEnd {
     /// What the model showed of its thinking, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
-    /// The plan that the answer is made by, in plan mode.
+    /// The plan that the answer is made by, in plan mode. Absent there, too, if no plan could be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// How the answer is made. Absent for `react`.
+    #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
+    pub mode: AnswerMode,
     /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.
     pub status: MessageStatus,
     /// What cut the answer off, in words for the reader; only with `interrupted`.

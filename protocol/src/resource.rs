@@ -269,9 +269,12 @@ pub struct Message {
     /// What the model showed of its thinking while answering, step by step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
-    /// The plan that the answer is made by, in plan mode.
+    /// The plan that the answer is made by, in plan mode. Absent there, too, if no plan could be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// How the answer is made. Absent for `react`.
+    #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
+    pub mode: AnswerMode,
     /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<MessageId>,
@@ -293,6 +296,14 @@ pub struct Message {
     /// When it was whole, or its turn ended in another way; absent while it is being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
+}
+
+impl Message {
+    /// Returns `true` if the answer was to be made by a plan, no plan could be made, and the answer began without one.
+    pub fn lacks_plan(&self) -> bool {
+        let has_begun = !self.content.is_empty() || !self.tool_calls.is_empty();
+        self.mode == AnswerMode::Plan && self.plan.is_none() && has_begun
+    }
 }
 
 /// What an answer's model was told in place of the whole conversation before it.
@@ -347,7 +358,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{Conversation, ConversationSummary, Earlier, Message, Told, UpdateConversation};
-    use crate::{MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage};
+    use crate::{AnswerMode, MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage};
 
     #[test]
     fn a_conversation_is_read_back_with_every_digit_of_its_inputs() {
@@ -393,6 +404,7 @@ mod tests {
             tool_calls: vec![call],
             reasoning: Vec::new(),
             plan: None,
+            mode: AnswerMode::Plan,
             siblings: vec![MessageId(2), MessageId(3)],
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),

@@ -57,6 +57,9 @@ extern "C" {
     #[wasm_bindgen(js_namespace = performance)]
     fn now() -> f64;
 
+    #[wasm_bindgen(js_name = addEventListener)]
+    fn add_event_listener(name: &str, listener: &Function);
+
     #[wasm_bindgen(js_name = setTimeout)]
     fn set_timeout(callback: &Function, ms: u32);
 }
@@ -73,6 +76,13 @@ pub(crate) fn observer(
     // It is there as long as the page.
     let callback = Closure::<dyn FnMut(Array, IntersectionObserver)>::new(callback).into_js_value();
     IntersectionObserver::new(callback.unchecked_ref(), &options)
+}
+
+/// Calls `act` whenever the page is about to be printed.
+pub(crate) fn before_print(act: impl FnMut() + 'static) {
+    // It is there as long as the page.
+    let act = Closure::<dyn FnMut()>::new(act).into_js_value();
+    add_event_listener("beforeprint", act.unchecked_ref());
 }
 
 /// A highlight under this name; `None` where the browser has none.

@@ -2,7 +2,7 @@
 //!
 //! Colours are ranges beside the page's nodes (the CSS Custom Highlight API), so that copying, selecting and drawing go on
 //! as if there were none. They are held by the browser for as long as it is told, so those of code that leaves the screen or
-//! the page are taken back. A formula is typeset once and stays.
+//! the page are taken back. A formula is typeset once and stays; printing typesets all of them.
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
@@ -74,6 +74,8 @@ impl Page {
             }
             Work::begin(&told);
         });
+        let printed = Rc::clone(&work);
+        browser::before_print(move || printed.set_all_formulas());
         Some(Self { observer: observer.ok()?, work })
     }
 
@@ -165,6 +167,15 @@ impl Work {
             pace.breathe().await;
         }
         Ok(())
+    }
+
+    /// Typesets the formulas that never came near what can be seen, at once: the browser prints what is there when this returns.
+    fn set_all_formulas(&self) {
+        let places = self.document.get_elements_by_class_name("math");
+        for place in (0..places.length()).filter_map(|index| places.item(index)) {
+            // One that cannot be typeset stays as it is.
+            let _ = self.set_formula(&place);
+        }
     }
 
     fn set_formula(&self, place: &Element) -> Result<(), JsValue> {

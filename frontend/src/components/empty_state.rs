@@ -8,6 +8,7 @@ use crate::{
         composer::begin_to_write_after_press,
         icon::{Draw, Icon},
         tally_marks::Mark,
+        tools_button,
     },
     language::use_language,
     offer::{Example, Offer},
@@ -53,11 +54,11 @@ pub(crate) fn EmptyState(session: Session) -> impl IntoView {
     .into_any()
 }
 
-/// The tools by name; what one does is told when it is pressed.
+/// The first tools by name, and a button that opens the list of all. Pressing a name shows what the tool does.
 #[component]
 fn ToolsAtHand(offer: Offer) -> impl IntoView {
     let text = use_language();
-    let Offer { tools, more, .. } = offer;
+    let (tools, more) = offer.named();
     let chips = tools.into_iter().enumerate().map(|(at, tool)| {
         let id = format!("tool-about-{at}");
         let (about, lang) = text.tool_about(&tool.name, tool.about);
@@ -76,7 +77,18 @@ fn ToolsAtHand(offer: Offer) -> impl IntoView {
             <div class="tools-at-hand">
                 <h2>{text.tools_at_hand()}</h2>
                 <ul>{chips}</ul>
-                {(more > 0).then(|| text.more_tools(more))}
+                {(more > 0).then(|| view! {
+                    <button
+                        type="button"
+                        class="button quiet small"
+                        data-testid="more-tools"
+                        aria-haspopup="dialog"
+                        disabled=!browser::IS_HERE
+                        on:click=|_| browser::press(tools_button::BUTTON_ID)
+                    >
+                        {text.more_tools(more)}
+                    </button>
+                })}
             </div>
         }
     })

@@ -13,21 +13,14 @@ use crate::{
         tool_group::ToolGroup,
     },
     reactive::memo,
-    transcript::{ItemKey, Line, Segment, lines},
+    transcript::{ItemKey, Line, lines},
 };
 
 /// The items that begin with `first` and have no text between them.
 #[component]
 pub(crate) fn ItemRun(first: ItemKey, items: Items) -> impl IntoView {
-    let lines: Lines = memo(move |_| {
-        read(items.shown.entry, |entry| {
-            let run = entry.all_segments().into_iter().find_map(|piece| match piece {
-                Segment::Items(keys) if keys.first() == Some(&first) => Some(keys),
-                Segment::Items(_) | Segment::Text(_) | Segment::Plan => None,
-            });
-            run.map(|keys| lines(&keys, &entry.items)).unwrap_or_default()
-        })
-    });
+    let lines: Lines =
+        memo(move |_| items.places.with(|places| read(items.shown.entry, |entry| lines(&places.run(first, entry)))));
     view! {
         // Each call that is not over speaks for itself.
         <div class="tools" aria-live="off">

@@ -4,21 +4,25 @@ use leptos::prelude::*;
 use tallybook_protocol::PlanStepId;
 
 use crate::{
-    components::shown::Shown,
-    transcript::{ItemKey, Line, Toggles},
+    components::shown::{Shown, read},
+    reactive::memo,
+    transcript::{ItemKey, Line, Places, Toggles},
 };
 
 /// What the items of one answer share.
 #[derive(Clone, Copy)]
 pub(crate) struct Items {
     pub(crate) shown: Shown,
+    /// Where the answer's pieces are, found once for all of them.
+    pub(crate) places: Memo<Places>,
     toggles: RwSignal<Toggles>,
 }
 
 impl Items {
     /// The items of one answer, all closed.
     pub(crate) fn new(shown: Shown) -> Self {
-        Self { shown, toggles: RwSignal::new(Toggles::default()) }
+        let places = memo(move |_| read(shown.entry, Places::of));
+        Self { shown, places, toggles: RwSignal::new(Toggles::default()) }
     }
 
     /// Whether an item is open; `by_default` where the reader did not say.

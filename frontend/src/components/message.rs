@@ -19,6 +19,7 @@ use crate::{
     },
     goal::element_id,
     language::use_language,
+    reactive::memo,
     session::Session,
     transcript::{Entry, Segment},
 };
@@ -59,6 +60,7 @@ fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
         Segment::Plan => view! { <Plan items /> }.into_any(),
         piece => piece_view(items, &piece),
     };
+    let lacks_plan = memo(move |_| read(entry, Entry::lacks_plan));
     let way_on = use_way_on(entry, session);
     view! {
         <article
@@ -70,6 +72,9 @@ fn AssistantMessage(id: MessageId, shown: Shown) -> impl IntoView {
             on:click=|event| copy::on_click(&event)
         >
             <h2 class="visually-hidden">{text.answer()}</h2>
+            {move || lacks_plan.get().then(|| view! {
+                <p class="note" data-testid="plan-lacking">{text.plan_lacking()}</p>
+            })}
             <Each each=pieces key=Key::of children=piece />
             <Ending entry />
             {session.map(|session| view! { <WayOnButton way_on session /> })}
@@ -123,6 +128,7 @@ mod tests {
                 usage: Usage::default(),
                 provider: None,
                 model: None,
+                mode: tallybook_protocol::AnswerMode::React,
                 told: None,
             }),
         );

@@ -34,7 +34,8 @@ pub(crate) fn piece_view(items: Items, piece: &Segment) -> AnyView {
     match Key::of(piece) {
         Key::TextFrom(start) => {
             let text = use_language();
-            let stretch = memo(move |_| read(items.shown.entry, |entry| stretch_from(entry, start, text)));
+            let end = move || items.places.with(|places| places.end_of(start));
+            let stretch = memo(move |_| read(items.shown.entry, |entry| stretch_from(entry, start, end(), text)));
             view! { <Prose stretch /> }.into_any()
         }
         Key::ItemsFrom(first) => first.map(|first| view! { <ItemRun first items /> }).into_any(),
@@ -42,11 +43,7 @@ pub(crate) fn piece_view(items: Items, piece: &Segment) -> AnyView {
     }
 }
 
-fn stretch_from(entry: &Entry, start: usize, language: Language) -> Stretch {
-    let end = entry.all_segments().into_iter().find_map(|piece| match piece {
-        Segment::Text(range) if range.start == start => Some(range.end),
-        Segment::Text(_) | Segment::Items(_) | Segment::Plan => None,
-    });
+fn stretch_from(entry: &Entry, start: usize, end: Option<usize>, language: Language) -> Stretch {
     let text = end.and_then(|end| entry.text.get(start..end)).unwrap_or_default().to_owned();
     // Text with an item after it does not grow, nor does that of a step that has ended.
     let grows = entry.is_streaming() && start >= entry.grows_from() && end.is_none_or(|end| end == entry.text.len());

@@ -11,6 +11,7 @@ mod instructions;
 mod keys;
 mod list;
 mod looks;
+mod models;
 mod password;
 mod people;
 mod section;
@@ -71,6 +72,7 @@ pub(crate) fn SettingsPage(sheet: HelpSheet) -> impl IntoView {
             <div class="setting-page">
                 <h1 class="visually-hidden">{text.settings()}</h1>
                 {appearance::section_view(sheet, text)}
+                {models::section_view(text)}
                 {account}
             </div>
         </div>

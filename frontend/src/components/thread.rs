@@ -83,6 +83,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         memo(move |_| ids.with(Vec::is_empty) && !has_earlier.get() && session.unstored.with(Option::is_none));
     let is_loading = memo(move |_| session.is_loading());
 
+    // The greeting is read from its beginning, and has no end to go to.
+    let is_greeting = memo(move |_| is_empty.get() && !is_loading.get());
+
     let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
     let room = Room::new();
     // The card that was gone to last.
@@ -90,6 +93,9 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     let to_end = move || {
         // By the next frame the conversation may have been left.
         let Some(area) = area.try_get_untracked().flatten() else { return };
+        if is_greeting.try_get_untracked() != Some(false) {
+            return;
+        }
         if !following.get_untracked() || went_up(&area) {
             following.set(false);
             return;
@@ -147,7 +153,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             }
         >
             <div class="messages">
-                <Show when=move || is_empty.get() && !is_loading.get()>
+                <Show when=move || is_greeting.get()>
                     <EmptyState session />
                 </Show>
                 // What the server drew stands there meanwhile.
@@ -164,6 +170,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         <Jump
             session
             following
+            is_greeting
             jump=move || {
                 placed.set_value(0);
                 led_to.set_value(String::new());
@@ -251,7 +258,13 @@ fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
 
 /// The way back to the newest text, for whoever left it.
 #[component]
-fn Jump(session: Session, following: RwSignal<bool>, jump: impl Fn() + Copy + Send + Sync + 'static) -> impl IntoView {
+fn Jump(
+    session: Session,
+    following: RwSignal<bool>,
+    /// Whether there is nothing but the greeting of a new chat.
+    is_greeting: Memo<bool>,
+    jump: impl Fn() + Copy + Send + Sync + 'static,
+) -> impl IntoView {
     let text = use_language();
     // It would lie over the buttons of a card, and the note below leads there.
     let is_offered = memo(move |_| {
@@ -259,7 +272,7 @@ fn Jump(session: Session, following: RwSignal<bool>, jump: impl Fn() + Copy + Se
             let last = transcript.entries().last();
             last.is_some_and(|last| last.asks_for_decisions() && last.calls().any(|call| call.awaits_decision()))
         };
-        !following.get() && !session.transcript.with(asks)
+        !following.get() && !is_greeting.get() && !session.transcript.with(asks)
     });
     view! {
         <div class="jump-place">

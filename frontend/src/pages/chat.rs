@@ -56,7 +56,7 @@ struct Opened {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, models, offer, person } = start;
+    let Start { address, folder, list, content, models, new_chat_models, offer, person } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_context(tools);
     provide_context(offer);
@@ -75,7 +75,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     };
     let feed = Feed::new(folder);
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
-    let models = Models::new(models, opened_with, feed);
+    let models = Models::new(models, opened_with, new_chat_models, feed);
     let is_demo = models.is_demo();
     provide_context(models);
     let list = ConversationList::new(list, summary, feed);

@@ -30,7 +30,7 @@ impl Session {
         self.act(Action::ChooseNext(model));
     }
 
-    /// Has the next answers made by a plan, or not.
+    /// Has the next message answered by a plan, or not.
     pub(crate) fn plan_first(self, plans_first: bool) {
         self.act(Action::PlanFirst(plans_first));
     }

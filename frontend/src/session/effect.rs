@@ -58,6 +58,8 @@ pub(crate) enum Request {
     Join(Uuid, Option<String>),
     /// Let a second pass.
     Second,
+    /// Wait for the interval at which a turn is polled that has no stream.
+    CrowdedPause,
     /// Let the time pass after which it is looked for the end of a turn that nobody sees.
     HiddenPause,
 }

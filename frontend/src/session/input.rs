@@ -47,7 +47,7 @@ pub(crate) enum Action {
     Say(String),
     /// Chooses a model for the next message alone, or none.
     ChooseNext(Option<String>),
-    /// Has the next answers made by a plan, or not.
+    /// Has the next message answered by a plan, or not.
     PlanFirst(bool),
     /// Sends what is in the message field, or has it wait for the end of the answer. With an id for the message, in case it is a new one.
     SendDraft(String),
@@ -97,6 +97,8 @@ pub(crate) enum Answer {
     Found(Result<Option<Conversation>, ApiError>),
     /// The other version is shown, and this is the conversation now.
     Selected(Result<Conversation, ApiError>),
+    /// The turn runs, and the tabs of this browser hold as many streams as they may.
+    Crowded,
     /// Events of the turn.
     Events(Events),
     /// The stream broke off.

@@ -54,6 +54,8 @@ pub(super) enum Reader {
     Streaming,
     /// The next attempt is in so many seconds.
     Pausing(u64),
+    /// A turn runs, and the tabs of this browser hold as many streams as they may.
+    Crowded,
     /// A turn runs, and nobody looks.
     Hidden,
 }

@@ -15,13 +15,13 @@ mod stopping;
 mod waiting;
 
 use super::{
-    effect::Effect,
+    effect::{Effect, Request},
     input::{Action, Answer, Input},
     reader::{Asked, Reader},
     shown::Place,
     state::{State, joined},
 };
-use waiting::PEEK;
+use waiting::{LOUD, PEEK};
 
 /// Takes what happened, and returns what is to be done.
 pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
@@ -104,8 +104,12 @@ impl State {
                 self.reader = Reader::Streaming;
                 self.take_events(events, out);
             }
+            (Answer::Crowded, Reader::Joining | Reader::Streaming) => {
+                self.read(Reader::Crowded, Request::CrowdedPause, out);
+            }
             (Answer::Broke, Reader::Streaming) => self.pause(out),
             (Answer::Second, Reader::Pausing(left)) => self.second_passed(left, out),
+            (Answer::Second, Reader::Crowded) => self.look(LOUD, out),
             (Answer::Second, Reader::Hidden) => self.look(PEEK, out),
             // An answer of another kind than was asked for.
             (_, reader) => self.reader = reader,

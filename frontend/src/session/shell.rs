@@ -98,7 +98,7 @@ pub(crate) struct Session {
     pub(crate) edited: RwSignal<Option<Edited>>,
     /// The calls that wait whose input was seen whole and is not being edited: what is allowed of them is what was read.
     pub(crate) seen_calls: RwSignal<Vec<ToolCallId>>,
-    /// The model that was chosen for the next message alone, and whether the next answers are made by a plan.
+    /// The model that was chosen for the next message alone, and whether that message is answered by a plan.
     pub(crate) next: RwSignal<(Option<String>, bool)>,
     /// What waits for the end of the answer.
     pub(crate) queue: RwSignal<Queue>,

@@ -29,7 +29,7 @@ pub(crate) struct State {
     pub(crate) edited: Option<Edited>,
     /// The model that was chosen for the next message alone.
     pub(crate) next_model: Option<String>,
-    /// Whether the next answers are made by a plan.
+    /// Whether the next message is answered by a plan.
     pub(crate) plans_first: bool,
     /// What waits for the end of the answer.
     pub(crate) queue: Queue,
@@ -117,9 +117,9 @@ impl State {
         }
     }
 
-    /// How what is sent now is to be answered.
-    pub(super) fn mode(&self) -> AnswerMode {
-        if self.plans_first { AnswerMode::Plan } else { AnswerMode::React }
+    /// Returns how the message that is sent now is to be answered. The next one is not planned unless that is chosen again.
+    pub(super) fn take_mode(&mut self) -> AnswerMode {
+        if std::mem::take(&mut self.plans_first) { AnswerMode::Plan } else { AnswerMode::React }
     }
 
     /// What the session is doing.
@@ -133,9 +133,13 @@ impl State {
             }
             Reader::Resting | Reader::Selecting { .. } | Reader::Looking(Look { is_quiet: true, .. }) => Phase::Idle,
             Reader::Making(_) | Reader::Asking(Asked::Message { .. }) => Phase::Sending,
-            Reader::Looking(_) | Reader::Joining | Reader::Streaming if self.unstored.is_some() => Phase::Sending,
+            Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded if self.unstored.is_some() => {
+                Phase::Sending
+            }
             Reader::Hidden | Reader::Looking(Look { is_peek: true, .. }) => Phase::Hidden,
-            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming => Phase::Following,
+            Reader::Asking(_) | Reader::Looking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded => {
+                Phase::Following
+            }
             Reader::Pausing(seconds) => Phase::Reconnecting(seconds),
         }
     }
@@ -193,6 +197,7 @@ impl State {
         } else {
             self.draft = joined(&message.content, &self.draft);
             self.next_model = message.model.or(self.next_model.take());
+            self.plans_first |= message.mode == AnswerMode::Plan;
         }
     }
 

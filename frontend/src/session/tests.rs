@@ -127,6 +127,7 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
         created_at: at,
         completed_at: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
         provider: None,
     };
@@ -206,6 +207,7 @@ fn end(turn: i64, text: &str) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     })
 }

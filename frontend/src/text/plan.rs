@@ -8,8 +8,9 @@ texts! {
     plan: "Plan", "計画";
     plan_first: "Plan first", "計画を立てる";
     plan_first_about:
-        "A plan is made first and then worked on step by step. For what takes several steps; it costs more than an answer straight away.",
-        "先に計画を立て、ステップごとに進めます。複数のステップが必要な作業向けで、すぐに回答するより費用がかかります。";
+        "Answers the next message by a plan: step by step, for what takes several steps. This costs more than an answer without a plan.",
+        "次のメッセージに、先に計画を立ててからステップごとに回答します。複数のステップが必要な作業向けで、計画なしの回答より費用がかかります。";
+    plan_lacking: "No plan could be made, so this was answered without one.", "計画を立てられなかったため、計画なしで回答しました。";
     plan_done_when: "Done when", "完了の条件";
     plan_expected: "Should give", "期待する結果";
     plan_judged: "Judged", "評価";

@@ -42,6 +42,12 @@ texts! {
         "音声入力を使う場合や、誤ってキーを押してしまう場合は、1文字のショートカットをオフにできます。";
     show_shortcuts: "Show all shortcuts", "ショートカットの一覧を表示";
 
+    // Models.
+    new_chats: "New chats", "新しいチャット";
+    new_chats_about: "Kept in this browser.", "このブラウザーに保存されます。";
+    new_chat_model: "Model", "モデル";
+    last_model: "The last one chosen", "最後に選んだモデル";
+
     // What models are told.
     instructions: "Instructions", "指示";
     instructions_about:

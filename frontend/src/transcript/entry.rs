@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role, Told, ToolCallId,
+    AnswerMode, Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role, Told, ToolCallId,
     ToolCallPreparing, Usage,
 };
 
@@ -34,6 +34,8 @@ pub struct Entry {
     pub items: Vec<Item>,
     /// The plan that it is made by, where there is one.
     pub plan: Option<Arc<Plan>>,
+    /// How it is made, as far as it is known.
+    pub(super) mode: AnswerMode,
     /// Where it stands.
     pub status: MessageStatus,
     /// What went wrong, in the server's words for the reader.
@@ -66,6 +68,7 @@ impl Entry {
             text: String::new(),
             items: Vec::new(),
             plan: None,
+            mode: AnswerMode::React,
             status: MessageStatus::Streaming,
             error: None,
             error_code: None,
@@ -95,6 +98,7 @@ impl Entry {
             text: message.content,
             items: stored.items(held),
             plan: message.plan.map(Arc::new),
+            mode: message.mode,
             status: message.status,
             error: message.error,
             error_code: message.error_code,
@@ -187,6 +191,12 @@ impl Entry {
     pub fn is_cut_short(&self) -> bool {
         let is_whole = |word| matches!(word, "" | "end_turn" | "tool_use" | "refusal" | "pause_turn" | "client_calls");
         self.stop_reason.as_deref().is_some_and(|word| !is_whole(word))
+    }
+
+    /// Returns `true` if it was to be made by a plan, no plan could be made, and it began without one.
+    pub fn lacks_plan(&self) -> bool {
+        let has_begun = !self.text.is_empty() || self.calls().next().is_some();
+        self.mode == AnswerMode::Plan && self.plan.is_none() && has_begun
     }
 
     /// Whether the turn still writes this message.

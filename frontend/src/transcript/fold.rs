@@ -156,6 +156,7 @@ fn message_end(transcript: &mut Transcript, end: MessageEnd) {
     entry.plan = end.plan.map(Arc::new);
     entry.usage = Some(end.usage).filter(|usage| *usage != Usage::default());
     entry.author = end.provider.zip(end.model).or(entry.author.take());
+    entry.mode = end.mode;
     entry.told = end.told;
 }
 
@@ -195,7 +196,8 @@ fn apply_snapshot(transcript: &mut Transcript, snapshot: Snapshot) {
         let items = stored.items(&entry.items);
         let (epoch, text, status) = (snapshot.epoch, snapshot.content, snapshot.status);
         let (author, plan) = (snapshot.provider.zip(snapshot.model), snapshot.plan.map(Arc::new));
-        *entry = Entry { text, items, plan, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
+        let mode = entry.mode;
+        *entry = Entry { text, items, plan, mode, status, siblings, author, epoch, ..Entry::assistant(entry.id) };
         transcript.expected_len = 0;
         return;
     }

@@ -88,9 +88,8 @@ impl Group {
     }
 }
 
-/// The lines of those of `items` that `keys` name, in that order. An item that is not over stands by itself.
-pub fn lines(keys: &[ItemKey], items: &[Item]) -> Vec<Line> {
-    let run: Vec<&Item> = keys.iter().filter_map(|key| items.iter().find(|item| item.key() == *key)).collect();
+/// The lines of a run of items, in that order. An item that is not over stands by itself.
+pub fn lines(run: &[&Item]) -> Vec<Line> {
     let mut lines = Vec::with_capacity(run.len() + 1);
     for neighbours in run.chunk_by(|one, next| one.is_over() && next.is_over()) {
         let (before, grouped, after) = around_calls(neighbours);
@@ -123,7 +122,7 @@ fn around_calls<'a, 'b>(items: &'a [&'b Item]) -> (&'a [&'b Item], &'a [&'b Item
 mod tests {
     use std::sync::Arc;
 
-    use tallybook_protocol::{MessageId, Reasoning, ToolCallId, ToolCallStatus};
+    use tallybook_protocol::{MessageId, Reasoning, ToolCallStatus};
 
     use super::{Line, lines};
     use crate::transcript::{Item, ItemKey, Thought, tests::finished_call};
@@ -146,8 +145,7 @@ mod tests {
 
     /// `[add ×2, multiply] 1 2 3` for a group, plain numbers for calls by themselves.
     fn drawn(items: &[Item]) -> String {
-        let keys: Vec<ItemKey> = items.iter().map(Item::key).collect();
-        let words = lines(&keys, items).into_iter().map(|line| match line {
+        let words = lines(&items.iter().collect::<Vec<_>>()).into_iter().map(|line| match line {
             Line::Group(group) => format!("[{}{}]", group.summary(), "!".repeat(group.failed())),
             Line::Item { key, group: None } => name(key),
             Line::Item { key, group: Some(first) } => format!("{}/{}", name(first), name(key)),
@@ -199,8 +197,9 @@ mod tests {
         let names = ["add", "multiply", "add", "divide", "subtract"];
         let calls: Vec<Item> = (1..).zip(names).map(|(id, name)| call(id, name, ToolCallStatus::Success)).collect();
         assert!(drawn(&calls).starts_with("[add ×2, multiply, divide, …] "), "{}", drawn(&calls));
-        let keys: Vec<ItemKey> = calls.iter().map(Item::key).collect();
-        let Some(Line::Group(group)) = lines(&keys, &calls).into_iter().next() else { panic!("they fold") };
+        let Some(Line::Group(group)) = lines(&calls.iter().collect::<Vec<_>>()).into_iter().next() else {
+            panic!("they fold")
+        };
         assert_eq!((group.calls(), group.failed()), (5, 0));
     }
 
@@ -210,18 +209,14 @@ mod tests {
             finished_call(id, |call| (call.started_at, call.duration_ms) = (start.parse().unwrap(), ms))
         };
         let of = |calls: &[Item]| {
-            let keys: Vec<ItemKey> = calls.iter().map(Item::key).collect();
-            let Some(Line::Group(group)) = lines(&keys, calls).into_iter().next() else { panic!("they fold") };
+            let Some(Line::Group(group)) = lines(&calls.iter().collect::<Vec<_>>()).into_iter().next() else {
+                panic!("they fold")
+            };
             (group.duration_ms, group.span.map(|(start, end)| end - start))
         };
         // Side by side, the second began first and ended last.
         let [one, other] = ["2026-11-01T12:00:00.100Z", "2026-11-01T12:00:00Z"];
         assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, Some(900))]), (Some(1200), Some(900)));
         assert_eq!(of(&[timed(1, one, Some(300)), timed(2, other, None)]), (None, None));
-    }
-
-    #[test]
-    fn an_item_that_is_not_there_is_left_out() {
-        assert_eq!(lines(&[ItemKey::Call(ToolCallId(7))], &[]), []);
     }
 }

@@ -1,7 +1,7 @@
 //! The transcript: what the page knows of one conversation. No signals, no browser: it is tested natively. The server's
 //! events are applied to it in `fold`; a message is in `entry`, what stands in its text in `item`, `call` and `thought`, its plan
-//! in `plan` and `step_state`, what of the answer stands in which step in `layout`, how it is cut into pieces in `segments`, how
-//! finished items fold together in `groups`, what is open in `toggles`.
+//! in `plan` and `step_state`, what of the answer stands in which step in `layout`, how it is cut into pieces in `segments`, where a
+//! piece is found in `places`, how finished items fold together in `groups`, what is open in `toggles`.
 
 mod call;
 mod consent;
@@ -10,6 +10,7 @@ mod fold;
 mod groups;
 mod item;
 mod layout;
+mod places;
 mod plan;
 mod progress;
 mod segments;
@@ -25,6 +26,7 @@ pub use entry::{Activity, Entry};
 pub use fold::fold;
 pub use groups::{Group, Line, lines};
 pub use item::{Item, ItemKey};
+pub(crate) use places::Places;
 pub use progress::Progress;
 pub use segments::Segment;
 pub use step_state::StepState;

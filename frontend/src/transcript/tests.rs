@@ -5,6 +5,7 @@ mod branches;
 mod consent;
 mod cut_texts;
 mod earlier;
+mod places;
 mod planned;
 mod turns;
 
@@ -143,6 +144,7 @@ fn end(turn: i64, content: &str, tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     })
 }
@@ -256,6 +258,7 @@ fn part(turns: std::ops::RangeInclusive<i64>) -> Conversation {
         usage,
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
         created_at: at,
         completed_at: None,

@@ -13,7 +13,7 @@ use actix_web::{
 use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
-use tallybook_frontend::{PageData, PageError, PageFuture, Preferences};
+use tallybook_frontend::{NewChatModels, PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, UserRole, Window};
 use uuid::Uuid;
 
@@ -111,6 +111,11 @@ impl PageData for ServerPageData {
     fn preferences(&self) -> Preferences {
         let request = use_context::<Request>();
         request.map(|request| preferences::of(&request.into_inner())).unwrap_or_default()
+    }
+
+    fn new_chat_models(&self) -> NewChatModels {
+        let request = use_context::<Request>();
+        request.map(|request| preferences::new_chat_models(&request.into_inner())).unwrap_or_default()
     }
 
     fn person(&self) -> Option<String> {

@@ -6,8 +6,8 @@ use actix_web::{
     http::header::{AcceptLanguage, Header as _, Preference},
 };
 use tallybook_frontend::{
-    LANGUAGE_COOKIE, Language, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar,
-    THEME_COOKIE, Theme,
+    LANGUAGE_COOKIE, LAST_MODEL_COOKIE, Language, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE, NewChatModels,
+    Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
@@ -25,6 +25,15 @@ pub(super) fn of(request: &HttpRequest) -> Preferences {
     }
 }
 
+/// The models that were chosen for new chats. Their names are any text, so the page percent-encodes them.
+pub(super) fn new_chat_models(request: &HttpRequest) -> NewChatModels {
+    let named = |cookie| {
+        let name = request.cookie(cookie)?.value().to_owned();
+        Some(name).filter(|name| !name.is_empty())
+    };
+    NewChatModels { default: named(NEW_CHAT_MODEL_COOKIE), last: named(LAST_MODEL_COOKIE) }
+}
+
 /// The first language, by the browser's own order, that the page has.
 fn asked_for(request: &HttpRequest) -> Option<Language> {
     AcceptLanguage::parse(request).ok()?.ranked().iter().find_map(|preference| match preference {
@@ -38,7 +47,7 @@ mod tests {
     use actix_web::{http::header, test::TestRequest};
     use tallybook_frontend::{Language, Sidebar, Theme};
 
-    use super::of;
+    use super::{new_chat_models, of};
 
     fn asking(accept: &str) -> TestRequest {
         TestRequest::default().insert_header((header::ACCEPT_LANGUAGE, accept))
@@ -59,6 +68,13 @@ mod tests {
             assert_eq!(of(&asking(accept).to_http_request()).language, language, "{accept}");
         }
         assert_eq!(of(&TestRequest::default().to_http_request()).language, Language::English);
+    }
+
+    #[test]
+    fn names_of_models_are_read_percent_encoded() {
+        let cookies = "tallybook_last_model=Sonnet%3B%20%E6%97%A5; tallybook_new_chat_model=";
+        let models = new_chat_models(&asking("en").insert_header((header::COOKIE, cookies)).to_http_request());
+        assert_eq!((models.default, models.last.as_deref()), (None, Some("Sonnet; 日")));
     }
 
     #[test]

@@ -126,7 +126,9 @@ mod tests {
     };
 
     use bytes::Bytes;
-    use tallybook_protocol::{ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage};
+    use tallybook_protocol::{
+        AnswerMode, ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage,
+    };
 
     use super::{
         super::{WireFormat, limits::MAX_BUFFERED_BYTES, stored::StoredEvent},
@@ -146,6 +148,7 @@ mod tests {
             tool_calls: Vec::new(),
             reasoning: Vec::new(),
             plan: None,
+            mode: AnswerMode::React,
             status: MessageStatus::Complete,
             error: None,
             error_code: None,

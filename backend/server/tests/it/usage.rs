@@ -1,6 +1,9 @@
 //! What models used up, by what they were asked for: of a conversation and of an answer.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use tallybook::models::{ModelChoice, ModelEntry};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine};
@@ -13,6 +16,21 @@ fn counted(told: &Value) -> (Value, i64) {
 }
 
 on_every_engine! {
+    async fn the_demo_model_explains_an_answer_by_the_calls_that_it_made(engine: Engine) {
+        let tools = tallybook_tools::builtin().unwrap();
+        let demo = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
+        let app = TestApp::spawn_with_models(&engine, vec![demo], tools).await;
+        let conversation = app.create_conversation().await;
+        let path = format!("/api/conversations/{conversation}");
+        app.send(&conversation, "What is (1 + 2) × (3 + 4)?").await.all().await;
+        let id = app.conversation(&conversation).await["messages"][1]["id"].clone();
+        let explained = app.post(&format!("{path}/messages/{id}/reasoning-summary"), json!({})).await;
+        let explained: Value = explained.json().await.unwrap();
+        assert_eq!(explained, json!({"lines": ["Called add 2 times.", "Called multiply."]}));
+        let (counts, _) = counted(&app.get_json(&format!("{path}/usage")).await);
+        assert_eq!(counts.as_array().map(Vec::len), Some(1), "no model was asked: {counts}");
+    }
+
     async fn what_is_asked_beside_an_answer_counts_to_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;

@@ -37,6 +37,8 @@ impl State {
             FeedKind::TurnEnded | FeedKind::ConversationUpdated if self.transcript.awaiting().is_some() => {
                 self.catch_up(out);
             }
+            // Nothing but the next poll would show it.
+            FeedKind::TurnEnded if self.reader == Reader::Crowded => self.look(LOUD, out),
             FeedKind::TurnEnded => self.feed_told_end = true,
             // The one that is being read, unless that is known to have ended.
             FeedKind::TurnStarted if self.reads_a_turn() && !self.feed_told_end => {}
@@ -52,7 +54,10 @@ impl State {
     }
 
     fn reads_a_turn(&self) -> bool {
-        matches!(self.reader, Reader::Asking(_) | Reader::Joining | Reader::Streaming | Reader::Pausing(_))
+        matches!(
+            self.reader,
+            Reader::Asking(_) | Reader::Joining | Reader::Streaming | Reader::Crowded | Reader::Pausing(_)
+        )
     }
 
     /// Looks at what may have changed, now or as soon as nothing is under way.
@@ -79,7 +84,7 @@ impl State {
     /// A hidden tab needs no connection. It looks now and then whether the turn is over, since something may wait for that.
     pub(super) fn hide(&mut self, out: &mut Vec<Effect>) {
         let reads = match self.reader {
-            Reader::Streaming | Reader::Joining | Reader::Pausing(_) => true,
+            Reader::Streaming | Reader::Joining | Reader::Crowded | Reader::Pausing(_) => true,
             Reader::Looking(look) => !look.is_quiet && !look.is_peek,
             _ => false,
         };

@@ -42,7 +42,7 @@ impl State {
             self.notice = Some(self.text.queue_is_full(MAX_QUEUED));
             return false;
         }
-        let (text, model, mode) = (content.to_owned(), self.next_model.take(), self.mode());
+        let (text, model, mode) = (content.to_owned(), self.next_model.take(), self.take_mode());
         self.queue.messages.push(Queued { id, text, model, mode });
         true
     }

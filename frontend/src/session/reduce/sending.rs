@@ -52,7 +52,7 @@ impl State {
     }
 
     /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once. A new one takes
-    /// along the model that was chosen for it alone.
+    /// along the model and the mode that were chosen for it alone.
     fn message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
         let again = self.failed.as_ref().map(|(failed, _)| failed);
         let again = again.filter(|failed| failed.content == content && failed.edit_of == edit_of);
@@ -63,7 +63,7 @@ impl State {
             ..NewMessage::default()
         });
         let (model, mode) = match edit_of {
-            None => (self.next_model.take(), self.mode()),
+            None => (self.next_model.take(), self.take_mode()),
             // What was planned is planned again.
             Some(id) if self.transcript.is_planned(id) => (None, AnswerMode::Plan),
             Some(_) => (None, AnswerMode::React),
@@ -161,7 +161,7 @@ impl State {
             return;
         }
         let (edit_of, client_message_id) = (failed.edit_of, failed.client_message_id.clone());
-        let model = failed.model.clone();
+        let (model, mode) = (failed.model.clone(), failed.mode);
         self.failed = None;
         self.notice = None;
         if client_message_id.is_some_and(|id| self.queue.remove(&id).is_some()) {
@@ -170,8 +170,9 @@ impl State {
             self.edited = self.edited.take().filter(|edited| Some(edited.id) != edit_of);
         } else {
             self.drop_stored_draft();
-            // It was for that message alone.
+            // Both were for that message alone.
             self.next_model = self.next_model.take().filter(|next| Some(next) != model.as_ref());
+            self.plans_first &= mode != AnswerMode::Plan;
         }
     }
 }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     api::{self, ApiError, EventStream},
-    browser,
+    browser::{self, StreamPlace},
     data::MESSAGES_AT_ONCE,
     in_turn::in_next_frame,
     scroll,
@@ -31,6 +31,8 @@ use crate::{
 
 /// How often a hidden tab looks whether the turn that it follows is over.
 const HIDDEN_PAUSE: Duration = Duration::from_secs(10);
+/// Interval at which a turn is polled while the tabs of this browser hold as many streams as they may.
+const CROWDED_PAUSE: Duration = Duration::from_secs(2);
 
 impl Session {
     /// Does it.
@@ -119,16 +121,13 @@ impl Session {
                 }
                 answer(Answer::Found(found));
             }
-            Request::Join(uuid, after) => match api::join(uuid, after.as_deref()).await {
-                Ok(Some(stream)) => {
-                    answer(Answer::Joined(Ok(true)));
-                    self.listen(ticket, stream).await;
-                }
-                Ok(None) => answer(Answer::Joined(Ok(false))),
-                Err(error) => answer(Answer::Joined(Err(error))),
-            },
+            Request::Join(uuid, after) => self.join(ticket, uuid, after).await,
             Request::Second => {
                 browser::sleep(Duration::from_secs(1)).await;
+                answer(Answer::Second);
+            }
+            Request::CrowdedPause => {
+                browser::sleep(CROWDED_PAUSE).await;
                 answer(Answer::Second);
             }
             Request::HiddenPause => {
@@ -148,18 +147,38 @@ impl Session {
         self.state.is_disposed()
     }
 
+    async fn join(self, ticket: Ticket, uuid: Uuid, after: Option<String>) {
+        let answer = |answer| self.feed(Input::Answer(ticket, answer));
+        let Some(place) = StreamPlace::take().await else { return answer(Answer::Crowded) };
+        match api::join(uuid, after.as_deref()).await {
+            Ok(Some(stream)) => {
+                answer(Answer::Joined(Ok(true)));
+                self.listen(ticket, stream, place).await;
+            }
+            Ok(None) => answer(Answer::Joined(Ok(false))),
+            Err(error) => answer(Answer::Joined(Err(error))),
+        }
+    }
+
     async fn open(self, ticket: Ticket, opened: Result<EventStream, ApiError>) {
         match opened {
             Ok(stream) => {
                 self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
-                self.listen(ticket, stream).await;
+                match StreamPlace::take().await {
+                    Some(place) => self.listen(ticket, stream, place).await,
+                    None => {
+                        // The turn goes on without this reader, and the connection is free for requests.
+                        drop(stream);
+                        self.feed(Input::Answer(ticket, Answer::Crowded));
+                    }
+                }
             }
             Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
         }
     }
 
-    /// Reads a stream until it breaks off or the turn is over.
-    async fn listen(self, ticket: Ticket, mut stream: EventStream) {
+    /// Reads a stream until it breaks off or the turn is over. It holds its place among the streams of this browser until then.
+    async fn listen(self, ticket: Ticket, mut stream: EventStream, _place: StreamPlace) {
         while let Some(events) = stream.next().await {
             let is_over = events.iter().any(|(_, event)| event.is_terminal());
             let events = Input::Answer(ticket, Answer::Events(events));

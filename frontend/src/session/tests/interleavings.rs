@@ -42,6 +42,8 @@ pub(super) enum Happening {
     /// The stream tells so many events more.
     Tell(usize),
     Break,
+    /// Other tabs hold as many streams as this browser may, so this one gives its stream up.
+    Crowd,
     Write,
     End,
     /// The turn waits for decisions.
@@ -80,6 +82,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         10 => (0..4_usize).prop_map(Answer),
         8 => (1..4_usize).prop_map(Tell),
         1 => Just(Break),
+        1 => Just(Crowd),
         6 => Just(Write),
         3 => Just(End),
         2 => Just(Pause),

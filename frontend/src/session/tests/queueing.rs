@@ -225,7 +225,6 @@ fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_whe
     let mut here = busy();
     here.act(Action::PlanFirst(true));
     here.send("Q3");
-    here.act(Action::PlanFirst(false));
     here.send("Q4");
     let kept = Queue::from_text(&here.state.queue.to_text());
     let modes: Vec<AnswerMode> = kept.messages.iter().map(|queued| queued.mode).collect();
@@ -241,4 +240,20 @@ fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_whe
     let question = here.state.transcript.last_asked().unwrap().id;
     here.act(Action::Edit(question, "Q3, but better".to_owned(), "another".to_owned()));
     assert_eq!(sent(&here).unwrap().mode, AnswerMode::Plan);
+}
+
+#[test]
+fn only_the_next_message_is_planned() {
+    let mut here = Told::open("Q1");
+    here.act(Action::PlanFirst(true));
+    here.send("Q2");
+    assert_eq!((sent(&here).unwrap().mode, here.state.plans_first), (AnswerMode::Plan, false));
+    here.answer(Answer::Opened(Err(ApiError::Unreachable)));
+    assert!(here.state.plans_first, "a message that is in its field again is still to be planned");
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    assert!(!here.state.plans_first, "it was stored after all");
+    here.answer(Answer::Joined(Ok(true)));
+    here.events(vec![end(2, "A2")]);
+    here.send("Thanks");
+    assert_eq!(sent(&here).unwrap().mode, AnswerMode::React);
 }

@@ -251,6 +251,7 @@ impl Server {
                 usage: Usage::default(),
                 provider: None,
                 model: None,
+                mode: tallybook_protocol::AnswerMode::React,
                 told: None,
             }));
             self.feed.push(FeedKind::TurnEnded);

@@ -131,6 +131,28 @@ fn a_turn_has_one_reader() {
 }
 
 #[test]
+fn a_turn_without_a_stream_is_polled_until_it_ends() {
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.answer(Answer::Crowded);
+    assert_eq!((here.waits_for().1, here.state.phase()), (Request::CrowdedPause, Phase::Sending));
+    here.answer(Answer::Second);
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)));
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
+    assert_eq!((here.texts(), here.state.unstored.as_ref()), (vec!["Q1", "A1", "Q2", "A2"], None));
+    assert!(matches!(here.waits_for().1, Request::Join(HERE, None)), "a stream may be free by now");
+    here.answer(Answer::Crowded);
+    assert_eq!((here.waits_for().1, here.state.phase()), (Request::CrowdedPause, Phase::Following));
+    here.act(Action::Stop);
+    assert_eq!(here.stops(), 1, "a request needs no stream");
+    here.tell(news(FeedKind::TurnEnded));
+    assert!(matches!(here.waits_for().1, Request::Find(HERE, _)), "the end shows at once");
+    here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
+    assert_eq!((here.state.phase(), here.state.stopping), (Phase::Idle, false));
+}
+
+#[test]
 fn a_tab_that_comes_back_reads_what_may_have_changed() {
     let mut here = Told::open("Q1");
     here.tell(Input::News(News::Missed));

@@ -203,6 +203,11 @@ impl World {
                     self.tell(Input::Answer(stream.ticket, Answer::Broke));
                 }
             }
+            Happening::Crowd => {
+                if let Some(stream) = self.stream.take() {
+                    self.tell(Input::Answer(stream.ticket, Answer::Crowded));
+                }
+            }
             Happening::Write => self.server.write(),
             Happening::End => {
                 let _ = self.server.end(Complete);
@@ -310,7 +315,7 @@ impl World {
                         }
                         Err(error) => (Answer::Joined(Err(error)), None),
                     },
-                    Request::Second | Request::HiddenPause => (Answer::Second, None),
+                    Request::Second | Request::CrowdedPause | Request::HiddenPause => (Answer::Second, None),
                 };
                 stream = opened;
                 Input::Answer(ticket, answer)
@@ -340,7 +345,7 @@ impl World {
                     Request::Select(..) => Answer::Selected(Err(ApiError::Unreachable)),
                     Request::Find(..) => Answer::Found(Err(ApiError::Unreachable)),
                     Request::Join(..) => Answer::Joined(Err(ApiError::Unreachable)),
-                    Request::Second | Request::HiddenPause => Answer::Second,
+                    Request::Second | Request::CrowdedPause | Request::HiddenPause => Answer::Second,
                 };
                 Input::Answer(ticket, answer)
             }

@@ -7,7 +7,7 @@ use tallybook_protocol::{
 };
 
 use super::{
-    super::{Call, Segment, Transcript, fold, lines},
+    super::{Call, Places, Segment, Transcript, fold, lines},
     call_end, call_of, call_start, delta, folded, snapshot, start, stored_call,
 };
 
@@ -74,6 +74,7 @@ fn paused(tool_calls: Vec<ToolCall>) -> ChatEvent {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     })
 }
@@ -176,7 +177,8 @@ fn a_call_that_waits_never_folds() {
     let transcript = folded([start(1), paused(calls.to_vec())]);
     let entry = transcript.entries().last().unwrap();
     let Some(Segment::Items(keys)) = entry.segments().into_iter().next() else { panic!("{entry:?}") };
-    assert_eq!(lines(&keys, &entry.items).len(), 3, "no group stands around it");
+    let run = Places::of(entry).run(keys[0], entry);
+    assert_eq!(lines(&run).len(), 3, "no group stands around it");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tallybook_protocol::{
-    ChatEvent, MessageEnd, MessageStatus, Plan, PlanId, PlanStep, PlanStepChanged, PlanStepId, PlanStepStatus,
-    ReasoningDelta, Snapshot,
+    AnswerMode, ChatEvent, MessageEnd, MessageStatus, Plan, PlanId, PlanStep, PlanStepChanged, PlanStepId,
+    PlanStepStatus, ReasoningDelta, Snapshot,
 };
 
 use super::{
@@ -166,6 +166,18 @@ fn what_an_answer_ends_with_is_what_it_is_by_and_what_was_cut_off_is_not_at_work
     }
     let failed = folded(story().into_iter().take(6).chain([failure(1)]));
     assert!(failed.entries()[1].plan.is_some() && failed.entries()[1].step_at_work().is_none());
+}
+
+#[test]
+fn an_answer_without_the_plan_that_was_asked_for_says_so() {
+    let ChatEvent::MessageEnd(told) = end(1, "One.", Vec::new()) else { unreachable!() };
+    let lacks_plan = |end: MessageEnd| folded([start(1), ChatEvent::MessageEnd(end)]).entries()[1].lacks_plan();
+    let planned = MessageEnd { mode: AnswerMode::Plan, ..told.clone() };
+    assert!(lacks_plan(planned.clone()));
+    assert!(!lacks_plan(told));
+    assert!(!lacks_plan(MessageEnd { plan: Some(Plan::default()), ..planned.clone() }));
+    let stopped = MessageEnd { content: String::new(), status: MessageStatus::Stopped, ..planned };
+    assert!(!lacks_plan(stopped), "it was stopped before there could be a plan");
 }
 
 #[test]

@@ -177,6 +177,7 @@ fn a_turn_that_goes_on_takes_back_what_came_after_its_last_whole_step() {
         usage: Usage::default(),
         provider: None,
         model: None,
+        mode: tallybook_protocol::AnswerMode::React,
         told: None,
     });
     let old = snapshot(1, "Adding. It", vec![stored_call(100, 8, true)]);

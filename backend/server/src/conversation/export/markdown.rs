@@ -62,6 +62,9 @@ impl MessageWriter {
         if *role == Role::User {
             push_block(&mut text, &quoted(content));
         }
+        if self.message.lacks_plan() {
+            push_block(&mut text, "*No plan could be made, so this was answered without one.*");
+        }
         if let Some(plan) = &self.message.plan {
             push_block(&mut text, &plan_block(plan));
         }
@@ -273,7 +276,7 @@ fn longest_run(text: &str) -> usize {
 mod tests {
     use proptest::prelude::*;
     use pulldown_cmark::{Event, Parser, Tag};
-    use tallybook_protocol::{MessageId, RawJson, ToolCallId};
+    use tallybook_protocol::{AnswerMode, MessageId, RawJson, ToolCallId};
     use uuid::Uuid;
 
     use super::{
@@ -317,6 +320,7 @@ mod tests {
             tool_calls,
             reasoning: Vec::new(),
             plan: None,
+            mode: AnswerMode::React,
             usage: None,
             siblings: Vec::new(),
             provider: None,

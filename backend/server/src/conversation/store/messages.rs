@@ -29,7 +29,7 @@ const FIND: &str = "SELECT id, parent_id, role, content, parts, status, error, e
 
 const FIND_AUTHOR: &str = "SELECT \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1) AS provider, m.model FROM messages m WHERE m.id = ?";
+     ORDER BY k.step DESC LIMIT 1) AS provider, m.model, m.mode FROM messages m WHERE m.id = ?";
 
 const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
 

@@ -41,15 +41,27 @@ pub(crate) struct StateRow {
     pub(crate) epoch: i32,
 }
 
-/// Which model wrote an answer, as in [`MessageRow`].
+/// Which model wrote an answer, and how, as in [`MessageRow`].
 #[derive(Clone, Debug, Default, sqlx::FromRow)]
 pub(crate) struct AuthorRow {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
+    mode: Option<String>,
+}
+
+impl AuthorRow {
+    /// How the answer is made.
+    pub(crate) fn answer_mode(&self) -> AnswerMode {
+        answer_mode(self.mode.as_deref())
+    }
 }
 
 /// Stands in `messages.mode`.
 pub(crate) const PLAN_MODE: &str = "plan";
+
+fn answer_mode(stored: Option<&str>) -> AnswerMode {
+    if stored == Some(PLAN_MODE) { AnswerMode::Plan } else { AnswerMode::React }
+}
 
 /// A row of `messages`, without what only leases need.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -263,7 +275,7 @@ impl MessageRow {
 
     /// How it is made.
     pub(crate) fn answer_mode(&self) -> AnswerMode {
-        if self.mode.as_deref() == Some(PLAN_MODE) { AnswerMode::Plan } else { AnswerMode::React }
+        answer_mode(self.mode.as_deref())
     }
 
     /// What of a whole answer that was made by a plan is said in the end; the rest is how it was found.
@@ -276,6 +288,7 @@ impl MessageRow {
     pub(crate) fn into_message(self, tool_calls: Vec<ToolCall>, usage: Option<Usage>) -> Message {
         Message {
             id: self.id,
+            mode: self.answer_mode(),
             role: self.role,
             epoch: self.epoch,
             status: self.status,

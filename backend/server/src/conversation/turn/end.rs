@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
+use tallybook_protocol::{AnswerMode, ChatEvent, MessageEnd, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
 
 use super::{
     super::{
@@ -92,6 +92,7 @@ pub(super) struct EndWriter<'a> {
     pub(super) log: &'a Arc<TurnLog>,
     /// What answered.
     pub(super) model: &'a Model,
+    pub(super) mode: AnswerMode,
     /// Whether a program told the turn what it was to know.
     pub(super) is_given: bool,
 }
@@ -242,6 +243,7 @@ impl EndWriter<'_> {
             tool_calls,
             reasoning: words.reasoning.clone(),
             plan: words.plan.clone(),
+            mode: self.mode,
             status: end.status,
             error: end.error.as_ref().map(ToString::to_string),
             error_code: end.error.as_ref().map(|error| error.code().to_owned()),

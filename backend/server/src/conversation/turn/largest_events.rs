@@ -8,8 +8,8 @@ use tallybook_agent::{
 };
 use tallybook_llm::{MAX_BLOCKS, ToolCallRequest};
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES, MessageEnd, MessageId, MessageStatus, Plan,
-    PlanStep, ReasoningDelta, Told, ToolCallId, ToolCallStatus, Usage, Verdict,
+    AnswerMode, ChatEvent, ContentDelta, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES, MessageEnd, MessageId,
+    MessageStatus, Plan, PlanStep, ReasoningDelta, Told, ToolCallId, ToolCallStatus, Usage, Verdict,
     sse::{Decoder, write_frame},
 };
 use tallybook_tools::{Risk, ToolSpec};
@@ -133,6 +133,7 @@ async fn the_largest_snapshot_and_the_largest_end_are_taken_by_readers() {
         tool_calls,
         reasoning,
         plan,
+        mode: AnswerMode::Plan,
         status: MessageStatus::AwaitingApproval,
         error: Some(text(WIDE, 1000)),
         error_code: Some("storage_unavailable".to_owned()),

@@ -1,5 +1,5 @@
-//! What was done for an answer and why, in a few lines: in the words of the model that answered, or, where that fails, as the
-//! names of the tools.
+//! Explains in a few lines what was done for an answer and why. The model that answered writes them. If it cannot (the demo
+//! model never can), they are the names of the tools.
 
 use std::collections::BTreeMap;
 
@@ -67,13 +67,16 @@ async fn sum_up(
         return Ok(Vec::new());
     }
     let plain = names(&calls);
+    let own = answer.model.as_deref().and_then(|name| context.models.find(name));
+    let model = own.unwrap_or_else(|| context.models.default_model());
+    if !model.can_sum_up() {
+        return Ok(plain);
+    }
     calls.truncate(MAX_SUMMED_CALLS);
     let question = match answer.parent_id {
         Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
         None => String::new(),
     };
-    let own = answer.model.as_deref().and_then(|name| context.models.find(name));
-    let model = own.unwrap_or_else(|| context.models.default_model());
     let asked = ask(context, model, &question, &answer, &calls);
     let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
     Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))

@@ -15,7 +15,7 @@ use super::{
         limits::MAX_FALLBACK_END_BYTES,
         store::{
             messages, model_calls, reasonings,
-            rows::{AuthorRow, ToolCallRow},
+            rows::ToolCallRow,
             summaries, tool_calls,
             turns::{self, AbandonedTurn, TurnEnd},
         },
@@ -206,20 +206,22 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
 async fn interrupted_event(context: &Context, message_id: MessageId, words: &Words) -> sqlx::Result<ChatEvent> {
     let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
-    let AuthorRow { provider, model } = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
+    let author = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
+    let mode = author.answer_mode();
     Ok(ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message_id,
         content: words.content.clone(),
         tool_calls,
         reasoning: words.reasoning.clone(),
         plan: words.plan.clone(),
+        mode,
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),
         stop_reason: None,
         usage: model_calls::find_usage(&context.db, message_id).await?,
-        provider,
-        model,
+        provider: author.provider,
+        model: author.model,
         told: summaries::find_told(&context.db, message_id).await?,
     }))
 }

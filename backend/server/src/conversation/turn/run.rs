@@ -100,7 +100,8 @@ impl Turn {
             self.context.work_counts.count_turn(end.active);
             complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
-            let end_writer = EndWriter { context, writer: &writer, log, model, is_given: self.given.is_some() };
+            let end_writer =
+                EndWriter { context, writer: &writer, log, model, mode: self.mode, is_given: self.given.is_some() };
             // While the database does not take the end, nobody may take the turn for abandoned. That somebody did, or that
             // this very end is stored by now, the writer finds out by itself.
             let lease = self.keep_lease().then(|()| std::future::pending());

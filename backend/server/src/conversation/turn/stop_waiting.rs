@@ -126,6 +126,7 @@ async fn events(
         tool_calls: tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?,
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
         plan: plans::find_of_turn(&context.db, message.id).await?,
+        mode: message.answer_mode(),
         status: MessageStatus::Stopped,
         error: None,
         error_code: None,

@@ -42,6 +42,7 @@ fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, words: Words, usa
     let Words { content, reasoning, plan } = words;
     ChatEvent::MessageEnd(MessageEnd {
         assistant_message_id: message.id,
+        mode: message.answer_mode(),
         error: message.error,
         error_code: message.error_code,
         stop_reason: message.stop_reason,

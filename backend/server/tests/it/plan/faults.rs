@@ -4,7 +4,7 @@ use tallybook::conversation::PlanSettings;
 use tallybook_agent::Limits;
 use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
-use tallybook_protocol::{MessageStatus, PlanStepStatus};
+use tallybook_protocol::{AnswerMode, MessageStatus, PlanStepStatus};
 
 use super::{LONG, folded, plan, send_planned, standing, stored_plan, told};
 use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
@@ -36,6 +36,13 @@ on_every_engine! {
             assert_eq!(names(&events), expected);
             let end = end_of(&events);
             assert_eq!((end.content.as_str(), end.status, &end.plan), ("Three.", MessageStatus::Complete, &None));
+            assert_eq!(end.mode, AnswerMode::Plan, "readers learn that a plan was asked for");
+            let stored = app.idle_conversation(&conversation).await;
+            assert_eq!(stored["messages"][1]["mode"], "plan");
+            assert!(stored["messages"][0].get("mode").is_none() && stored["messages"][1].get("plan").is_none());
+            let file = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await;
+            let file = file.text().await.unwrap();
+            assert!(file.contains("*No plan could be made, so this was answered without one.*"), "{file}");
             assert_eq!(model.unused_replies(), 0);
         }
         let second = &model.requests()[1];
