@@ -157,7 +157,7 @@ fn broken(text: Language) -> impl IntoView {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
-    let Preferences { language, theme, sidebar, single_keys, notifications } = preferences;
+    let Preferences { language, theme, sidebar, single_keys, notifications, call_previews } = preferences;
     provide_context(preferences);
     provide_context(preferences.language);
     let address = Address::parse(&data.pathname());
@@ -214,6 +214,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 data-sidebar=sidebar.name()
                 data-single-keys=switch_name(single_keys)
                 data-notifications=switch_name(notifications)
+                data-call-previews=switch_name(call_previews)
             >
                 <head>
                     <meta charset="utf-8" />

@@ -32,7 +32,7 @@ pub(crate) use self::{
 };
 use crate::{
     language::Language,
-    preferences::{Preferences, Sidebar, Theme},
+    preferences::{CALL_PREVIEWS_MARK, Preferences, Sidebar, Theme},
 };
 
 /// The element that says why the page does not work. It is none of the page's own, so that it can be shown when that is not
@@ -124,6 +124,7 @@ pub(crate) fn preferences() -> Preferences {
         sidebar: Sidebar::from_name(&attribute("data-sidebar")).unwrap_or_default(),
         single_keys: has_single_keys(),
         notifications: wants_notifications(),
+        call_previews: root_mark(CALL_PREVIEWS_MARK).as_deref() == Some("on"),
     }
 }
 

@@ -57,7 +57,7 @@ pub use pages::{
     shared::shared_page,
 };
 pub use preferences::{
-    LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
+    CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE,
     Theme,
 };
 

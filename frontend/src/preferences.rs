@@ -72,6 +72,11 @@ pub const SINGLE_KEYS_COOKIE: &str = "tallybook_single_keys";
 /// The cookie that says `on` where the end of an answer in a hidden tab is told by the reader's system.
 pub const NOTIFICATIONS_COOKIE: &str = "tallybook_notifications";
 
+/// The cookie that holds `on` if tool calls show their input and output without being opened.
+pub const CALL_PREVIEWS_COOKIE: &str = "tallybook_call_previews";
+/// The mark on the document's root element that says the same to the styles.
+pub(crate) const CALL_PREVIEWS_MARK: &str = "data-call-previews";
+
 /// How a choice between two is kept.
 pub const fn switch_name(is_on: bool) -> &'static str {
     if is_on { "on" } else { "off" }
@@ -90,6 +95,8 @@ pub struct Preferences {
     pub single_keys: bool,
     /// Whether the reader's system tells the end of an answer in a hidden tab.
     pub notifications: bool,
+    /// Whether a collapsed tool call always shows a preview of its input and output.
+    pub call_previews: bool,
 }
 
 impl Default for Preferences {
@@ -100,6 +107,7 @@ impl Default for Preferences {
             sidebar: Sidebar::default(),
             single_keys: true,
             notifications: false,
+            call_previews: false,
         }
     }
 }

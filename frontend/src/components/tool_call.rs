@@ -1,5 +1,5 @@
-//! A tool call as one quiet line: how it stands, which tool, with what, how long. The line is a button that opens the
-//! details.
+//! The line of a tool call: status, tool name and duration. The line is a button that opens the details. The style shows a
+//! preview of input and output if the user asked for it (`CALL_PREVIEWS_COOKIE`), or under the pointer and the focus.
 
 use std::sync::Arc;
 
@@ -126,8 +126,10 @@ impl Line {
                 <span class="tool-status">{icon}</span>
                 <span class="tool-name">{call.shown_name().into_owned()}</span>
                 " "
-                <span class="tool-summary">{call.summary()}</span>
-                {outcome}
+                <span class="tool-preview">
+                    <span class="tool-summary">{call.summary()}</span>
+                    {outcome}
+                </span>
                 <span class="tool-space">" "</span>
                 <span class="tool-state">{state}</span>
                 " "
