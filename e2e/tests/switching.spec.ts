@@ -45,6 +45,37 @@ test("a message written while another conversation loads goes there, and not to 
   await expect(page.getByTestId("composer")).toHaveValue("A thought for the first");
 });
 
+test("of two unlisted conversations opened in a row the second has its title and menu", async ({ page, request }) => {
+  const [first, second] = [await converse(request, 1), await converse(request, 1)];
+  await request.patch(`/api/conversations/${second.slice(3)}`, { data: { title: "The second one" } });
+  for (let number = 1; number <= 60; number++) await request.post("/api/conversations", { data: { title: `Sheet ${number}` } });
+  await page.goto("/");
+  await alive(page);
+  const held = [gate(), gate()];
+  for (const [at, address] of [first, second].entries()) {
+    await page.route(`**/api/conversations/${address.slice(3)}?*`, async (route) => {
+      await held[at]!.opened;
+      await route.continue();
+    });
+  }
+  const open = async (address: string) => {
+    await page.evaluate((address) => {
+      const link = document.body.appendChild(Object.assign(document.createElement("a"), { href: address }));
+      link.click();
+      link.remove();
+    }, address);
+    await expect(page).toHaveURL(address);
+  };
+  await open(first);
+  await open(second);
+  const late = page.waitForResponse((response) => response.url().includes(`${first.slice(3)}?limit=1`));
+  held[0]!.open();
+  await (await late).finished();
+  held[1]!.open();
+  await expect(page.getByTestId("conversation-menu")).toHaveText("The second one");
+  await expect(page.locator("article")).toHaveCount(2);
+});
+
 test("a conversation that is being deleted takes no messages, and one that was taken back does", async ({ page }) => {
   const chat = new ChatPage(page);
   const start = Date.now();

@@ -27,6 +27,8 @@ pub(super) struct Pages {
     pub(super) found: Option<Conversations>,
     /// The one that is open, which may be in none of the pages.
     pub(super) open: Option<ConversationSummary>,
+    /// The id of the one that is open, while its summary is still loading.
+    pub(super) opening: Option<Uuid>,
 }
 
 impl Pages {
@@ -49,6 +51,21 @@ impl Pages {
                     items.filter(|item| !item.archived).partition(|item| item.pinned);
                 [pinned, others].concat()
             }
+        }
+    }
+
+    /// Makes a conversation the open one. Returns its id if its summary has to be loaded.
+    pub(super) fn open(&mut self, uuid: Option<Uuid>) -> Option<Uuid> {
+        let known = uuid.and_then(|uuid| self.find(uuid).cloned());
+        self.opening = uuid.filter(|_| known.is_none());
+        self.open = known;
+        self.opening
+    }
+
+    /// Takes the summary of the open conversation. The summary of another one came too late.
+    pub(super) fn opened(&mut self, summary: ConversationSummary) {
+        if self.opening.take_if(|opening| *opening == summary.uuid).is_some() {
+            self.open = Some(summary);
         }
     }
 
@@ -228,6 +245,22 @@ mod tests {
         pages.renew(page(&[(1, 50)], None), Vec::new());
         pages.put(&summary(7, 70));
         assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![7, 1], vec![]));
+    }
+
+    #[test]
+    fn a_summary_that_comes_after_another_conversation_was_opened_changes_nothing() {
+        let mut pages = Pages { newest: Some(page(&[(1, 50)], None)), ..Pages::default() };
+        let [first, second] = [7, 8].map(Uuid::from_u128);
+        assert_eq!(pages.open(Some(first)), Some(first));
+        assert_eq!(pages.open(Some(second)), Some(second));
+        pages.opened(summary(7, 1));
+        assert_eq!((pages.find(first), pages.find(second)), (None, None));
+        pages.opened(summary(8, 2));
+        assert_eq!(pages.open.as_ref(), Some(&summary(8, 2)));
+        assert_eq!(pages.open(Some(Uuid::from_u128(1))), None, "it is known from the list");
+        pages.opened(summary(8, 2));
+        assert_eq!(pages.open.as_ref(), Some(&summary(1, 50)));
+        assert_eq!((pages.open(None), pages.open), (None, None));
     }
 
     #[test]
