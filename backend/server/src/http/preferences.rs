@@ -6,8 +6,8 @@ use actix_web::{
     http::header::{AcceptLanguage, Header as _, Preference},
 };
 use tallybook_frontend::{
-    CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, Language, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar,
-    THEME_COOKIE, Theme,
+    CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, Language, NOTIFICATIONS_COOKIE, Preferences, SIDEBAR_COOKIE,
+    SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
