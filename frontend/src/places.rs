@@ -44,7 +44,7 @@ pub(crate) fn find(transcript: &Transcript, phrase: &Phrase) -> Vec<Place> {
         let before = ranges.len();
         for searched in all(&message, SEARCHED) {
             if let Some(call) = call_of(&searched, entry) {
-                let count = texts_of(call).iter().map(|text| phrase.places(text).len()).sum();
+                let count: usize = texts_of(call).iter().map(|text| phrase.places(text).len()).sum();
                 places.extend((0..count).map(|nth| Place { message: entry.id, call: Some(call.id), nth }));
             } else {
                 let first = ranges.len();
