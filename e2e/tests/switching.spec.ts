@@ -45,6 +45,40 @@ test("a message written while another conversation loads goes there, and not to 
   await expect(page.getByTestId("composer")).toHaveValue("A thought for the first");
 });
 
+test("Back leads to where a conversation was read", async ({ page, request }) => {
+  const [long, other] = [await converse(request, 30), await converse(request, 1)];
+  await page.goto(long);
+  await alive(page);
+  const thread = page.locator("#thread");
+  /** The first message in sight, and how far below the top it begins. */
+  const reading = () =>
+    thread.evaluate((area) => {
+      const top = area.getBoundingClientRect().top;
+      const first = [...area.querySelectorAll("article")].find((message) => message.getBoundingClientRect().bottom > top)!;
+      return [first.id, Math.round(first.getBoundingClientRect().top - top)] as const;
+    });
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await thread.hover();
+  await page.mouse.wheel(0, -1500);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  // Until it has come to rest.
+  let [id, offset] = await reading();
+  await expect.poll(async () => {
+    const [before, at] = [id, offset];
+    [id, offset] = await reading();
+    return before === id && at === offset;
+  }).toBe(true);
+  await page.getByTestId("sidebar").locator(`[href="${other}"]`).click();
+  await expect(page).toHaveURL(other);
+  await expect(page.locator("article")).toHaveCount(2);
+  await page.goBack();
+  await expect(page).toHaveURL(long);
+  await expect.poll(async () => (await reading())[0]).toBe(id);
+  await expect.poll(async () => Math.abs((await reading())[1] - offset)).toBeLessThan(4);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await expect(page.locator("[data-goal]"), "nothing is marked").toHaveCount(0);
+});
+
 test("of two unlisted conversations opened in a row the second has its title and menu", async ({ page, request }) => {
   const [first, second] = [await converse(request, 1), await converse(request, 1)];
   await request.patch(`/api/conversations/${second.slice(3)}`, { data: { title: "The second one" } });

@@ -22,6 +22,8 @@ pub(crate) struct Goal {
     pub(crate) words: Vec<String>,
     /// The phrase that is marked there in place of words, at one of its places, counted from 0.
     pub(crate) phrase: Option<(Phrase, usize)>,
+    /// For a reading position: how many pixels below the top of the messages the message begins. Nothing is marked there.
+    pub(crate) offset: Option<i32>,
     /// Whether the focus goes there too.
     pub(crate) takes_focus: bool,
 }
@@ -36,8 +38,15 @@ impl Goal {
             call: None,
             words: Vec::new(),
             phrase: None,
+            offset: None,
             takes_focus: true,
         })
+    }
+
+    /// The place that was read when a conversation was left.
+    pub(crate) fn of_reading(conversation: Uuid, Reading { message, offset }: Reading) -> Self {
+        let offset = Some(offset);
+        Self { conversation, message, call: None, words: Vec::new(), phrase: None, offset, takes_focus: false }
     }
 
     /// The place where a search for `query` found something; `None` when that is a title.
@@ -48,9 +57,17 @@ impl Goal {
             call: hit.tool_call_id,
             words: words_of(query),
             phrase: None,
+            offset: None,
             takes_focus: true,
         })
     }
+}
+
+/// A reading position: the first message in sight, and how many pixels below the top of the messages it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) message: MessageId,
+    pub(crate) offset: i32,
 }
 
 /// The id of a message's element.

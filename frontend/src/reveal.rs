@@ -12,7 +12,7 @@ use crate::{
     goal::{Goal, element_id, marks},
     highlight::{self, Look},
     places,
-    scroll::THREAD_ID,
+    scroll::{self, THREAD_ID},
 };
 
 /// Marks the message in the document.
@@ -35,6 +35,10 @@ pub(crate) async fn reveal(goal: Goal) {
         return;
     }
     let Some(message) = document().get_element_by_id(&element_id(goal.message)) else { return };
+    if let Some(offset) = goal.offset {
+        scroll::show_reading(&message, offset);
+        return;
+    }
     unmark();
     let _ = message.set_attribute(MARK, "");
     let mut place = message.clone();

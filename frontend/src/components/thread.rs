@@ -31,13 +31,10 @@ use crate::{
     language::use_language,
     reactive::{effect, memo},
     reveal::reveal,
-    scroll::THREAD_ID,
+    scroll::{NEAR_END_PX, THREAD_ID, px},
     session::{Loading, Session},
     transcript::Transcript,
 };
-
-/// Whoever is within so many pixels of the end reads the newest text.
-const NEAR_END_PX: i32 = 48;
 
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
@@ -334,12 +331,6 @@ fn is_in_card(event: &MouseEvent) -> bool {
     pressed.is_some_and(|pressed| {
         pressed.closest(".consent, .consent-choices, .consent-denial").is_ok_and(|card| card.is_some())
     })
-}
-
-/// A distance on the screen, in whole pixels.
-#[expect(clippy::cast_possible_truncation, reason = "a page is not that high")]
-fn px(distance: f64) -> i32 {
-    distance as i32
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

@@ -132,6 +132,7 @@ impl Finding {
             call: place.call,
             words: Vec::new(),
             phrase: Some((phrase.clone(), place.nth)),
+            offset: None,
             takes_focus: false,
         };
         let is_loaded = |message| self.session.transcript.with_untracked(|shown| shown.find(message).is_some());
