@@ -10,6 +10,7 @@ use crate::{
     browser,
     components::{
         call_progress::CallProgress,
+        composer::leave_button,
         consent_card::ConsentCard,
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
@@ -171,7 +172,10 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
                             class="button small"
                             data-testid="stop-call"
                             disabled=move || session.stopping.get()
-                            on:click=move |_| session.stop()
+                            on:click=move |_| {
+                                session.stop();
+                                leave_button();
+                            }
                         >
                             {move || if session.stopping.get() { text.stopping() } else { text.stop() }}
                         </button>
