@@ -182,6 +182,17 @@ pub(crate) fn mark_root(name: &str, value: &str) {
     }
 }
 
+/// Colors the browser's own bars: on a light system, and on a dark one.
+pub(crate) fn color_bars(colors: [&str; 2]) {
+    let metas = window().ok().and_then(|window| window.document()?.query_selector_all("meta[name=theme-color]").ok());
+    let Some(metas) = metas else { return };
+    for (at, color) in (0..).zip(colors) {
+        if let Some(meta) = metas.get(at).and_then(|meta| meta.dyn_into::<web_sys::Element>().ok()) {
+            let _ = meta.set_attribute("content", color);
+        }
+    }
+}
+
 /// Names the browser's tab.
 pub(crate) fn name_tab(title: &str) {
     if IS_HERE && let Some(document) = window().ok().and_then(|window| window.document()) {

@@ -24,6 +24,17 @@ impl Theme {
         Self::ALL.into_iter().find(|theme| theme.name() == name)
     }
 
+    /// The colors of the browser's own bars, on a light and on a dark system: the paper of `tokens.css`.
+    pub(crate) const fn bar_colors(self) -> [&'static str; 2] {
+        const LIGHT: &str = "#ffffff";
+        const DARK: &str = "#101613";
+        match self {
+            Self::System => [LIGHT, DARK],
+            Self::Light => [LIGHT, LIGHT],
+            Self::Dark => [DARK, DARK],
+        }
+    }
+
     /// Its name in cookies and styles.
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,6 +44,9 @@ impl Theme {
         }
     }
 }
+
+/// The media query of each of a theme's bar colors.
+pub(crate) const BAR_MEDIA: [&str; 2] = ["(prefers-color-scheme: light)", "(prefers-color-scheme: dark)"];
 
 /// The list of conversations on a wide screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
