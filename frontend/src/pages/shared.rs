@@ -154,7 +154,7 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
         view! { {anew}<ol class="plan-steps" role="list" start=first.to_string()>{steps.collect_view()}</ol> }
     });
     Some(view! {
-        <section class="plan" aria-label=text.plan()>
+        <section class="plan" role="group" aria-label=text.plan()>
             <div class="plan-top">
                 <Draw icon=Icon::Steps />
                 <h3>{text.plan()}</h3>
