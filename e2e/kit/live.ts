@@ -29,7 +29,10 @@ export async function scriptTurn(page: Page): Promise<LiveTurn> {
       if (init?.method !== "POST" || !url.endsWith("/messages")) return real(input, init);
       const body = new ReadableStream<Uint8Array>({
         start(stream) {
-          window.sayToReader = (text) => stream.enqueue(new TextEncoder().encode(text));
+          const say = (text: string) => stream.enqueue(new TextEncoder().encode(text));
+          window.sayToReader = say;
+          // The page takes a silent stream for dead.
+          setInterval(() => say(": keep-alive\n\n"), 4_000);
         },
       });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });

@@ -8,7 +8,9 @@ export interface Proxy {
   url: string;
   /** Closes every connection, and each new one as it comes. */
   cut(): void;
-  /** Lets connections through again. */
+  /** Drops every byte from now on, on connections that stay open, as a network does that dies without a word. */
+  swallow(): void;
+  /** Lets connections through again; those whose bytes were dropped are closed. */
   restore(): void;
   stop(): Promise<void>;
 }
@@ -18,6 +20,7 @@ export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   let isCut = false;
+  let isSilent = false;
   const listener = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -32,7 +35,10 @@ export async function startProxy(target: string): Promise<Proxy> {
         open.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      socket.on("data", (bytes) => {
+        if (!isSilent) other.write(bytes);
+      });
+      socket.on("end", () => other.end());
     }
   });
   listener.listen(0, "127.0.0.1");
@@ -46,8 +52,13 @@ export async function startProxy(target: string): Promise<Proxy> {
       isCut = true;
       closeAll();
     },
+    swallow: () => {
+      isSilent = true;
+    },
     restore: () => {
+      if (isSilent) closeAll();
       isCut = false;
+      isSilent = false;
     },
     stop: async () => {
       listener.close();

@@ -53,6 +53,15 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
       if ((await line.getAttribute("aria-expanded")) === "false") await line.click();
     }
   },
+  "a conversation with tables, headings of any level and plans": async (page) => {
+    const table = "| Item | Sum |\n|-|-:|\n| Tea | 3 |";
+    const content = `### Deep\n\n${table}\n\n##### Deeper\n\n${table}\n\n# High\n\n- ### In a list`;
+    const steps = [{ instruction: "Look", status: "completed" as const, attempt: 1 }];
+    const done = { content: "Done.", plan: planned(steps) };
+    await open(page, conversation("Tables", [["One?", { content }], ["Two?", { content }], ["Three?", done], ["Four?", done]]));
+    await expect(page.locator("table")).toHaveCount(4);
+    await expect(page.getByTestId("plan")).toHaveCount(2);
+  },
   "calls that wait for a decision": async (page) => {
     const calls = [1, 2].map((amount) => call("bank__pay", { amount, to: { name: "Ada" } }, { status: "awaiting_approval", output: null, duration_ms: null }));
     const [first] = calls;

@@ -124,3 +124,41 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   await expect(page.locator("#rerun")).not.toHaveAttribute("data-running");
   expect(pages()).toBe(0);
 });
+
+test("what was typed stays when the connection is lost, and the page goes on when it is back", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await converse(request, 26);
+  await page.goto("/admin");
+  await page.locator("#q").fill("status:error and more");
+  const pages = pagesOf(page);
+  const offline = page.locator("#offline");
+  await page.route(/after=/, (route) => route.abort());
+  await page.getByTestId("next").click();
+  await expect(offline).toContainText("The server cannot be reached.");
+  await page.unroute(/after=/);
+  await page.route(/after=/, (route) => route.fulfill({ status: 503 }), { times: 1 });
+  await page.getByTestId("next").click();
+  await expect(offline).toBeVisible();
+  await page.getByTestId("next").click();
+  await expect(page.getByTestId("call")).not.toHaveCount(50);
+  await expect(offline).toBeHidden();
+  await expect(page.locator("#q")).toHaveValue("status:error and more");
+  expect(pages()).toBe(0);
+
+  await page.goto(await called(request));
+  await page.locator(".book-rerun button").click();
+  await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
+  let asked = 0;
+  await page.route(/\?rerun=/, async (route) => {
+    asked += 1;
+    if (asked === 2) return route.abort();
+    const told = await (await route.fetch()).text();
+    const body = asked > 2 ? told : told.replace(' id="rerun"', ' id="rerun" data-running');
+    await route.fulfill({ contentType: "text/html", body });
+  });
+  await page.reload();
+  await page.locator("#input").fill("{\"a\": 1, ");
+  await expect(page.locator("#rerun")).not.toHaveAttribute("data-running");
+  expect(asked).toBeGreaterThan(2);
+  await expect(page.locator("#input")).toHaveValue("{\"a\": 1, ");
+});

@@ -1,7 +1,8 @@
-// What the line of a tool call tells without being opened: what came of it, how long it took and when; and of several, how
-// often each tool was called.
+// The line of a tool call that is not open: status, name and duration, and the preview of input and output; and the line of a
+// group of calls.
 
 import type { Page } from "@playwright/test";
+import { alive } from "../kit/chat.ts";
 import { playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -13,7 +14,69 @@ async function openCalls(page: Page, ...calls: ReturnType<typeof call>[]): Promi
   await open(page, conversation("Calls", [["Go", { content, calls }]]));
 }
 
-test("a call's line says what came of it", async ({ page }) => {
+/** Has the page show the preview of every call, as the user chooses it in the settings. */
+async function showPreviews(page: Page, baseURL: string | undefined): Promise<void> {
+  await page.context().addCookies([{ name: "tallybook_call_previews", value: "on", url: baseURL! }]);
+}
+
+test("a closed call hides its input and output until it is pointed at or focused", async ({ page }) => {
+  await openCalls(page, call("add", { a: 12.5, b: 7.25 }, { output: "19.75" }), call("divide", { a: 1, b: 3 }));
+  const line = page.getByTestId("tool-call").first();
+  const [summary, result] = [line.locator(".tool-summary"), line.locator(".tool-result")];
+  await page.mouse.move(0, 0);
+  await expect(line.locator(".tool-name")).toBeVisible();
+  await expect(line.locator(".tool-status svg")).toBeVisible();
+  await expect(line.locator(".tool-duration")).toHaveText("3.4s");
+  await expect(summary).toBeHidden();
+  await expect(result).toBeHidden();
+  await expect(line).toHaveAccessibleName(/^add\s+done\s+3\.4s$/);
+  await line.hover();
+  await expect(summary).toBeVisible();
+  await expect(result).toBeVisible();
+  await page.mouse.move(0, 0);
+  await expect(result).toBeHidden();
+  await page.locator("#thread").focus();
+  await page.keyboard.press("[");
+  await page.keyboard.press("[");
+  await expect(line).toBeFocused();
+  await expect(result).toBeVisible();
+});
+
+test("under a finger a closed call shows no input and output", async ({ browser, baseURL }) => {
+  const context = await browser.newContext({ baseURL: baseURL!, hasTouch: true, isMobile: true, serviceWorkers: "block" });
+  const page = await context.newPage();
+  await openCalls(page, call("add", { a: 1, b: 2 }));
+  const line = page.getByTestId("tool-call");
+  for (const expanded of ["true", "false"]) {
+    await line.tap();
+    await expect(line).toHaveAttribute("aria-expanded", expanded);
+    await expect(line.locator(".tool-result")).toBeHidden();
+  }
+  await context.close();
+});
+
+test("the preview of calls is a setting, also for the next visit", async ({ page }) => {
+  await page.goto("/settings");
+  const choice = page.getByTestId("call-previews");
+  await expect(choice).not.toBeChecked();
+  await choice.check();
+  await expect(page.locator("html")).toHaveAttribute("data-call-previews", "on");
+  await openCalls(page, call("add", { a: 1, b: 2 }));
+  await page.mouse.move(0, 0);
+  const result = page.locator(".tool-result");
+  await expect(result).toBeVisible();
+  await page.goto("/settings");
+  await alive(page);
+  await expect(choice).toBeChecked();
+  await choice.uncheck();
+  await openCalls(page, call("add", { a: 1, b: 2 }));
+  await page.mouse.move(0, 0);
+  await expect(page.getByTestId("tool-call")).toBeVisible();
+  await expect(result).toBeHidden();
+});
+
+test("the preview of a call says what went in and what came out", async ({ page, baseURL }) => {
+  await showPreviews(page, baseURL);
   const rows = JSON.stringify({ rows: Array.from({ length: 500 }, (_, row) => `row ${row}`) });
   await openCalls(
     page,
@@ -35,7 +98,8 @@ test("a call's line says what came of it", async ({ page }) => {
   await expect(lines.nth(4).locator(".tool-result")).toHaveCount(0);
 });
 
-test("on a phone what went in gives way to what came out", async ({ page }) => {
+test("on a phone what went in gives way to what came out", async ({ page, baseURL }) => {
+  await showPreviews(page, baseURL);
   await page.setViewportSize({ width: 360, height: 640 });
   await openCalls(page, call("add", { a: "1".repeat(50), b: "2".repeat(50) }, { output: "19.75" }));
   const result = page.locator(".tool-result");

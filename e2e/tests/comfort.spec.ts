@@ -39,6 +39,19 @@ for (const [end, words] of [
   });
 }
 
+test("the end of an answer leaves the focus where it is, also on nothing", async ({ page }) => {
+  const turn = await playTurn(page);
+  const composer = page.getByTestId("composer");
+  await expect(composer, "who sends writes on").toBeFocused();
+  await composer.blur();
+  const end = { assistant_message_id: 2, content: "Done", tool_calls: [], status: "complete", stop_reason: "end_turn" };
+  await turn.say("message_end", { ...end, usage: NOTHING });
+  await expect(page.getByTestId("stop")).toHaveCount(0);
+  // The focus was given by the next frame.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await expect(composer).not.toBeFocused();
+});
+
 test("a screen reader hears that an answer failed", async ({ page }) => {
   const turn = await playTurn(page);
   await turn.say("error", { assistant_message_id: 2, code: "model_busy", error: "The provider is busy." });

@@ -89,6 +89,46 @@ test("who does not want to wait for the next attempt presses Retry now", async (
   await expect(chat.messages.first()).toContainText("What is 1 + 1?");
 });
 
+test("a connection that dies without a word is noticed after three missed keep-alives", async ({ browser, page, server, tolerated }) => {
+  tolerated.push(/net::ERR_/);
+  const expected = await undisturbed(browser, server.url);
+  const proxy = await startProxy(server.url);
+  await page.clock.install();
+  const chat = await askAndWait(page, proxy.url);
+  proxy.swallow();
+  await page.clock.fastForward(15_500);
+  await expect(page.getByText("Reconnecting")).toBeVisible();
+  await expect(page.getByTestId("stop")).toBeEnabled();
+  proxy.restore();
+  await page.getByTestId("retry-now").click();
+  await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
+  await expect.poll(() => wholeText(chat)).toEqual(await expected());
+  await proxy.stop();
+});
+
+test("Stop that gets no answer says so and can be pressed again", async ({ page, server, tolerated }) => {
+  tolerated.push(/net::ERR_/);
+  const proxy = await startProxy(server.url);
+  await page.clock.install();
+  const chat = new ChatPage(page);
+  await page.goto(proxy.url);
+  const answer = await chat.send(QUESTION);
+  await expect(answer).toHaveAttribute("data-status", "streaming");
+  proxy.swallow();
+  const stop = page.getByTestId("stop");
+  await stop.click();
+  await expect(stop).toHaveAccessibleName("Stopping…");
+  await expect(stop).toBeDisabled();
+  await page.clock.fastForward(10_500);
+  await expect(page.getByTestId("notice")).toContainText("Press Stop again.");
+  await expect(stop).toHaveAccessibleName("Stop");
+  proxy.restore();
+  await stop.click();
+  await expect(answer).toHaveAttribute("data-status", "stopped");
+  await expect(page.getByTestId("notice")).toHaveCount(0);
+  await proxy.stop();
+});
+
 test("a page that is closed and opened again shows all of it", async ({ browser, context, page, server }) => {
   const expected = await undisturbed(browser, server.url);
   await askAndWait(page);

@@ -46,6 +46,7 @@ test("one model is told as what it is, and offers no choice", async ({ page }) =
   await alive(page);
   const model = page.locator(".header").getByTestId("model");
   await expect(model).toHaveText("Model:demo");
+  await expect(model).toHaveAttribute("title", "demo, by demo · tools");
   expect(await model.evaluate((told) => [told.tagName, told.querySelectorAll("button, select, a, [tabindex]").length])).toEqual(["P", 0]);
   await expect(page.getByRole("combobox", { name: "Model" })).toHaveCount(0);
   await expect(page.getByTestId("send")).toBeVisible();

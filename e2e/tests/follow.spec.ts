@@ -37,6 +37,16 @@ test("the newest text stays in sight until the reader goes up, and again after t
   await write("Sixth");
   await expect(page.getByText("Sixth", { exact: true })).toBeInViewport();
 
+  await thread.focus();
+  await page.keyboard.press("Home");
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await page.keyboard.press("End");
+  await expect(page.getByTestId("jump"), "End follows, also where text comes in at the same moment").toHaveCount(0);
+  for (const name of ["Between", "Again"]) {
+    await write(name);
+    await expect(page.getByText(name, { exact: true })).toBeInViewport();
+  }
+
   await page.mouse.wheel(0, -300);
   await expect(page.getByTestId("jump")).toBeVisible();
   await page.mouse.wheel(0, 10_000);

@@ -33,6 +33,35 @@ test("the page names what it is installed as, with icons that are there", async 
   expect(grave).toEqual([]);
 });
 
+test("the browser's own bars have the color of the page, in the theme that is chosen", async ({ page }) => {
+  await page.goto("/");
+  await alive(page);
+  expect(await page.locator("meta[name=viewport]").getAttribute("content")).toContain("viewport-fit=cover");
+  const colors = () =>
+    page.evaluate(() => {
+      const metas = [...document.querySelectorAll<HTMLMetaElement>("meta[name=theme-color]")];
+      const probe = document.body.appendChild(document.createElement("p"));
+      probe.style.color = metas.find((meta) => matchMedia(meta.media).matches)!.content;
+      const bars = getComputedStyle(probe).color;
+      probe.remove();
+      return { bars, paper: getComputedStyle(document.body).backgroundColor };
+    });
+  const seen = new Set<string>();
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const theme of ["light", "dark", "system"]) {
+      await page.locator(".theme-field").first().selectOption(theme);
+      const { bars, paper } = await colors();
+      expect(bars, `${theme} on ${colorScheme}`).toBe(paper);
+      seen.add(bars);
+      await page.reload();
+      await alive(page);
+      expect((await colors()).bars, "also as the server draws it").toBe(bars);
+    }
+  }
+  expect(seen.size).toBe(2);
+});
+
 test("without the server the page says so, keeps nothing, and comes back", async ({ page, context, tolerated }) => {
   tolerated.push(/Failed to load resource/, /net::ERR_/);
   await page.goto("/");

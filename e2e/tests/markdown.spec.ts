@@ -66,7 +66,7 @@ test("each construct is drawn, and a reload shows just the same", async ({ page,
   await expect(answer.locator("ul > li > ol > li")).toHaveText(["nested", "again"]);
   await expect(answer.getByRole("checkbox", { name: "Done", exact: true })).toBeChecked();
   await expect(answer.getByRole("checkbox", { name: "Not done" })).not.toBeChecked();
-  await expect(answer.getByRole("region", { name: "Table" }).getByRole("row")).toHaveText(["ItemSum", "Tea3"]);
+  await expect(answer.getByRole("group", { name: "Table" }).getByRole("row")).toHaveText(["ItemSum", "Tea3"]);
   await expect(answer.locator("blockquote")).toHaveText("A quote.");
   await expect(answer.locator("pre > code")).toHaveText('fn main() {\n    println!("<b>&amp;</b>");\n}\n');
   await expect(answer.locator("hr")).toBeVisible();

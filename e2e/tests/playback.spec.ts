@@ -52,8 +52,14 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   await page.clock.runFor(60_000);
   await expect(toggle, "it comes to its end").toHaveText("Play");
   await expect(sheet.locator(".message")).toContainText("One.");
+  const written = new Date(Date.UTC(2026, 0, 1, 0, 0, 2 * (events - 1))).toISOString();
+  await expect(sheet.locator(".message .when time"), "when it was written").toHaveAttribute("datetime", written);
   await toggle.click();
   await expect.poll(ms, "and begins anew").toBe(0);
+  // Paused and played within one frame, it still plays once.
+  await toggle.evaluate((button: HTMLButtonElement) => [button.click(), button.click()]);
+  await expect(toggle).toHaveText("Pause");
+  await passed(0, 1000, 500);
 });
 
 test("an answer is played again, step by step", async ({ page, model }) => {

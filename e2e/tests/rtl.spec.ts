@@ -57,6 +57,6 @@ test("a table is called by the heads of its columns", async ({ page }) => {
   const tables = "| City | Price |\n|-|-|\n| Osaka | 1 |\n\n| **Day** | |\n|-|-|\n| 1 | 2 |\n\n| | |\n|-|-|\n| 1 | 2 |";
   await open(page, conversation("Tables", [["Go", { content: tables }]]));
   for (const name of ["Table: City, Price", "Table: Day", "Table"]) {
-    await expect(page.getByRole("region", { name, exact: true })).toHaveCount(1);
+    await expect(page.getByRole("group", { name, exact: true })).toHaveCount(1);
   }
 });

@@ -4,6 +4,7 @@ import type { APIRequestContext, Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
 import { gate } from "../kit/model.ts";
+import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
@@ -200,18 +201,17 @@ test.describe("within a conversation", () => {
     const field = page.getByTestId("find-field");
     await expect(field).toBeFocused();
     const place = page.getByTestId("find-place");
-    // Said by the question, by a call, and not again.
-    await page.keyboard.type(`"${question(29)}"`);
+    await page.keyboard.type(question(29));
     await expect(place).toHaveText("1 of 1");
     await expect(page.locator("[data-goal]")).toContainText(question(29));
-    await field.fill(`"${question(1)}"`);
+    await field.fill(question(1));
     await expect(place).toHaveText("1 of 1");
     await expect(page.locator("[data-goal]")).toContainText(question(1));
     await expect(page.locator("[data-goal]")).toBeInViewport();
     await expect(field).toBeFocused();
     await expect(chat.messages).not.toHaveCount(50);
 
-    await field.fill('"What is (2"');
+    await field.fill("what is (2");
     await expect(place).toHaveText("1 of 11");
     await page.keyboard.press("Enter");
     await expect(place).toHaveText("2 of 11");
@@ -228,6 +228,39 @@ test.describe("within a conversation", () => {
     await expect(page.locator("[data-goal]")).toHaveCount(0);
   });
 
+  test("every place counts, in texts and in closed calls, whatever its case and width", async ({ page }) => {
+    const calls = [call("search", { query: "tax and TAX" }, { offset: 18, output: '{"found":"no tax"}' })];
+    const content = "A **ta**x on cats.\n\nAnd: what is tax?";
+    await open(page, conversation("Taxes", [["Tax, ＴＡＸ and taxi", { content, calls }], ["What\n  is tax", { content: "No." }]]));
+    await page.locator("#thread").focus();
+    await page.keyboard.press("/");
+    const [field, place] = [page.getByTestId("find-field"), page.getByTestId("find-place")];
+    const marked = (name: string) =>
+      page.evaluate((name) => [...(CSS.highlights.get(name) ?? [])].map((range) => String(range)), name);
+    await field.fill("tax");
+    await expect(place).toHaveText("1 of 9");
+    expect(await marked("place")).toEqual(["Tax", "ＴＡＸ", "tax", "tax", "tax", "tax"]);
+    await expect.poll(() => marked("found")).toEqual(["Tax"]);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => marked("found")).toEqual(["ＴＡＸ"]);
+    for (let step = 0; step < 3; step++) await page.keyboard.press("Enter");
+    await expect(place).toHaveText("5 of 9");
+    await expect(page.getByTestId("tool-call"), "a call opens for its place").toHaveAttribute("aria-expanded", "true");
+    await expect.poll(() => marked("found")).toEqual(["tax"]);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => marked("found")).toEqual(["TAX"]);
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    await expect(place).toHaveText("8 of 9");
+    await field.fill("what is tax");
+    await expect(place, "the words as they stand").toHaveText("1 of 2");
+    await field.fill("is what");
+    await expect(place).toHaveText("Not found");
+    await expect.poll(() => marked("place")).toEqual([]);
+    await field.press("Escape");
+    await expect.poll(() => page.evaluate(() => CSS.highlights.size)).toBe(0);
+  });
+
   test("the bar opens from the menu, and closes with its conversation", async ({ page, request }) => {
     const address = await converse(request, 1);
     await page.goto(address);
@@ -235,7 +268,7 @@ test.describe("within a conversation", () => {
     await page.getByTestId("menu-find").click();
     await expect(page.getByTestId("find-field")).toBeFocused();
     await page.keyboard.type("7.25");
-    await expect(page.getByTestId("find-place")).toHaveText(/^\d of \d$/);
+    await expect(page.getByTestId("find-place")).toHaveText(/^\d+ of \d+$/);
     await page.keyboard.press("Control+Shift+O");
     await expect(page.getByTestId("find")).toHaveCount(0);
     await page.goBack();

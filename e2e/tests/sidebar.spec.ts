@@ -83,6 +83,18 @@ test("the list follows what happens in another tab, and loads older pages", asyn
   await new ChatPage(other).ask("What is 1009 + 3?");
   await expect(sidebar.getByText("What is 1009 + 3?")).toBeAttached();
   await expect(sidebar.getByText("Sheet 1", { exact: true })).toHaveCount(1);
+
+  await test.step("one that is opened by its address is marked, however old it is", async () => {
+    const { items } = await (await request.get("/api/conversations?q=Sheet")).json();
+    const oldest = items.find((item: { title: string }) => item.title === "Sheet 1") ?? items.at(-1);
+    await page.goto(`/c/${oldest.uuid}`);
+    const marked = sidebar.locator("[aria-current=page]");
+    await expect(marked).toHaveText(oldest.title);
+    await alive(page);
+    await expect(marked).toHaveText(oldest.title);
+    await page.getByTestId("new-chat").click();
+    await expect(marked).toHaveCount(0);
+  });
 });
 
 test("who goes elsewhere before a new chat has become a conversation stays there", async ({ page, request }) => {

@@ -22,6 +22,7 @@ test("Stop that is pressed before the server has answered stops what comes", asy
   await page.getByTestId("send").click();
   await page.getByTestId("stop").click();
   await expect(page.getByTestId("stop")).toBeDisabled();
+  await expect(page.getByTestId("composer"), "the button is about to go").toBeFocused();
   held.open();
   await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "stopped");
   await expect(page.getByTestId("send")).toBeVisible();

@@ -45,6 +45,71 @@ test("a message written while another conversation loads goes there, and not to 
   await expect(page.getByTestId("composer")).toHaveValue("A thought for the first");
 });
 
+test("Back leads to where a conversation was read", async ({ page, request }) => {
+  const [long, other] = [await converse(request, 30), await converse(request, 1)];
+  await page.goto(long);
+  await alive(page);
+  const thread = page.locator("#thread");
+  /** The first message in sight, and how far below the top it begins. */
+  const reading = () =>
+    thread.evaluate((area) => {
+      const top = area.getBoundingClientRect().top;
+      const first = [...area.querySelectorAll("article")].find((message) => message.getBoundingClientRect().bottom > top)!;
+      return [first.id, Math.round(first.getBoundingClientRect().top - top)] as const;
+    });
+  await expect(page.locator("[data-drawn]")).toHaveCount(0);
+  await thread.hover();
+  await page.mouse.wheel(0, -1500);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  // Until it has come to rest.
+  let [id, offset] = await reading();
+  await expect.poll(async () => {
+    const [before, at] = [id, offset];
+    [id, offset] = await reading();
+    return before === id && at === offset;
+  }).toBe(true);
+  await page.getByTestId("sidebar").locator(`[href="${other}"]`).click();
+  await expect(page).toHaveURL(other);
+  await expect(page.locator("article")).toHaveCount(2);
+  await page.goBack();
+  await expect(page).toHaveURL(long);
+  await expect.poll(async () => (await reading())[0]).toBe(id);
+  await expect.poll(async () => Math.abs((await reading())[1] - offset)).toBeLessThan(4);
+  await expect(page.getByTestId("jump")).toBeVisible();
+  await expect(page.locator("[data-goal]"), "nothing is marked").toHaveCount(0);
+});
+
+test("of two unlisted conversations opened in a row the second has its title and menu", async ({ page, request }) => {
+  const [first, second] = [await converse(request, 1), await converse(request, 1)];
+  await request.patch(`/api/conversations/${second.slice(3)}`, { data: { title: "The second one" } });
+  for (let number = 1; number <= 60; number++) await request.post("/api/conversations", { data: { title: `Sheet ${number}` } });
+  await page.goto("/");
+  await alive(page);
+  const held = [gate(), gate()];
+  for (const [at, address] of [first, second].entries()) {
+    await page.route(`**/api/conversations/${address.slice(3)}?*`, async (route) => {
+      await held[at]!.opened;
+      await route.continue();
+    });
+  }
+  const open = async (address: string) => {
+    await page.evaluate((address) => {
+      const link = document.body.appendChild(Object.assign(document.createElement("a"), { href: address }));
+      link.click();
+      link.remove();
+    }, address);
+    await expect(page).toHaveURL(address);
+  };
+  await open(first);
+  await open(second);
+  const late = page.waitForResponse((response) => response.url().includes(`${first.slice(3)}?limit=1`));
+  held[0]!.open();
+  await (await late).finished();
+  held[1]!.open();
+  await expect(page.getByTestId("conversation-menu")).toHaveText("The second one");
+  await expect(page.locator("article")).toHaveCount(2);
+});
+
 test("a conversation that is being deleted takes no messages, and one that was taken back does", async ({ page }) => {
   const chat = new ChatPage(page);
   const start = Date.now();

@@ -37,6 +37,22 @@ test("code wraps and is saved under its language's name, a table is copied as CS
   expect(csv.replaceAll("\r\n", "\n")).toBe('Item,Sum\n"A, ""big""",-5\n\'=1+2,3\n');
 });
 
+test("what is selected and copied leaves out the words of buttons", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
+  await page.locator('article[data-role="assistant"]').evaluate((answer) => getSelection()!.selectAllChildren(answer));
+  await page.keyboard.press("Control+C");
+  const copied = await page.evaluate(async () => {
+    const [item] = await navigator.clipboard.read();
+    return Promise.all(["text/plain", "text/html"].map(async (type) => (await item!.getType(type)).text()));
+  });
+  expect(copied[0]).toContain("let words");
+  for (const text of copied) {
+    expect(text).toContain("big");
+    expect(text).not.toMatch(/Wrap|Download|Copy/);
+  }
+});
+
 test("a table is copied as its source has it, not as it is drawn", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const table = "| Formula | Note |\n|-|-|\n| $x^2$ | 1[^1] |\n| $$y$$ | two<br>lines |\n\n[^1]: The note.";

@@ -23,8 +23,14 @@ test("the question is the title until the model has written one, which a name of
   await expect(link).toHaveText("How much is two and three?");
   await expect(page).toHaveTitle("How much is two and three? · Tallybook");
 
+  const menu = page.getByTestId("conversation-menu");
+  await menu.click();
+  await expect(page.getByTestId("menu-rename")).toBeVisible();
   held.open();
   await expect(link).toHaveText("Two small numbers");
+  await expect(menu).toHaveText("Two small numbers");
+  await expect(page.getByTestId("menu-rename"), "an open menu stays").toBeVisible();
+  await page.keyboard.press("Escape");
   await expect(page).toHaveTitle("Two small numbers · Tallybook");
 
   await chooseInMenu(page.locator(".conversation-row").first(), "rename");

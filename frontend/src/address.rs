@@ -13,8 +13,9 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlAnchorElement};
 
 use crate::{
-    goal::{Goal, permalink},
+    goal::{Goal, Reading, permalink},
     reactive::effect,
+    scroll,
 };
 
 /// What an address of the page names.
@@ -64,26 +65,31 @@ impl Address {
     }
 }
 
+/// The most conversations whose reading positions are kept.
+const MAX_READINGS: usize = 100;
+
 /// The address that the page shows.
 #[derive(Clone, Copy)]
 pub(crate) struct Navigation {
     address: RwSignal<Address>,
     goal: RwSignal<Option<Goal>>,
+    /// Where conversations were read when they were left, the last one at the end. The browser's Back leads there.
+    readings: StoredValue<Vec<(Uuid, Reading)>>,
 }
 
 impl Navigation {
     /// Begins at `address`, and follows links and the browser's buttons until the component goes away. `followed` is told
     /// where a link led that was followed, and whether by the keyboard.
     pub(crate) fn new(address: Address, followed: fn(Address, bool)) -> Self {
-        let navigation = Self { address: RwSignal::new(address), goal: RwSignal::new(None) };
+        let navigation =
+            Self { address: RwSignal::new(address), goal: RwSignal::new(None), readings: StoredValue::default() };
         // Effects run in a browser alone.
         effect(move || {
             navigation.aim();
             let clicked = window_event_listener(ev::click, move |event| navigation.follow_link(&event, followed));
             let moved = window_event_listener(ev::popstate, move |_| {
                 if let Some(address) = Address::shown() {
-                    navigation.show(address);
-                    navigation.aim();
+                    navigation.show_again(address);
                 }
             });
             on_cleanup(move || {
@@ -133,9 +139,37 @@ impl Navigation {
 
     fn show(self, address: Address) {
         if self.address.try_get_untracked().is_some_and(|shown| shown != address) {
+            self.keep_reading();
             self.goal.set(None);
             self.address.set(address);
         }
+    }
+
+    /// Shows an address that the browser went back or forward to: a conversation where it was read.
+    fn show_again(self, address: Address) {
+        let is_left = address != self.get_untracked();
+        self.show(address);
+        let uuid = address.uuid().filter(|_| is_left);
+        let reading = uuid.and_then(|uuid| {
+            let find = |readings: &Vec<(Uuid, Reading)>| readings.iter().find(|(read, _)| *read == uuid).copied();
+            self.readings.try_with_value(find)?
+        });
+        match reading {
+            Some((uuid, reading)) => self.goal.set(Some(Goal::of_reading(uuid, reading))),
+            None => self.aim(),
+        }
+    }
+
+    /// Keeps where the conversation is read that is about to be left.
+    fn keep_reading(self) {
+        let Some(uuid) = self.get_untracked().uuid() else { return };
+        let reading = scroll::reading();
+        self.readings.try_update_value(|readings| {
+            readings.retain(|(read, _)| *read != uuid);
+            readings.extend(reading.map(|reading| (uuid, reading)));
+            let excess = readings.len().saturating_sub(MAX_READINGS);
+            readings.drain(..excess);
+        });
     }
 
     /// Takes the message that the browser's address names.

@@ -24,7 +24,7 @@ use crate::{
     data::PageData,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
-    preferences::{Preferences, switch_name},
+    preferences::{BAR_MEDIA, Preferences, switch_name},
     scroll::THREAD_ID,
     session::draft_name,
     start::{Content, START_ID, Start},
@@ -157,10 +157,13 @@ fn broken(text: Language) -> impl IntoView {
 /// The whole HTML document. `folder` is the address of the folder with the page's program and style.
 pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     let preferences = data.preferences();
-    let Preferences { language, theme, sidebar, single_keys, notifications } = preferences;
+    let Preferences { language, theme, sidebar, single_keys, notifications, call_previews } = preferences;
     provide_context(preferences);
     provide_context(preferences.language);
     let address = Address::parse(&data.pathname());
+    let bar_colors = BAR_MEDIA.into_iter().zip(theme.bar_colors());
+    let bar_colors = bar_colors.map(|(media, color)| view! { <meta name="theme-color" media=media content=color /> });
+    let bar_colors = bar_colors.collect_view();
     let nonce = use_nonce();
     Suspend::new(async move {
         let (page, title, alive, data) = if let Some(address) = address {
@@ -214,14 +217,16 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 data-sidebar=sidebar.name()
                 data-single-keys=switch_name(single_keys)
                 data-notifications=switch_name(notifications)
+                data-call-previews=switch_name(call_previews)
             >
                 <head>
                     <meta charset="utf-8" />
                     <meta
                         name="viewport"
-                        content="width=device-width, initial-scale=1, interactive-widget=resizes-content"
+                        content="width=device-width, initial-scale=1, viewport-fit=cover, interactive-widget=resizes-content"
                     />
                     <meta name="color-scheme" content="light dark" />
+                    {bar_colors}
                     <title>{title}</title>
                     <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
                     <link rel="apple-touch-icon" href="/icon-192.png" />

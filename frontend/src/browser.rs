@@ -34,7 +34,7 @@ pub(crate) use self::{
 };
 use crate::{
     language::Language,
-    preferences::{Preferences, Sidebar, Theme},
+    preferences::{CALL_PREVIEWS_MARK, Preferences, Sidebar, Theme},
 };
 
 /// The element that says why the page does not work. It is none of the page's own, so that it can be shown when that is not
@@ -126,6 +126,7 @@ pub(crate) fn preferences() -> Preferences {
         sidebar: Sidebar::from_name(&attribute("data-sidebar")).unwrap_or_default(),
         single_keys: has_single_keys(),
         notifications: wants_notifications(),
+        call_previews: root_mark(CALL_PREVIEWS_MARK).as_deref() == Some("on"),
     }
 }
 
@@ -185,6 +186,17 @@ fn storage() -> Option<web_sys::Storage> {
 pub(crate) fn mark_root(name: &str, value: &str) {
     if let Some(root) = window().ok().and_then(|window| window.document()?.document_element()) {
         let _ = root.set_attribute(name, value);
+    }
+}
+
+/// Colors the browser's own bars: on a light system, and on a dark one.
+pub(crate) fn color_bars(colors: [&str; 2]) {
+    let metas = window().ok().and_then(|window| window.document()?.query_selector_all("meta[name=theme-color]").ok());
+    let Some(metas) = metas else { return };
+    for (at, color) in (0..).zip(colors) {
+        if let Some(meta) = metas.get(at).and_then(|meta| meta.dyn_into::<web_sys::Element>().ok()) {
+            let _ = meta.set_attribute("content", color);
+        }
     }
 }
 

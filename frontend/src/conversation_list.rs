@@ -119,14 +119,11 @@ impl ConversationList {
 
     /// Keeps what is known of the conversation that is open, and asks for it where nothing is known.
     pub(crate) fn open(self, uuid: Option<Uuid>) {
-        let known = uuid.and_then(|uuid| self.pages.with_untracked(|pages| pages.find(uuid).cloned()));
-        let unknown = uuid.filter(|_| known.is_none());
-        self.pages.update(|pages| pages.open = known);
-        let Some(uuid) = unknown else { return };
+        let Some(uuid) = self.pages.try_update(|pages| pages.open(uuid)).flatten() else { return };
         spawn_local(async move {
             // What cannot be had is missed by nobody: the session says why nothing is shown.
             if let Ok(Some(conversation)) = api::find_conversation(uuid, NO_MESSAGES).await {
-                self.pages.try_update(|pages| pages.open.get_or_insert(conversation.summary).uuid);
+                self.pages.try_update(|pages| pages.opened(conversation.summary));
             }
         });
     }

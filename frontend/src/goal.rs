@@ -6,6 +6,8 @@ use std::ops::Range;
 use tallybook_protocol::{MessageId, SearchHit, ToolCallId};
 use uuid::Uuid;
 
+use crate::phrase::Phrase;
+
 /// So many places of words are marked in one text. More are no help to a reader.
 const MAX_MARKS: usize = 200;
 
@@ -18,6 +20,10 @@ pub(crate) struct Goal {
     pub(crate) call: Option<ToolCallId>,
     /// What is marked there, in lower case.
     pub(crate) words: Vec<String>,
+    /// The phrase that is marked there in place of words, at one of its places, counted from 0.
+    pub(crate) phrase: Option<(Phrase, usize)>,
+    /// For a reading position: how many pixels below the top of the messages the message begins. Nothing is marked there.
+    pub(crate) offset: Option<i32>,
     /// Whether the focus goes there too.
     pub(crate) takes_focus: bool,
 }
@@ -26,7 +32,21 @@ impl Goal {
     /// The place that the fragment of an address names, as `#message-12`; `None` when it names no message.
     pub(crate) fn of_fragment(conversation: Uuid, fragment: &str) -> Option<Self> {
         let id = fragment.strip_prefix("#message-")?.parse().ok()?;
-        Some(Self { conversation, message: MessageId(id), call: None, words: Vec::new(), takes_focus: true })
+        Some(Self {
+            conversation,
+            message: MessageId(id),
+            call: None,
+            words: Vec::new(),
+            phrase: None,
+            offset: None,
+            takes_focus: true,
+        })
+    }
+
+    /// The place that was read when a conversation was left.
+    pub(crate) fn of_reading(conversation: Uuid, Reading { message, offset }: Reading) -> Self {
+        let offset = Some(offset);
+        Self { conversation, message, call: None, words: Vec::new(), phrase: None, offset, takes_focus: false }
     }
 
     /// The place where a search for `query` found something; `None` when that is a title.
@@ -36,9 +56,18 @@ impl Goal {
             message: hit.message_id?,
             call: hit.tool_call_id,
             words: words_of(query),
+            phrase: None,
+            offset: None,
             takes_focus: true,
         })
     }
+}
+
+/// A reading position: the first message in sight, and how many pixels below the top of the messages it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) message: MessageId,
+    pub(crate) offset: i32,
 }
 
 /// The id of a message's element.

@@ -21,6 +21,7 @@ mod export;
 mod feed;
 pub mod format;
 mod goal;
+mod highlight;
 mod in_turn;
 pub mod invisible;
 pub mod json;
@@ -32,6 +33,8 @@ mod notification;
 mod offer;
 mod pages;
 mod palette;
+mod phrase;
+mod places;
 mod playback;
 mod preferences;
 mod reactive;
@@ -57,8 +60,8 @@ pub use pages::{
     shared::shared_page,
 };
 pub use preferences::{
-    LANGUAGE_COOKIE, LAST_MODEL_COOKIE, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE, NewChatModels, Preferences,
-    SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
+    CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, LAST_MODEL_COOKIE, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE,
+    NewChatModels, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
 /// Takes over the page that the server has rendered. Called once by the script in [`shell`].

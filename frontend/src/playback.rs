@@ -12,13 +12,23 @@ const MAX_PAUSE_MS: i64 = 3000;
 /// The events of a turn, each with the milliseconds from the first one to it; long pauses are shortened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recording {
-    events: Vec<(i64, ChatEvent)>,
+    events: Vec<Recorded>,
+}
+
+/// An event of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Recorded {
+    /// When it is played, in milliseconds from the beginning.
+    ms: i64,
+    /// When it happened, in milliseconds since 1970.
+    at_ms: i64,
+    event: ChatEvent,
 }
 
 impl Recording {
     /// Takes events as they were stored. What this version does not know is left out.
     pub(crate) fn new(played: &[PlayedEvent]) -> Self {
-        let mut events: Vec<(i64, ChatEvent)> = Vec::with_capacity(played.len());
+        let mut events = Vec::with_capacity(played.len());
         let (mut before, mut ms) = (None::<i64>, 0);
         for event in played {
             let known = event.parse().unwrap_or(ChatEvent::Unknown);
@@ -28,14 +38,14 @@ impl Recording {
             let at = event.at.timestamp_millis();
             ms += before.map_or(0, |before| (at - before).clamp(0, MAX_PAUSE_MS));
             before = Some(at);
-            events.push((ms, known));
+            events.push(Recorded { ms, at_ms: at, event: known });
         }
         Self { events }
     }
 
     /// How long it takes to play, in milliseconds.
     pub(crate) fn duration_ms(&self) -> i64 {
-        self.events.last().map_or(0, |(ms, _)| *ms)
+        self.events.last().map_or(0, |last| last.ms)
     }
 
     /// How many events it has.
@@ -45,25 +55,25 @@ impl Recording {
 
     /// How many of them had happened after so many milliseconds.
     pub(crate) fn happened(&self, ms: i64) -> usize {
-        self.events.partition_point(|(at, _)| *at <= ms)
+        self.events.partition_point(|event| event.ms <= ms)
     }
 
     /// The last moment before this one at which something happened.
     #[cfg(any(feature = "ssr", test))]
     pub(crate) fn ms_before(&self, ms: i64) -> Option<i64> {
-        let before = self.events.partition_point(|(at, _)| *at < ms);
-        before.checked_sub(1).and_then(|last| self.events.get(last)).map(|(at, _)| *at)
+        let before = self.events.partition_point(|event| event.ms < ms);
+        before.checked_sub(1).and_then(|last| self.events.get(last)).map(|event| event.ms)
     }
 
     /// The next one.
     #[cfg(any(feature = "ssr", test))]
     pub(crate) fn ms_after(&self, ms: i64) -> Option<i64> {
-        self.events.get(self.happened(ms)).map(|(at, _)| *at)
+        self.events.get(self.happened(ms)).map(|event| event.ms)
     }
 
     /// When the last of the first `count` happened.
     pub(crate) fn ms_of(&self, count: usize) -> i64 {
-        count.checked_sub(1).and_then(|last| self.events.get(last)).map_or(0, |(ms, _)| *ms)
+        count.checked_sub(1).and_then(|last| self.events.get(last)).map_or(0, |event| event.ms)
     }
 }
 
@@ -71,6 +81,8 @@ impl Recording {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scene {
     happened: usize,
+    /// When the last of what happened did, in milliseconds since 1970.
+    at_ms: Option<i64>,
     transcript: Transcript,
 }
 
@@ -81,8 +93,9 @@ impl Scene {
             *self = Self::default();
         }
         let events = recording.events.get(self.happened..count).unwrap_or_default();
-        for (_, event) in events {
+        for Recorded { at_ms, event, .. } in events {
             fold(&mut self.transcript, event.clone());
+            self.at_ms = Some(*at_ms);
         }
         self.happened = count;
     }
@@ -92,6 +105,8 @@ impl Scene {
         let answer = self.transcript.entries().iter().find(|entry| entry.role == Role::Assistant)?;
         let mut answer = Entry::clone(answer);
         answer.id = MessageId(-answer.id.0);
+        // It was written then, and not while it is played.
+        answer.at_ms = self.at_ms;
         for item in &mut answer.items {
             match item {
                 Item::Call(call) => {
@@ -148,13 +163,15 @@ mod tests {
         let mut scene = Scene::default();
         assert!(scene.answer().is_none());
         scene.go_to(&recording, 5);
-        assert_eq!(scene.answer().unwrap().status, MessageStatus::Complete);
+        let answer = scene.answer().unwrap();
+        assert_eq!((answer.status, answer.at_ms), (MessageStatus::Complete, Some(90_000)));
         // Backwards, and on again.
-        for (count, text, calls) in [(2, "Yes.", 0), (3, "Yes.", 1), (4, "Yes. No.", 1)] {
+        for (count, text, calls, at) in [(2, "Yes.", 0, 750), (3, "Yes.", 1, 1000), (4, "Yes. No.", 1, 90_000)] {
             scene.go_to(&recording, count);
             let answer = scene.answer().unwrap();
             assert_eq!((answer.text.as_str(), answer.calls().count(), answer.id.0), (text, calls, -2));
             assert!(answer.is_streaming());
+            assert_eq!(answer.at_ms, Some(at), "when that was written");
         }
     }
 }

@@ -26,6 +26,17 @@ impl Theme {
         Self::ALL.into_iter().find(|theme| theme.name() == name)
     }
 
+    /// The colors of the browser's own bars, on a light and on a dark system: the paper of `tokens.css`.
+    pub(crate) const fn bar_colors(self) -> [&'static str; 2] {
+        const LIGHT: &str = "#ffffff";
+        const DARK: &str = "#101613";
+        match self {
+            Self::System => [LIGHT, DARK],
+            Self::Light => [LIGHT, LIGHT],
+            Self::Dark => [DARK, DARK],
+        }
+    }
+
     /// Its name in cookies and styles.
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,6 +46,9 @@ impl Theme {
         }
     }
 }
+
+/// The media query of each of a theme's bar colors.
+pub(crate) const BAR_MEDIA: [&str; 2] = ["(prefers-color-scheme: light)", "(prefers-color-scheme: dark)"];
 
 /// The list of conversations on a wide screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +92,10 @@ pub const NOTIFICATIONS_COOKIE: &str = "tallybook_notifications";
 pub const LAST_MODEL_COOKIE: &str = "tallybook_last_model";
 /// The cookie that holds the name of the model that new chats begin with. It is empty if that is the last one chosen.
 pub const NEW_CHAT_MODEL_COOKIE: &str = "tallybook_new_chat_model";
+/// The cookie that holds `on` if tool calls show their input and output without being opened.
+pub const CALL_PREVIEWS_COOKIE: &str = "tallybook_call_previews";
+/// The mark on the document's root element that says the same to the styles.
+pub(crate) const CALL_PREVIEWS_MARK: &str = "data-call-previews";
 
 /// How a choice between two is kept.
 pub const fn switch_name(is_on: bool) -> &'static str {
@@ -97,6 +115,8 @@ pub struct Preferences {
     pub single_keys: bool,
     /// Whether the reader's system tells the end of an answer in a hidden tab.
     pub notifications: bool,
+    /// Whether a collapsed tool call always shows a preview of its input and output.
+    pub call_previews: bool,
 }
 
 impl Default for Preferences {
@@ -107,6 +127,7 @@ impl Default for Preferences {
             sidebar: Sidebar::default(),
             single_keys: true,
             notifications: false,
+            call_previews: false,
         }
     }
 }

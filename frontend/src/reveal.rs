@@ -1,52 +1,45 @@
 //! Showing a message that one goes to: its call is opened, it comes into sight, its words are marked, and the focus goes
 //! there. Touches the browser alone; what is gone to is decided elsewhere.
 
+use std::cell::Cell;
+
 use leptos::prelude::document;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Node, Range};
 
 use crate::{
     browser,
     goal::{Goal, element_id, marks},
-    scroll::THREAD_ID,
+    highlight::{self, Look},
+    places,
+    scroll::{self, THREAD_ID},
 };
 
 /// Marks the message in the document.
 const MARK: &str = "data-goal";
-/// The name of the marked words in the style.
-const FOUND: &str = "found";
 /// So deep are texts looked for in a message.
 const MAX_DEPTH: u32 = 64;
 
-#[wasm_bindgen]
-extern "C" {
-    /// Ranges that the style gives a look of their own.
-    type Highlight;
-
-    #[wasm_bindgen(constructor, catch)]
-    fn new() -> Result<Highlight, JsValue>;
-
-    #[wasm_bindgen(method)]
-    fn add(this: &Highlight, range: &Range);
-
-    type HighlightRegistry;
-
-    #[wasm_bindgen(method)]
-    fn set(this: &HighlightRegistry, name: &str, highlight: &Highlight);
-
-    #[wasm_bindgen(method)]
-    fn delete(this: &HighlightRegistry, name: &str) -> bool;
-
-    #[wasm_bindgen(thread_local_v2, js_namespace = CSS, js_name = highlights)]
-    static HIGHLIGHTS: Option<HighlightRegistry>;
+thread_local! {
+    /// Counts what was gone to. Opening a call takes some frames, and meanwhile the reader may have gone elsewhere.
+    static LATEST: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Shows a place that is on the page, in the next frame. Nothing when it is gone by then.
+/// Shows a place that is on the page, in the next frame. Nothing when it is gone by then, or another one is to be shown.
 pub(crate) async fn reveal(goal: Goal) {
+    let number = LATEST.get().wrapping_add(1);
+    LATEST.set(number);
     // What was known is drawn by then, and what follows the newest text has had its turn.
     browser::next_frame().await;
+    if LATEST.get() != number {
+        return;
+    }
     let Some(message) = document().get_element_by_id(&element_id(goal.message)) else { return };
-    forget();
+    if let Some(offset) = goal.offset {
+        scroll::show_reading(&message, offset);
+        return;
+    }
+    unmark();
     let _ = message.set_attribute(MARK, "");
     let mut place = message.clone();
     let mut focused = message;
@@ -57,6 +50,9 @@ pub(crate) async fn reveal(goal: Goal) {
         browser::next_frame().await;
         open(&format!("#call-{call} > [aria-expanded=false]"));
         browser::next_frame().await;
+        if LATEST.get() != number {
+            return;
+        }
         if let Some(call) = document().get_element_by_id(&format!("call-{call}")) {
             focused = call.first_element_child().unwrap_or_else(|| call.clone());
             place = call;
@@ -64,9 +60,9 @@ pub(crate) async fn reveal(goal: Goal) {
     } else {
         let _ = focused.set_attribute("tabindex", "-1");
     }
-    let first = mark(&place, &goal.words);
-    if let Some(line) = first.as_ref().and_then(folded_above) {
-        line.click();
+    let first = mark(&place, &goal);
+    for folding in first.as_ref().map(folded_above).into_iter().flatten().flatten() {
+        folding.click();
         browser::next_frame().await;
     }
     bring_into_sight(&place, first.as_ref());
@@ -77,19 +73,26 @@ pub(crate) async fn reveal(goal: Goal) {
     }
 }
 
-/// The line of the step that a place is folded away in.
-fn folded_above(place: &Range) -> Option<HtmlElement> {
-    let element = place.start_container().ok()?.parent_element()?;
-    let step = element.closest(".plan-step:has(> [aria-expanded=false])").ok()??;
-    step.first_element_child()?.dyn_into().ok()
+/// Returns what opens the step and the long question that a place is folded away in.
+fn folded_above(place: &Range) -> [Option<HtmlElement>; 2] {
+    let element = place.start_container().ok().and_then(|node| node.parent_element());
+    let above = |selector| element.as_ref()?.closest(selector).ok()?;
+    let step = above(".plan-step:has(> [aria-expanded=false])").and_then(|step| step.first_element_child());
+    let question = above(".bubble-text.folded").and_then(|text| text.next_element_sibling());
+    [step, question].map(|folding| folding?.dyn_into().ok())
 }
 
-/// Nothing is marked any more.
+/// Removes the marks, and shows nothing that was still to be shown.
 pub(crate) fn forget() {
+    LATEST.set(LATEST.get().wrapping_add(1));
+    unmark();
+}
+
+fn unmark() {
     if let Ok(Some(marked)) = document().query_selector(&format!("[{MARK}]")) {
         let _ = marked.remove_attribute(MARK);
     }
-    HIGHLIGHTS.with(|registry| registry.as_ref().map(|registry| registry.delete(FOUND)));
+    highlight::clear(Look::Found);
 }
 
 fn open(line: &str) {
@@ -100,21 +103,19 @@ fn open(line: &str) {
     }
 }
 
-/// Marks the words in what stands in `place`, and gives the first of them.
-fn mark(place: &Element, words: &[String]) -> Option<Range> {
+/// Marks what the goal looks for in `place`: each of its words, or its phrase at one place. Returns what is to be seen first.
+fn mark(place: &Element, goal: &Goal) -> Option<Range> {
     let mut ranges = Vec::new();
-    if !words.is_empty() {
-        add_ranges(place, words, &mut ranges, MAX_DEPTH);
-    }
-    let _ = HIGHLIGHTS.with(|registry| -> Result<(), JsValue> {
-        let Some(registry) = registry else { return Ok(()) };
-        let highlight = Highlight::new()?;
-        for range in &ranges {
-            highlight.add(range);
+    if let Some((phrase, nth)) = &goal.phrase {
+        let mut found = places::ranges_of(place, phrase);
+        // A call may show fewer than it has: of a long text the beginning.
+        if let Some(last) = found.len().checked_sub(1) {
+            ranges.push(found.swap_remove(last.min(*nth)));
         }
-        registry.set(FOUND, &highlight);
-        Ok(())
-    });
+    } else if !goal.words.is_empty() {
+        add_ranges(place, &goal.words, &mut ranges, MAX_DEPTH);
+    }
+    highlight::show(Look::Found, &ranges);
     ranges.into_iter().next()
 }
 

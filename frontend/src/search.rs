@@ -7,7 +7,7 @@ mod walk;
 
 pub(crate) use shell::Finder;
 use tallybook_protocol::{SearchHit, SearchPage};
-pub(crate) use walk::{Step, Turn, Walk};
+pub(crate) use walk::{Step, Walk};
 
 use crate::api::ApiError;
 

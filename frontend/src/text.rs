@@ -119,6 +119,9 @@ texts! {
     save: "Save", "保存";
     stop: "Stop", "停止";
     stopping: "Stopping…", "停止しています…";
+    stop_failed:
+        "The stop request got no answer, so the answer may still be running. Press Stop again.",
+        "停止の要求に応答がありませんでした。回答の生成が続いている可能性があります。もう一度「停止」を押してください。";
     send_while_leaving:
         "This conversation is being deleted. To write in it, undo that.",
         "この会話はまもなく削除されます。メッセージを送るには、削除を元に戻してください。";

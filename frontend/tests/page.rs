@@ -244,6 +244,7 @@ async fn a_conversation_is_readable_without_a_script() {
     assert!(html.contains("1,234 tokens in · 56 out"), "what it cost is told");
     assert!(html.contains("rel=\"noopener noreferrer nofollow\""), "Markdown is drawn on the server: {html}");
     assert!(html.contains("aria-current=\"page\""));
+    assert!(html.contains("title=\"demo-arithmetic, by demo · tools\""), "the tooltip names the tool mode: {html}");
     assert!(html.contains("demo-arithmetic") && html.contains("ANTHROPIC_API_KEY") && html.contains("OPENAI_API_KEY"));
     assert!(html.contains("<title>A &lt;b&gt;bold&lt;/b&gt; sum · Tallybook</title>"), "{html}");
 }

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::{OPTIONS, math};
+use crate::{OPTIONS, headings::Headings, math};
 
 /// So many footnotes of a text have links back and forth.
 const MAX_NOTES: usize = 100;
@@ -27,6 +27,8 @@ pub struct Block {
     pub(crate) source: String,
     /// The links and footnotes defined in the text, when this block could use any.
     pub(crate) definitions: Arc<Definitions>,
+    /// The headings that its beginning belongs to.
+    pub(crate) headings: Headings,
     /// The fence of code that is still being written.
     pub(crate) open_fence: Option<Fence>,
 }
@@ -37,9 +39,9 @@ impl Block {
         self.start
     }
 
-    fn new(start: usize, source: &str, definitions: &Arc<Definitions>) -> Self {
+    fn new(start: usize, source: &str, definitions: &Arc<Definitions>, headings: Headings) -> Self {
         let definitions = if source.contains('[') { Arc::clone(definitions) } else { Arc::default() };
-        Self { start, source: source.to_owned(), definitions, open_fence: None }
+        Self { start, source: source.to_owned(), definitions, headings, open_fence: None }
     }
 }
 
@@ -119,6 +121,8 @@ pub struct Document {
     settled_end: usize,
     /// The links defined in the settled blocks.
     definitions: Arc<Definitions>,
+    /// The headings that the first block that is not settled belongs to.
+    headings: Headings,
 }
 
 impl Document {
@@ -144,12 +148,12 @@ impl Document {
         self.blocks.truncate(kept);
         let tail = &text[self.settled_end..];
         if !complete && let Some(fence) = Fence::open_in(tail) {
-            let mut block = Block::new(self.settled_end, tail, &Arc::default());
+            let mut block = Block::new(self.settled_end, tail, &Arc::default(), self.headings);
             block.open_fence = Some(fence);
             self.blocks.push(block);
             return kept;
         }
-        let cuts = cut(tail);
+        let cuts = cut(tail, self.headings);
         let growing = if complete { 0 } else { first_growing(tail, &cuts) };
         let settled_bytes = cuts.starts.get(growing).copied().unwrap_or(0);
 
@@ -173,9 +177,10 @@ impl Document {
             }
         }
         let ends = cuts.starts.iter().skip(1).copied().chain([tail.len()]);
-        for (&start, end) in cuts.starts.iter().zip(ends) {
-            self.blocks.push(Block::new(self.settled_end + start, &tail[start..end], &known));
+        for ((&start, end), &headings) in cuts.starts.iter().zip(ends).zip(&cuts.headings) {
+            self.blocks.push(Block::new(self.settled_end + start, &tail[start..end], &known, headings));
         }
+        self.headings = cuts.headings.get(growing).copied().unwrap_or(self.headings);
         self.settled += growing;
         self.settled_end += settled_bytes;
         self.definitions = known;
@@ -201,6 +206,8 @@ fn first_growing(text: &str, cuts: &Cuts) -> usize {
 struct Cuts {
     /// Where blocks begin; the first is 0. Empty only without text.
     starts: Vec<usize>,
+    /// The headings that each of them belongs to.
+    headings: Vec<Headings>,
     /// The last block that goes on with a long paragraph; 0 when none does.
     last_within_paragraph: usize,
     /// Definitions with the place where each stands, in that order, so that the first of a label counts.
@@ -210,7 +217,7 @@ struct Cuts {
     references: Vec<(usize, String)>,
 }
 
-fn cut(text: &str) -> Cuts {
+fn cut(text: &str, mut open: Headings) -> Cuts {
     if text.trim().is_empty() {
         return Cuts::default();
     }
@@ -226,7 +233,7 @@ fn cut(text: &str) -> Cuts {
         .collect();
     definitions.sort_by_key(|&(position, ..)| position);
 
-    let mut starts = Vec::new();
+    let (mut starts, mut headings) = (Vec::new(), Vec::new());
     let mut last_within_paragraph = 0;
     let (mut notes, mut references) = (Vec::new(), Vec::new());
     let mut depth = 0_usize;
@@ -242,15 +249,20 @@ fn cut(text: &str) -> Cuts {
             let start = if starts.is_empty() { 0 } else { line };
             if starts.last().is_none_or(|last| *last < start) {
                 starts.push(start);
+                headings.push(open);
             }
             if matches!(event, Event::Start(Tag::Paragraph)) {
                 let mut rest = range;
                 while let Some(next) = end_of_sentence(text, rest.clone()) {
                     last_within_paragraph = starts.len();
                     starts.push(next);
+                    headings.push(open);
                     rest.start = next;
                 }
             }
+        }
+        if let Event::Start(Tag::Heading { level, .. }) = &event {
+            open.begin(*level);
         }
         match event {
             Event::Start(_) => depth += 1,
@@ -261,8 +273,9 @@ fn cut(text: &str) -> Cuts {
     if starts.is_empty() {
         // Nothing but definitions.
         starts.push(0);
+        headings.push(open);
     }
-    Cuts { starts, last_within_paragraph, definitions, notes, references }
+    Cuts { starts, headings, last_within_paragraph, definitions, notes, references }
 }
 
 /// Where a long paragraph is cut, if it is long. What is found does not change when the paragraph grows, and what

@@ -107,7 +107,8 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     let table = element("div")
         .with("class", "table")
         .with("tabindex", "0")
-        .with("role", "region")
+        // No landmark: of those a page should have few, and no two of one name.
+        .with("role", "group")
         .with("aria-label", name)
         .around(vec![element("table").around(rows).into()]);
     let copy = copy_button("copy-table", &labels.copy_csv, labels);

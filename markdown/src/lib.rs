@@ -16,6 +16,7 @@ mod drawing;
 mod elements;
 mod emphasis;
 mod footnotes;
+mod headings;
 mod labels;
 mod links;
 mod math;

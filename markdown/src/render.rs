@@ -2,9 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use pulldown_cmark::{
-    Alignment, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Parser, Tag, TagEnd,
-};
+use pulldown_cmark::{Alignment, BrokenLink, CodeBlockKind, CowStr, Event, LinkType, Parser, Tag, TagEnd};
 
 use crate::{
     Block, Labels, OPTIONS,
@@ -12,6 +10,7 @@ use crate::{
     elements::{aligned, check_box, code, formula_in_words, link, sided, table},
     emphasis::{self, Exchanged},
     footnotes::{self, Footnotes},
+    headings::Headings,
     links,
     math::{self, Formula},
     node::{Node, element},
@@ -52,7 +51,7 @@ fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &
         |link: BrokenLink<'_>| defined(&block.definitions, &exchanged.restore(&link.reference), &mut allowance);
     let parser = Parser::new_with_broken_link_callback(&exchanged.source, OPTIONS, Some(resolve));
     let footnotes = Footnotes { notes: &block.definitions.notes, name, start: block.start() };
-    let mut builder = Builder::new(labels, formulas, footnotes, &exchanged);
+    let mut builder = Builder::new(labels, formulas, footnotes, &exchanged, block.headings);
     for (event, range) in parser.into_offset_iter() {
         // What was put in front is not the block's.
         let Some(begin) = range.start.checked_sub(head) else { continue };
@@ -101,7 +100,8 @@ fn is_line_break(tag: &str) -> bool {
 enum Kind {
     Root,
     Paragraph,
-    Heading(HeadingLevel),
+    /// Its element.
+    Heading(&'static str),
     Quote,
     /// With what stands beside the opening fence.
     Code(String),
@@ -162,11 +162,7 @@ impl Frame {
     fn into_node(self, footnotes: Footnotes<'_>, labels: &Labels) -> Node {
         let tag = match self.kind {
             Kind::Paragraph => "p",
-            // The page has headings of its own above an answer's.
-            Kind::Heading(HeadingLevel::H1) => "h3",
-            Kind::Heading(HeadingLevel::H2) => "h4",
-            Kind::Heading(HeadingLevel::H3) => "h5",
-            Kind::Heading(_) => "h6",
+            Kind::Heading(tag) => tag,
             Kind::Quote => return sided("blockquote").around(self.children).into(),
             Kind::Code(label) => return code(label, self.children, labels).into(),
             Kind::List(None) => return sided("ul").around(self.children).into(),
@@ -212,6 +208,8 @@ struct Builder<'a> {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
+    /// The headings that what comes next belongs to.
+    headings: Headings,
     labels: &'a Labels,
 }
 
@@ -221,6 +219,7 @@ impl<'a> Builder<'a> {
         formulas: &'a [Formula],
         footnotes: Footnotes<'a>,
         exchanged: &'a Exchanged<'a>,
+        headings: Headings,
     ) -> Self {
         Self {
             stack: vec![Frame::new(Kind::Root)],
@@ -232,6 +231,7 @@ impl<'a> Builder<'a> {
             columns: Vec::new(),
             column: 0,
             nodes: 0,
+            headings,
             labels,
         }
     }
@@ -293,7 +293,7 @@ impl<'a> Builder<'a> {
 
     fn kind_of(&mut self, tag: Tag<'_>, begin: usize) -> Kind {
         match tag {
-            Tag::Heading { level, .. } => Kind::Heading(level),
+            Tag::Heading { level, .. } => Kind::Heading(self.headings.begin(level)),
             Tag::BlockQuote(_) => Kind::Quote,
             Tag::CodeBlock(CodeBlockKind::Fenced(label)) => Kind::Code(self.exchanged.restore(label.trim()).into()),
             Tag::CodeBlock(CodeBlockKind::Indented) => Kind::Code(String::new()),

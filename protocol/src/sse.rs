@@ -10,6 +10,9 @@ pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1
 /// The longest `id:` that is kept, in bytes. Each later frame repeats it, so a long one would multiply.
 pub const MAX_ID_BYTES: usize = 256;
 
+/// The response header of an event stream with its keep-alive interval: whole seconds, at least 1.
+pub const KEEP_ALIVE_HEADER: &str = "tallybook-keep-alive";
+
 /// One dispatched event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {

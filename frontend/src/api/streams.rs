@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tallybook_protocol::{
     FeedEvent, PAGE_HEADER,
-    sse::{Decoder, Frame},
+    sse::{Decoder, Frame, KEEP_ALIVE_HEADER},
 };
 
 use super::{
@@ -16,8 +16,12 @@ use crate::{
     reading::{self, Events},
 };
 
-/// A stream that is silent for so long is taken for dead; the server sends a sign of life more often than that.
-const SILENCE_LIMIT: Duration = Duration::from_mins(1);
+/// The keep-alive interval of a server that does not say it.
+const DEFAULT_KEEP_ALIVE_SECS: u64 = 5;
+/// The longest keep-alive interval that is believed.
+const MAX_KEEP_ALIVE_SECS: u64 = 60;
+/// A connection that misses so many keep-alives is dead.
+const MISSED_KEEP_ALIVES: u64 = 3;
 /// How long the server may take to close a stream that is over.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
 
@@ -26,21 +30,31 @@ struct Frames {
     body: Body,
     decoder: Decoder,
     arrived: Vec<Frame>,
+    /// A stream that is silent for longer is dead.
+    silence_limit: Duration,
 }
 
 impl Frames {
     fn new(response: Response) -> Result<Self, ApiError> {
-        Ok(Self { body: response.into_body()?, decoder: Decoder::new(), arrived: Vec::new() })
+        let silence_limit = silence_limit(response.header(KEEP_ALIVE_HEADER).as_deref());
+        Ok(Self { body: response.into_body()?, decoder: Decoder::new(), arrived: Vec::new(), silence_limit })
     }
 
     /// What has arrived, at least one frame; `None` when the stream ended or broke off.
     async fn next(&mut self) -> Option<Vec<Frame>> {
         while self.arrived.is_empty() {
-            let portion = browser::within(SILENCE_LIMIT, self.body.next()).await?.ok()??;
+            let portion = browser::within(self.silence_limit, self.body.next()).await?.ok()??;
             self.arrived.extend(self.decoder.push(&portion).ok()?);
         }
         Some(std::mem::take(&mut self.arrived))
     }
+}
+
+/// Calculates how long a stream may be silent from the keep-alive interval that its server sent. Never shorter than three
+/// default intervals: a short interval says nothing about a slow network.
+fn silence_limit(keep_alive: Option<&str>) -> Duration {
+    let secs = keep_alive.and_then(|secs| secs.parse().ok()).unwrap_or(DEFAULT_KEEP_ALIVE_SECS);
+    Duration::from_secs(secs.clamp(DEFAULT_KEEP_ALIVE_SECS, MAX_KEEP_ALIVE_SECS) * MISSED_KEEP_ALIVES)
 }
 
 /// The events of one turn, as they arrive.
@@ -84,4 +98,25 @@ pub(crate) async fn feed() -> Result<Feed, ApiError> {
     let response = request("GET", "/api/events", NO_BODY).await?;
     let folder = response.header(PAGE_HEADER);
     Ok(Feed { frames: Frames::new(response)?, folder })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::silence_limit;
+
+    #[test]
+    fn a_connection_is_dead_after_three_missed_keep_alives() {
+        for (header, secs) in [
+            (None, 15),
+            (Some("5"), 15),
+            (Some("1"), 15),
+            (Some("30"), 90),
+            (Some("0"), 15),
+            (Some("soon"), 15),
+            (Some("-1"), 15),
+            (Some("18446744073709551615"), 180),
+        ] {
+            assert_eq!(silence_limit(header).as_secs(), secs, "{header:?}");
+        }
+    }
 }

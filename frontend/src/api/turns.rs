@@ -1,5 +1,7 @@
 //! Turns: how one begins, is read along, goes on, is stopped, and what is told of it afterwards.
 
+use std::time::Duration;
+
 use tallybook_protocol::{
     AnswerAgain, CallDecision, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, ToolCall,
     ToolCallId,
@@ -12,7 +14,10 @@ use super::{
     request::{NO_BODY, call, call_text, encoded, request},
     streams::EventStream,
 };
-use crate::reading;
+use crate::{browser, reading};
+
+/// The longest wait for the answer to a stop request.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `POST /api/conversations/{uuid}/messages`
 pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<EventStream, ApiError> {
@@ -60,10 +65,11 @@ pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Resu
     if is_stream { EventStream::new(response).map(Some) } else { Ok(None) }
 }
 
-/// `POST /api/conversations/{uuid}/stop`
+/// `POST /api/conversations/{uuid}/stop`; fails if there is no answer within [`STOP_TIMEOUT`].
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
-    request("POST", &format!("/api/conversations/{uuid}/stop"), NO_BODY).await?.text().await?;
-    Ok(())
+    let url = format!("/api/conversations/{uuid}/stop");
+    let stopped = async { Ok(request("POST", &url, NO_BODY).await?.text().await.map(drop)?) };
+    browser::within(STOP_TIMEOUT, stopped).await.unwrap_or(Err(ApiError::Unreachable))
 }
 
 /// `GET /api/tool-calls/{id}`

@@ -34,12 +34,10 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
     let field = NodeRef::<html::Textarea>::new();
     let send = move || session.send_draft();
     let has_draft = memo(move |_| session.draft.with(|draft| !draft.trim().is_empty()));
-    // One comes here to write, and after an answer to go on writing.
-    effect(move || {
-        if !session.is_busy() {
-            go_on_writing();
-        }
-    });
+    // The user opens a chat to write in it. The end of an answer leaves the focus where the user reads.
+    if !untrack(|| session.is_busy()) {
+        go_on_writing();
+    }
     take_drops(session);
     let hint = memo(move |_| match () {
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_leaving()),
@@ -190,6 +188,7 @@ fn StopButton(session: Session) -> impl IntoView {
                 // The second click of a double click on Send, whose place this took, is no wish to stop.
                 if event.detail() < 2 {
                     session.stop();
+                    leave_button();
                 }
             }
         >
@@ -217,6 +216,13 @@ pub(crate) fn go_on_writing() {
             browser::focus_if_free(COMPOSER_ID);
         }
     });
+}
+
+/// Gives the focus to the message field from a button that is about to go. On a touch screen that would bring up the keyboard.
+pub(crate) fn leave_button() {
+    if !is_touched() {
+        browser::focus(COMPOSER_ID);
+    }
 }
 
 /// Gives the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be

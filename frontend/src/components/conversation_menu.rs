@@ -27,7 +27,8 @@ pub(crate) const ROW_MENU: &str = "row-menu";
 #[component]
 pub(crate) fn ConversationMenu(
     uuid: Uuid,
-    title: String,
+    /// Its title, as it changes.
+    title: Signal<Option<String>>,
     list: ConversationList,
     /// Finds something in it.
     find: Callback<()>,
@@ -46,7 +47,7 @@ pub(crate) fn ConversationMenu(
                 popovertarget=HEADER_MENU
                 title=text.conversation_menu()
             >
-                <span class="header-name">{title}</span>
+                <span class="header-name">{move || title.get()}</span>
                 <Draw icon=Icon::Chevron />
             </button>
             <div class="menu" id=HEADER_MENU popover="auto">

@@ -56,7 +56,7 @@ pub(crate) fn Header(
     let name = memo(move |_| match current.get() {
         _ if !is_chat.get() => Name::Settings,
         Some(uuid) if renaming.get() == Some(uuid) && title.with(Option::is_some) => Name::Field(uuid),
-        uuid => uuid.zip(title.get()).map_or(Name::Product, |(uuid, title)| Name::Title(uuid, title)),
+        uuid => uuid.filter(|_| title.with(Option::is_some)).map_or(Name::Product, Name::Title),
     });
     let sharing = RwSignal::new(None);
     let used = RwSignal::new(None);
@@ -75,7 +75,7 @@ pub(crate) fn Header(
             let field = later(move || Some(Other::TitleField { title: title.clone(), done }));
             view! { <div class="header-rename">{field}</div> }.into_any()
         }
-        Name::Title(uuid, title) => {
+        Name::Title(uuid) => {
             let rename = Callback::new(move |()| renaming.set(Some(uuid)));
             let share = Callback::new(move |()| sharing.set(Some(uuid)));
             let usage = Callback::new(move |()| used.set(Some(UsageOf { conversation: uuid, message: None })));
@@ -116,7 +116,8 @@ enum Name {
     /// A new chat has no title yet.
     Product,
     Field(Uuid),
-    Title(Uuid, String),
+    /// The title changes in its place, so that an open menu stays.
+    Title(Uuid),
 }
 
 /// Shows the list of conversations on a wide screen, or folds it away; the choice is kept.

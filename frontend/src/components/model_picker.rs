@@ -31,7 +31,7 @@ pub(crate) fn ModelPicker(
     let text = use_language();
     if !models.is_choice() {
         return models.all().into_iter().next().map(|model| {
-            let told = text.model(&model.provider, &model.name);
+            let told = text.only_model(&model);
             // A provider of one model, as the built-in one, says no more than its name.
             let provider =
                 (model.provider != model.name).then(|| view! { <span class="header-provider">{model.provider}</span> });

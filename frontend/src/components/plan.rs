@@ -31,7 +31,7 @@ pub(crate) fn Plan(items: Items) -> impl IntoView {
     let spoken = memo(move |_| read(entry, |entry| spoken_of(entry, text)));
     view! {
         // Told by its status line, and not with all that its steps write.
-        <section class="plan" data-testid="plan" aria-label=text.plan() aria-live="off">
+        <section class="plan" data-testid="plan" role="group" aria-label=text.plan() aria-live="off">
             <div class="plan-top">
                 <Draw icon=Icon::Steps />
                 <h3>{text.plan()}</h3>

@@ -36,6 +36,8 @@ struct Player {
     /// Milliseconds from the beginning.
     at: RwSignal<i64>,
     is_playing: RwSignal<bool>,
+    /// Counts how often it was told to play. Of the loops that play, the last one goes on.
+    loops: StoredValue<u32>,
     speed: RwSignal<f64>,
     answer: RwSignal<crate::session::DrawnEntry>,
 }
@@ -47,6 +49,7 @@ impl Player {
             scene: StoredValue::default(),
             at: RwSignal::new(0),
             is_playing: RwSignal::new(false),
+            loops: StoredValue::new(0),
             speed: RwSignal::new(1.0),
             answer: RwSignal::new(None),
         }
@@ -97,11 +100,14 @@ impl Player {
             self.go_to(0);
         }
         self.is_playing.set(true);
+        let number = self.loops.get_value().wrapping_add(1);
+        self.loops.set_value(number);
         spawn_local(async move {
             let mut before = browser::now();
             loop {
                 browser::next_frame().await;
-                if self.is_playing.try_get_untracked() != Some(true) {
+                // Paused and played again within a frame, another loop plays.
+                if self.is_playing.try_get_untracked() != Some(true) || self.loops.try_get_value() != Some(number) {
                     return;
                 }
                 let now = browser::now();

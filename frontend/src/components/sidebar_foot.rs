@@ -152,6 +152,7 @@ fn chosen() -> Preferences {
 pub(crate) fn choose_theme(theme: Theme) {
     browser::remember(THEME_COOKIE, theme.name());
     browser::mark_root("data-theme", theme.name());
+    browser::color_bars(theme.bar_colors());
     // It is chosen in several places.
     let Ok(fields) = document().query_selector_all(THEME_FIELDS) else { return };
     for field in (0..fields.length()).filter_map(|at| fields.item(at)) {

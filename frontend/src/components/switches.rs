@@ -6,7 +6,9 @@ use crate::{
     browser,
     language::use_language,
     notification::{self, Permission},
-    preferences::{NOTIFICATIONS_COOKIE, Preferences, SINGLE_KEYS_COOKIE, switch_name},
+    preferences::{
+        CALL_PREVIEWS_COOKIE, CALL_PREVIEWS_MARK, NOTIFICATIONS_COOKIE, Preferences, SINGLE_KEYS_COOKIE, switch_name,
+    },
 };
 
 /// What is chosen, wherever that is shown.
@@ -14,13 +16,18 @@ use crate::{
 pub(crate) struct Switches {
     single_keys: RwSignal<bool>,
     notifications: RwSignal<bool>,
+    call_previews: RwSignal<bool>,
 }
 
 impl Switches {
     /// As the page began with it.
     pub(crate) fn new() -> Self {
-        let Preferences { single_keys, notifications, .. } = use_context().unwrap_or_default();
-        Self { single_keys: RwSignal::new(single_keys), notifications: RwSignal::new(notifications) }
+        let Preferences { single_keys, notifications, call_previews, .. } = use_context().unwrap_or_default();
+        Self {
+            single_keys: RwSignal::new(single_keys),
+            notifications: RwSignal::new(notifications),
+            call_previews: RwSignal::new(call_previews),
+        }
     }
 }
 
@@ -33,6 +40,17 @@ pub(crate) fn SingleKeysSwitch() -> impl IntoView {
         keep(SINGLE_KEYS_COOKIE, "data-single-keys", wanted);
     };
     switch(use_language().single_keys(), "single-keys", is_on, choose)
+}
+
+/// The switch for previews of input and output on collapsed tool calls.
+#[component]
+pub(crate) fn CallPreviewsSwitch() -> impl IntoView {
+    let is_on = use_context::<Switches>().unwrap_or_else(Switches::new).call_previews;
+    let choose = move |wanted| {
+        is_on.set(wanted);
+        keep(CALL_PREVIEWS_COOKIE, CALL_PREVIEWS_MARK, wanted);
+    };
+    switch(use_language().call_previews(), "call-previews", is_on, choose)
 }
 
 /// Whether the reader's system tells the end of an answer in a hidden tab.

@@ -5,7 +5,7 @@ mod room;
 
 use call_lines::{step, toggle_calls};
 use leptos::{
-    ev::MouseEvent,
+    ev::{KeyboardEvent, MouseEvent},
     html,
     prelude::*,
     task::{spawn_local, tick},
@@ -31,13 +31,10 @@ use crate::{
     language::use_language,
     reactive::{effect, memo},
     reveal::reveal,
-    scroll::THREAD_ID,
+    scroll::{NEAR_END_PX, THREAD_ID, px},
     session::{Loading, Session},
     transcript::Transcript,
 };
-
-/// Whoever is within so many pixels of the end reads the newest text.
-const NEAR_END_PX: i32 = 48;
 
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
@@ -105,6 +102,12 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             placed.set_value(area.scroll_top());
         }
     };
+    let follow = move || {
+        placed.set_value(0);
+        led_to.set_value(String::new());
+        following.set(true);
+        to_end();
+    };
     // What one sends oneself is always worth seeing.
     effect(move || {
         if session.unstored.with(Option::is_some) {
@@ -138,6 +141,11 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             tabindex="0"
             node_ref=area
             on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following) }
+            // The browser would scroll to where the end was when the key was pressed.
+            on:keydown=move |event| if goes_to_end(&event) {
+                event.prevent_default();
+                follow();
+            }
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
                     room.scrolled(&area);
@@ -172,10 +180,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             following
             is_greeting
             jump=move || {
-                placed.set_value(0);
-                led_to.set_value(String::new());
-                following.set(true);
-                to_end();
+                follow();
                 go_on_writing();
             }
         />
@@ -320,18 +325,25 @@ fn first_card(area: &HtmlElement) -> Option<Element> {
     area.query_selector(".consent").ok().flatten()
 }
 
+/// Returns `true` for a key press that scrolls the messages to their end.
+fn goes_to_end(event: &KeyboardEvent) -> bool {
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    let has_own_end =
+        target.is_some_and(|target| target.closest("input, textarea, select, pre").is_ok_and(|own| own.is_some()));
+    let is_end = match event.key().as_str() {
+        "End" => !event.meta_key(),
+        "ArrowDown" => event.meta_key(),
+        _ => false,
+    };
+    is_end && !has_own_end && !event.shift_key() && !event.alt_key() && !event.default_prevented()
+}
+
 /// Returns `true` for a click in a card, whose buttons may be gone by now: a decision opens nothing to be read there.
 fn is_in_card(event: &MouseEvent) -> bool {
     let pressed = event.target().and_then(|target| target.dyn_into::<Element>().ok());
     pressed.is_some_and(|pressed| {
         pressed.closest(".consent, .consent-choices, .consent-denial").is_ok_and(|card| card.is_some())
     })
-}
-
-/// A distance on the screen, in whole pixels.
-#[expect(clippy::cast_possible_truncation, reason = "a page is not that high")]
-fn px(distance: f64) -> i32 {
-    distance as i32
 }
 
 fn is_near_end(area: &HtmlElement) -> bool {

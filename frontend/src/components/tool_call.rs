@@ -1,5 +1,5 @@
-//! A tool call as one quiet line: how it stands, which tool, with what, how long. The line is a button that opens the
-//! details.
+//! The line of a tool call: status, tool name and duration. The line is a button that opens the details. The style shows a
+//! preview of input and output if the user asked for it (`CALL_PREVIEWS_COOKIE`), or under the pointer and the focus.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use crate::{
     browser,
     components::{
         call_progress::CallProgress,
+        composer::leave_button,
         consent_card::ConsentCard,
         icon::{Draw, Icon},
         items::{Items, Lines, element_id},
@@ -126,8 +127,10 @@ impl Line {
                 <span class="tool-status">{icon}</span>
                 <span class="tool-name">{call.shown_name().into_owned()}</span>
                 " "
-                <span class="tool-summary">{call.summary()}</span>
-                {outcome}
+                <span class="tool-preview">
+                    <span class="tool-summary">{call.summary()}</span>
+                    {outcome}
+                </span>
                 <span class="tool-space">" "</span>
                 <span class="tool-state">{state}</span>
                 " "
@@ -169,7 +172,10 @@ fn LiveLine(line: Line, call: Memo<Option<Arc<Call>>>) -> impl IntoView {
                             class="button small"
                             data-testid="stop-call"
                             disabled=move || session.stopping.get()
-                            on:click=move |_| session.stop()
+                            on:click=move |_| {
+                                session.stop();
+                                leave_button();
+                            }
                         >
                             {move || if session.stopping.get() { text.stopping() } else { text.stop() }}
                         </button>

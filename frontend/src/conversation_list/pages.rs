@@ -27,6 +27,8 @@ pub(super) struct Pages {
     pub(super) found: Option<Conversations>,
     /// The one that is open, which may be in none of the pages.
     pub(super) open: Option<ConversationSummary>,
+    /// The id of the one that is open, while its summary is still loading.
+    pub(super) opening: Option<Uuid>,
 }
 
 impl Pages {
@@ -38,17 +40,41 @@ impl Pages {
         }
     }
 
-    /// The conversations of a view, in its order.
+    /// The conversations of a view, in its order. The list has the open one too, where it can be marked, however old it is.
     pub(super) fn shown(&self, view: View) -> Vec<&ConversationSummary> {
-        let items = self.page(view).into_iter().flat_map(|page| &page.items);
+        let page = self.page(view);
+        let items = page.into_iter().flat_map(|page| &page.items);
         match view {
             View::Search => items.collect(),
             View::Archive => items.filter(|item| item.archived).collect(),
             View::Conversations => {
+                let is_missing = |open: &&ConversationSummary| {
+                    page.is_some_and(|page| page.items.iter().all(|item| item.uuid != open.uuid))
+                };
+                let mut items: Vec<_> = items.collect();
+                if let Some(open) = self.open.as_ref().filter(is_missing) {
+                    let older = items.iter().position(|item| item.updated_at < open.updated_at);
+                    items.insert(older.unwrap_or(items.len()), open);
+                }
                 let (pinned, others): (Vec<_>, Vec<_>) =
-                    items.filter(|item| !item.archived).partition(|item| item.pinned);
+                    items.into_iter().filter(|item| !item.archived).partition(|item| item.pinned);
                 [pinned, others].concat()
             }
+        }
+    }
+
+    /// Makes a conversation the open one. Returns its id if its summary has to be loaded.
+    pub(super) fn open(&mut self, uuid: Option<Uuid>) -> Option<Uuid> {
+        let known = uuid.and_then(|uuid| self.find(uuid).cloned());
+        self.opening = uuid.filter(|_| known.is_none());
+        self.open = known;
+        self.opening
+    }
+
+    /// Takes the summary of the open conversation. The summary of another one came too late.
+    pub(super) fn opened(&mut self, summary: ConversationSummary) {
+        if self.opening.take_if(|opening| *opening == summary.uuid).is_some() {
+            self.open = Some(summary);
         }
     }
 
@@ -228,6 +254,34 @@ mod tests {
         pages.renew(page(&[(1, 50)], None), Vec::new());
         pages.put(&summary(7, 70));
         assert_eq!((shown(&pages, View::Conversations), shown(&pages, View::Archive)), (vec![7, 1], vec![]));
+    }
+
+    #[test]
+    fn the_list_has_the_open_one_however_old_it_is() {
+        let mut pages = Pages { newest: Some(page(&[(1, 50), (2, 40)], Some("after 2"))), ..Pages::default() };
+        pages.open = Some(summary(7, 1));
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 7]);
+        pages.append(View::Conversations, "after 2", page(&[(3, 30), (7, 1)], None));
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "it is there once");
+        pages.open = Some(ConversationSummary { archived: true, ..summary(8, 45) });
+        assert_eq!(shown(&pages, View::Conversations), [1, 2, 3, 7], "the archive has it");
+        assert_eq!(shown(&Pages { open: pages.open, ..Pages::default() }, View::Conversations), [] as [u128; 0]);
+    }
+
+    #[test]
+    fn a_summary_that_comes_after_another_conversation_was_opened_changes_nothing() {
+        let mut pages = Pages { newest: Some(page(&[(1, 50)], None)), ..Pages::default() };
+        let [first, second] = [7, 8].map(Uuid::from_u128);
+        assert_eq!(pages.open(Some(first)), Some(first));
+        assert_eq!(pages.open(Some(second)), Some(second));
+        pages.opened(summary(7, 1));
+        assert_eq!((pages.find(first), pages.find(second)), (None, None));
+        pages.opened(summary(8, 2));
+        assert_eq!(pages.open.as_ref(), Some(&summary(8, 2)));
+        assert_eq!(pages.open(Some(Uuid::from_u128(1))), None, "it is known from the list");
+        pages.opened(summary(8, 2));
+        assert_eq!(pages.open.as_ref(), Some(&summary(1, 50)));
+        assert_eq!((pages.open(None), pages.open), (None, None));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::{
     json,
     language::{Language, use_language},
     markdown::Stretch,
-    preferences::Preferences,
+    preferences::{Preferences, switch_name},
     style::{later_style, style},
     text::{PRODUCT, page_title},
     transcript::{Call, CallText, Entry, Item, Segment, Thought},
@@ -38,7 +38,7 @@ pub fn shared_page(
     preferences: Preferences,
     found: Result<Option<SharedConversation>, String>,
 ) -> String {
-    let Preferences { language, theme, .. } = preferences;
+    let Preferences { language, theme, call_previews, .. } = preferences;
     let title = match &found {
         Ok(Some(shared)) => page_title(Some(&shared.title)),
         Ok(None) | Err(_) => page_title(Some(language.not_found_title())),
@@ -52,7 +52,7 @@ pub fn shared_page(
             Err(message) => view! { <main class="alone"><p role="alert">{message}</p></main> }.into_any(),
         };
         let document = view! {
-            <html lang=language.code() data-theme=theme.name()>
+            <html lang=language.code() data-theme=theme.name() data-call-previews=switch_name(call_previews)>
                 <head>
                     <meta charset="utf-8" />
                     <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -154,7 +154,7 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
         view! { {anew}<ol class="plan-steps" role="list" start=first.to_string()>{steps.collect_view()}</ol> }
     });
     Some(view! {
-        <section class="plan" aria-label=text.plan()>
+        <section class="plan" role="group" aria-label=text.plan()>
             <div class="plan-top">
                 <Draw icon=Icon::Steps />
                 <h3>{text.plan()}</h3>
@@ -237,8 +237,10 @@ fn call_view(call: &Arc<Call>, text: Language) -> impl IntoView + use<> {
                 <span class="tool-status">{outcome_icon(call.status).map(|icon| view! { <Draw icon /> })}</span>
                 <span class="tool-name">{call.shown_name().into_owned()}</span>
                 " "
-                <span class="tool-summary">{call.summary()}</span>
-                {outcome}
+                <span class="tool-preview">
+                    <span class="tool-summary">{call.summary()}</span>
+                    {outcome}
+                </span>
                 <span class="tool-space">" "</span>
                 <span class="tool-state">{text.call_status(call.status)}</span>
                 " "

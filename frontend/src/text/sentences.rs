@@ -297,14 +297,31 @@ impl Language {
         }
     }
 
+    /// The only model, with its provider and tool mode, as a tooltip.
+    pub(crate) fn only_model(self, model: &CatalogModel) -> String {
+        let told = self.model(&model.provider, &model.name);
+        match (self, self.tool_mode(model.tool_mode)) {
+            (_, None) => told,
+            (Self::English, Some(tools)) => format!("{told} · {tools}"),
+            (Self::Japanese, Some(tools)) => format!("{told}・{tools}"),
+        }
+    }
+
     /// A model in the list to choose from.
     pub(crate) fn model_choice(self, model: &CatalogModel) -> String {
-        let tools = match model.tool_mode {
-            ToolOffer::Native => self.tools_native(),
-            ToolOffer::Prompt => self.tools_in_prompt(),
-            ToolOffer::Unknown => return self.model(&model.provider, &model.name),
-        };
-        format!("{} · {} · {tools}", model.name, model.provider)
+        match self.tool_mode(model.tool_mode) {
+            Some(tools) => format!("{} · {} · {tools}", model.name, model.provider),
+            None => self.model(&model.provider, &model.name),
+        }
+    }
+
+    /// How a model receives its tools; `None` if that is unknown.
+    fn tool_mode(self, mode: ToolOffer) -> Option<&'static str> {
+        match mode {
+            ToolOffer::Native => Some(self.tools_native()),
+            ToolOffer::Prompt => Some(self.tools_in_prompt()),
+            ToolOffer::Unknown => None,
+        }
     }
 
     /// A model as the choice for the next message alone.

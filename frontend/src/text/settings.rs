@@ -35,6 +35,9 @@ texts! {
 
     // The page.
     appearance: "Appearance", "表示";
+    call_previews:
+        "Show a preview of tool calls",
+        "ツール呼び出しの入力と出力を折りたたんだままでも表示する";
     appearance_about: "Kept in this browser.", "このブラウザーに保存されます。";
     keyboard: "Keyboard and notices", "キーボードと通知";
     keyboard_about:

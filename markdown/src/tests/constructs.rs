@@ -15,6 +15,7 @@ fn words() {
         ("5 &lt; 6 &amp; \\*7\\*", "<p>5 &lt; 6 &amp; *7*</p>"),
         ("---", "<hr>"),
         ("# 1\n## 2\n### 3\n#### 4\n###### 6", "<h3>1</h3><h4>2</h4><h5>3</h5><h6>4</h6><h6>6</h6>"),
+        ("### 1\n\nText\n\n#### 2\n### 3", "<h3>1</h3><p>Text</p><h4>2</h4><h3>3</h3>"),
         (
             "> One\n>\n> > Two",
             "<blockquote dir=\"auto\"><p>One</p><blockquote dir=\"auto\"><p>Two</p></blockquote></blockquote>",
@@ -58,7 +59,7 @@ fn lists() {
 
 #[test]
 fn a_table_has_every_part_that_a_parser_would_add() {
-    let expected = "<div dir=\"auto\" class=\"table-block\"><div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"Table: Item, Sum\"><table>\
+    let expected = "<div dir=\"auto\" class=\"table-block\"><div class=\"table\" tabindex=\"0\" role=\"group\" aria-label=\"Table: Item, Sum\"><table>\
         <thead><tr><th scope=\"col\">Item</th><th scope=\"col\" data-align=\"right\">Sum</th></tr></thead>\
         <tbody><tr><td>A</td><td data-align=\"right\"><strong>1</strong></td></tr>\
         <tr><td>B</td><td data-align=\"right\"></td></tr></tbody></table></div>\

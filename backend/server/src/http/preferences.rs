@@ -6,8 +6,8 @@ use actix_web::{
     http::header::{AcceptLanguage, Header as _, Preference},
 };
 use tallybook_frontend::{
-    LANGUAGE_COOKIE, LAST_MODEL_COOKIE, Language, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE, NewChatModels,
-    Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
+    CALL_PREVIEWS_COOKIE, LANGUAGE_COOKIE, LAST_MODEL_COOKIE, Language, NEW_CHAT_MODEL_COOKIE, NOTIFICATIONS_COOKIE,
+    NewChatModels, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
 /// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
@@ -22,6 +22,7 @@ pub(super) fn of(request: &HttpRequest) -> Preferences {
         sidebar: sidebar.unwrap_or_default(),
         single_keys: !says(SINGLE_KEYS_COOKIE, "off"),
         notifications: says(NOTIFICATIONS_COOKIE, "on"),
+        call_previews: says(CALL_PREVIEWS_COOKIE, "on"),
     }
 }
 
@@ -94,9 +95,11 @@ mod tests {
         assert_eq!(sidebar("tallybook_sidebar=no-such"), Sidebar::Shown);
         let switches = |cookie: &str| {
             let chosen = of(&asking("ja").insert_header((header::COOKIE, cookie)).to_http_request());
-            (chosen.single_keys, chosen.notifications)
+            (chosen.single_keys, chosen.notifications, chosen.call_previews)
         };
-        assert_eq!(switches("tallybook_single_keys=off; tallybook_notifications=on"), (false, true));
-        assert_eq!(switches("tallybook_single_keys=no; tallybook_notifications=yes"), (true, false));
+        assert_eq!(switches("tallybook_single_keys=off; tallybook_notifications=on"), (false, true, false));
+        assert_eq!(switches("tallybook_single_keys=no; tallybook_notifications=yes"), (true, false, false));
+        assert_eq!(switches("tallybook_call_previews=on"), (true, false, true));
+        assert_eq!(switches("tallybook_call_previews=1"), (true, false, false));
     }
 }

@@ -7,7 +7,10 @@ use actix_web::{HttpResponse, http::header};
 use async_stream::stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
-use tallybook_protocol::{ChatEvent, sse::write_frame};
+use tallybook_protocol::{
+    ChatEvent,
+    sse::{KEEP_ALIVE_HEADER, write_frame},
+};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::{
@@ -92,7 +95,12 @@ pub(super) fn respond_with(
     sign_of_life: Bytes,
     next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static,
 ) -> HttpResponse {
-    HttpResponse::Ok()
+    let mut response = HttpResponse::Ok();
+    if keep_alive != Duration::MAX {
+        // Readers notice a dead connection by the keep-alives that they miss.
+        response.insert_header((KEEP_ALIVE_HEADER, keep_alive.as_secs().max(1)));
+    }
+    response
         .content_type("text/event-stream")
         .insert_header((header::CACHE_CONTROL, "no-store"))
         // Asks proxies (nginx) to pass every event on at once.

@@ -5,6 +5,9 @@
 /** How long a moment of a playback is to be seen at least, and how long the end of a re-run is waited for. */
 const MOMENT_MS = 100;
 const RERUN_MS = 1000;
+/** The longest wait for an answer, and what proxies answer for a server that is out of reach. */
+const TIMEOUT_MS = 30_000;
+const OUT_OF_REACH = [502, 503, 504];
 
 const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "long" });
 
@@ -22,14 +25,29 @@ function sayLocally(root) {
   }
 }
 
-/** A page, to take parts of. What is none is gone to: it asks to sign in, or for a reason, or says what is wrong. */
+/** Says that the server is out of reach, or no longer. */
+function tellOffline(isOffline) {
+  const note = document.getElementById("offline");
+  note.hidden = !isOffline;
+  note.textContent = isOffline ? note.dataset.words : "";
+}
+
+/**
+ * Loads a page, to take parts of. Returns `undefined` if the server is out of reach: the page stays, with what was typed in it. An
+ * answer that is no such page is opened: it asks to sign in, or for a reason, or says what is wrong.
+ */
 async function load(address) {
-  const answer = await fetch(address).catch(() => undefined);
-  if (!answer?.ok || answer.redirected) {
+  const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
+  const isPage = answer?.ok && !answer.redirected;
+  const text = isPage ? await answer.text().catch(() => undefined) : "";
+  const isOffline = !answer || text === undefined || OUT_OF_REACH.includes(answer.status);
+  tellOffline(isOffline);
+  if (isOffline) return undefined;
+  if (!isPage) {
     location.assign(address);
     return new Promise(() => {});
   }
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = new DOMParser().parseFromString(text, "text/html");
   sayLocally(page);
   return page;
 }
@@ -39,6 +57,10 @@ async function showMore(link) {
   if (link.ariaBusy === "true") return;
   link.ariaBusy = "true";
   const page = await load(link.href);
+  if (!page) {
+    link.ariaBusy = null;
+    return;
+  }
   const [found, further] = [document, page].map((it) => it.getElementById("found"));
   const [rows, added] = [found, further].map((it) => it.querySelector("[data-rows]"));
   const first = added?.firstElementChild;
@@ -58,10 +80,10 @@ let asked = 0;
 /** The milliseconds at which a playback is. */
 let place = 0;
 
-/** Shows another moment. False where something else was asked for meanwhile. */
+/** Shows another moment. Returns `false` if something else was asked for meanwhile, or the server is out of reach. */
 async function goTo(address, mine) {
   const page = await load(address);
-  if (mine !== asked) return false;
+  if (mine !== asked || !page) return false;
   const focused = stage().contains(document.activeElement) ? document.activeElement.id : "";
   const wereOpen = [...stage().querySelectorAll("details")].map((details) => details.open);
   stage().replaceWith(page.getElementById("playback"));
@@ -105,6 +127,7 @@ async function awaitRerun() {
   while (document.querySelector("#rerun[data-running]")) {
     await new Promise((resolve) => setTimeout(resolve, RERUN_MS));
     const page = await load(location.href);
+    if (!page) continue;
     for (const id of ["rerun-words", "rerun"]) {
       document.getElementById(id).replaceChildren(...page.getElementById(id).childNodes);
     }

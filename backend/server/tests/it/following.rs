@@ -197,6 +197,22 @@ on_every_engine! {
     }
 }
 
+/// The page calculates from the header how long a stream may be silent.
+#[tokio::test]
+async fn event_streams_send_their_keep_alive_interval() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = TestApp::spawn_changed(&engine, &model, tallybook_tools::builtin().unwrap(), |settings| {
+        settings.keep_alive = Duration::from_secs(7);
+    })
+    .await;
+    let conversation = app.create_conversation().await;
+    model.reply([text("Yes.")]);
+    let turn = app.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": "Go"})).await;
+    assert_eq!(turn.headers()["tallybook-keep-alive"], "7");
+    assert_eq!(app.get("/api/events").await.headers()["tallybook-keep-alive"], "7");
+    assert_eq!(app.get("/api/conversations").await.headers().get("tallybook-keep-alive"), None);
+}
+
 /// It reads the beginning of a turn and then nothing more, while more comes than the system keeps for it.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -109,7 +109,7 @@ impl Card {
 }
 
 /// Moves the focus from a card that goes away to the messages, and from there to the next card that waits. In a field, a key that is
-/// pressed once too often would become text, and the message field takes the focus as soon as it is free.
+/// pressed once too often would become text.
 pub(super) fn leave_focus(id: ToolCallId) {
     // A server takes down what it has drawn, too.
     if !browser::IS_HERE {

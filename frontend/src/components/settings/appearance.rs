@@ -7,7 +7,7 @@ use crate::{
     components::{
         help::{self, HelpSheet},
         sidebar_foot::{language_field, theme_field},
-        switches::{NotificationSwitch, SingleKeysSwitch},
+        switches::{CallPreviewsSwitch, NotificationSwitch, SingleKeysSwitch},
     },
     language::Language,
 };
@@ -19,6 +19,7 @@ pub(super) fn section_view(sheet: HelpSheet, text: Language) -> AnyView {
             <span aria-hidden="true">{text.language_label()}</span>
             {language_field("setting-language")}
         </div>
+        <CallPreviewsSwitch />
     };
     let keyboard = view! {
         <SingleKeysSwitch />

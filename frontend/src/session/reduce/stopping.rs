@@ -20,6 +20,7 @@ impl State {
             return;
         }
         self.stopping = true;
+        self.forget_failed_stop();
         self.is_stop_wanted = true;
         if !matches!(self.reader, Reader::Making(_) | Reader::Asking(_)) {
             self.stop_if_wanted(out);
@@ -53,8 +54,18 @@ impl State {
             }
             Err(error) => {
                 self.stopping = false;
-                self.notice = Some(error.message(self.text));
+                self.notice = Some(match error {
+                    ApiError::Unreachable => self.text.stop_failed().to_owned(),
+                    error => error.message(self.text),
+                });
             }
+        }
+    }
+
+    /// Removes the notice that Stop failed, if it is shown.
+    pub(super) fn forget_failed_stop(&mut self) {
+        if self.notice.as_deref() == Some(self.text.stop_failed()) {
+            self.notice = None;
         }
     }
 }

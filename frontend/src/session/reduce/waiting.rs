@@ -66,6 +66,7 @@ impl State {
 
     pub(super) fn settle(&mut self, out: &mut Vec<Effect>) {
         self.reader = Reader::Resting;
+        self.forget_failed_stop();
         self.begins = false;
         self.stopping = false;
         self.is_stop_wanted = false;

@@ -101,6 +101,23 @@ fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
 }
 
 #[test]
+fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_ends() {
+    let failed = |here: &Told| here.state.notice.as_deref() == Some(Language::English.stop_failed());
+    let mut here = Told::open("Q1");
+    here.send("Q2");
+    here.answer(Answer::Opened(Ok(())));
+    here.act(Action::Stop);
+    here.tell(Input::Stopped(here.state.stop_ticket, Err(ApiError::Unreachable)));
+    assert!(failed(&here));
+    here.act(Action::Stop);
+    assert!(!failed(&here));
+    here.tell(Input::Stopped(here.state.stop_ticket, Err(ApiError::Unreachable)));
+    assert!(failed(&here));
+    here.events(vec![start(2, "Q2"), end(2, "A")]);
+    assert_eq!((here.state.phase(), here.state.notice.clone()), (Phase::Idle, None));
+}
+
+#[test]
 fn a_stale_read_takes_back_nothing() {
     let mut here = Told::open("Q1");
     here.tell(Input::News(News::Missed));

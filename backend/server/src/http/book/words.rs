@@ -69,6 +69,9 @@ words! {
     record_cut: "Only the beginning of this long turn can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
     provider_id: "Provider's id", "提供元のID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
+    offline:
+        "The server cannot be reached. Nothing on this page is lost. Try again in a moment.",
+        "サーバーに接続できません。このページの内容は失われていません。しばらくしてから、もう一度お試しください。";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     summed_up: "Earlier messages were summed up for its model", "以前のメッセージは要約してモデルに伝えられました";
     left_out: "Its model was told only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";

@@ -1,0 +1,70 @@
+//! Highlights of texts by the CSS Custom Highlight API: ranges to which the style gives a look of their own, without a change
+//! to the document. Browsers without it show none.
+
+use wasm_bindgen::prelude::*;
+use web_sys::Range;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Ranges with a look of their own.
+    type Highlight;
+
+    #[wasm_bindgen(constructor, catch)]
+    fn new() -> Result<Highlight, JsValue>;
+
+    #[wasm_bindgen(method)]
+    fn add(this: &Highlight, range: &Range);
+
+    #[wasm_bindgen(method, setter)]
+    fn set_priority(this: &Highlight, priority: i32);
+
+    type HighlightRegistry;
+
+    #[wasm_bindgen(method)]
+    fn set(this: &HighlightRegistry, name: &str, highlight: &Highlight);
+
+    #[wasm_bindgen(method)]
+    fn delete(this: &HighlightRegistry, name: &str) -> bool;
+
+    #[wasm_bindgen(thread_local_v2, js_namespace = CSS, js_name = highlights)]
+    static HIGHLIGHTS: Option<HighlightRegistry>;
+}
+
+/// Which texts are highlighted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Every place of the phrase that the find bar looks for.
+    Place,
+    /// What the reader went to. It lies above all others.
+    Found,
+}
+
+impl Look {
+    /// Its name in the style.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Place => "place",
+            Self::Found => "found",
+        }
+    }
+}
+
+/// Highlights these ranges, in place of those that were before.
+pub(crate) fn show(look: Look, ranges: &[Range]) {
+    // Without the API nothing is to be done.
+    let _ = HIGHLIGHTS.with(|registry| -> Result<(), JsValue> {
+        let Some(registry) = registry else { return Ok(()) };
+        let highlight = Highlight::new()?;
+        highlight.set_priority(i32::from(look == Look::Found));
+        for range in ranges {
+            highlight.add(range);
+        }
+        registry.set(look.name(), &highlight);
+        Ok(())
+    });
+}
+
+/// Removes the highlight.
+pub(crate) fn clear(look: Look) {
+    HIGHLIGHTS.with(|registry| registry.as_ref().map(|registry| registry.delete(look.name())));
+}
