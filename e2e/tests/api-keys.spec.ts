@@ -108,7 +108,7 @@ test("a new password, and signing out everywhere, revoke all keys if asked to", 
   await context.close();
 });
 
-test("an admin sees and revokes the keys of another user, who is told", async ({ browser, baseURL, server }) => {
+test("an admin sees and revokes the keys of another user, who sees that", async ({ browser, baseURL, server }) => {
   const [office, admin] = await settings(browser, baseURL!, ADMIN);
   expect((await admin.request.post("/api/users", { data: { name: "ann", password: PASSWORD } })).status()).toBe(201);
   const [context, anns] = await settings(browser, baseURL!, "ann");
