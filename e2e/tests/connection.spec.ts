@@ -55,11 +55,14 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   const expected = await undisturbed(browser, server.url);
   const proxy = await startProxy(server.url);
   const chat = await askAndWait(page, proxy.url);
+  const room = () => page.locator("#thread").evaluate((thread) => thread.getBoundingClientRect().height);
+  const before = await room();
   await context.setOffline(true);
   // Being offline concerns new connections only.
   proxy.cut();
   await expect(page.getByText("Reconnecting")).toHaveText(/^Reconnecting… \(retrying in \d+s\)$/);
   await expect(page.getByTestId("stop")).toBeVisible();
+  expect(await room(), "the notice takes no room from the messages").toBe(before);
   await page.waitForTimeout(10_000);
   await context.setOffline(false);
   proxy.restore();

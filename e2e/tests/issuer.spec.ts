@@ -51,3 +51,33 @@ test("whoever links an identity signs in by it, without scripts, until it is unl
   await expect(stranger.getByTestId("problem")).toContainText("No account here belongs to you");
   await other.close();
 });
+
+test("an admin who unlinks an identity is named to its owner", async ({ browser, baseURL }) => {
+  const signIn = async (name: string) => {
+    const context = await browser.newContext({ baseURL, serviceWorkers: "block" });
+    expect((await context.request.post("/api/session", { data: { name, password: PASSWORD } })).status()).toBe(200);
+    return context;
+  };
+  const home = await signIn(ADMIN);
+  expect((await home.request.post("/api/users", { data: { name: "ben", password: PASSWORD, role: "admin" } })).status()).toBe(201);
+  const page = await home.newPage();
+  await page.goto("/settings");
+  const section = page.getByTestId("section-identities");
+  await section.getByLabel("Current password").fill(PASSWORD);
+  await section.getByTestId("link-identity").click();
+  await expect(section.getByTestId("identity")).toContainText("root-over-there");
+  await expect(page.getByTestId("section-looks"), "the log has only changes by others").toContainText("Nobody has looked.");
+
+  const office = await signIn("ben");
+  const { items: users } = await (await office.request.get("/api/users")).json();
+  const path = `/api/users/${users.find((user: { name: string }) => user.name === ADMIN).id}/identities`;
+  const { items: identities } = await (await office.request.get(path)).json();
+  expect((await office.request.delete(`${path}/${identities[0].id}`)).status()).toBe(204);
+  await expect(page, "sessions may have begun by it, so they end").toHaveURL(/\/sign-in/);
+  await home.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
+  await page.goto("/settings");
+  await expect(section).toContainText("Nothing is linked.");
+  await expect(page.getByTestId("look")).toHaveText([/ben · unlinked an external account from yours/]);
+  await office.close();
+  await home.close();
+});

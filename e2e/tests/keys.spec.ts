@@ -124,6 +124,10 @@ test("Esc stops the answer, also while one writes, but closes the help first", a
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("help")).toBeHidden();
   await expect(page.getByTestId("stop")).toBeEnabled();
+  for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
+    await page.getByTestId("composer").dispatchEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...composing });
+  }
+  await expect(page.getByTestId("stop"), "this Esc ended a composition").toBeEnabled();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("stop")).toBeDisabled();
   await expect.poll(() => stops).toHaveLength(1);

@@ -41,6 +41,37 @@ fn compose_passes_every_setting_on() {
 }
 
 #[test]
+fn compose_gives_the_app_no_rights_that_it_does_not_need() {
+    let compose = read("docker-compose.yml");
+    let service = |name: &str| {
+        let rest = compose.split(&format!("\n  {name}:\n")).nth(1).unwrap();
+        rest.lines().take_while(|line| line.is_empty() || line.starts_with("   ")).collect::<Vec<_>>().join("\n")
+    };
+    for right in ["read_only: true", "cap_drop: [ALL]", "security_opt: [\"no-new-privileges:true\"]"] {
+        assert!(service("app").lines().any(|line| line.trim() == right), "{right}");
+    }
+    assert!(service("mysql").contains("no-new-privileges:true"));
+}
+
+/// A range in which other pods are, too, would let each of them claim any client address.
+#[test]
+fn on_kubernetes_no_whole_network_counts_as_a_proxy() {
+    let manifest = read("infra/kubernetes/tallybook.yaml");
+    let proxies = manifest.lines().find_map(|line| line.trim().strip_prefix("TRUSTED_PROXIES: ")).unwrap();
+    assert!(proxies.split(',').all(|proxy| proxy.ends_with("/32") || proxy.ends_with("/128")), "{proxies}");
+    assert!(manifest.contains("kind: HTTPRoute") && !manifest.contains("kind: Ingress"), "ingress-nginx is retired");
+}
+
+#[test]
+fn the_image_has_the_licenses_and_the_bill_of_materials() {
+    let image = read("infra/Dockerfile");
+    assert!(image.contains("xtask notices /notices"), "the build writes them");
+    for copied in ["COPY --from=build /notices/ /usr/share/doc/tallybook/", "COPY LICENSE /usr/share/doc/tallybook/"] {
+        assert!(image.lines().any(|line| line == copied), "{copied}");
+    }
+}
+
+#[test]
 fn the_builder_sees_what_is_compiled_in() {
     let ignored = read("infra/Dockerfile.dockerignore");
     // The page of the API has its examples from there.

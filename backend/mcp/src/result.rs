@@ -74,6 +74,14 @@ mod tests {
     }
 
     #[test]
+    fn sizes_are_rounded_to_the_nearest() {
+        for (bytes, size) in [(999, "999 B"), (12_004, "12 kB"), (12_499, "12 kB"), (12_500, "13 kB")] {
+            let data = "A".repeat((bytes * 4_usize).div_ceil(3));
+            assert_eq!(binary("image", Some("image/png"), Some(&data)), format!("[image image/png, {size}]"));
+        }
+    }
+
+    #[test]
     fn content_becomes_one_text() {
         let result = json!({ "content": [
             { "type": "text", "text": "one" },

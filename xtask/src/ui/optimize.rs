@@ -12,7 +12,12 @@ use crate::{shell, workspace};
 /// Finds the wasm-opt of the version that `e2e/package-lock.json` names, so that the page has the same size everywhere; else
 /// the one on `PATH`.
 pub(crate) fn find() -> Option<PathBuf> {
-    let locked = workspace::e2e().join("node_modules/.bin/wasm-opt");
+    find_in(&workspace::e2e())
+}
+
+/// Finds the one that npm installed in a folder, or the one on `PATH`.
+fn find_in(folder: &Path) -> Option<PathBuf> {
+    let locked = folder.join("node_modules/.bin/wasm-opt");
     if locked.is_file() { Some(locked) } else { shell::find_program("wasm-opt") }
 }
 
@@ -21,4 +26,21 @@ pub(crate) fn find() -> Option<PathBuf> {
 /// Which WASM features it may use is written in the file. `--all-features` would let it use some that no browser has.
 pub(crate) fn run(optimizer: &Path, wasm: &Path) -> Result<()> {
     shell::run(Command::new(optimizer).args(["-Oz", "-o"]).args([wasm, wasm]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{find_in, shell};
+
+    #[test]
+    fn the_locked_version_goes_before_the_one_on_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(find_in(folder.path()), shell::find_program("wasm-opt"));
+        let locked = folder.path().join("node_modules/.bin/wasm-opt");
+        fs::create_dir_all(locked.parent().unwrap()).unwrap();
+        fs::write(&locked, "").unwrap();
+        assert_eq!(find_in(folder.path()), Some(locked));
+    }
 }

@@ -81,3 +81,39 @@ async fn purge_part(db: &Database, kept_for: Duration) -> sqlx::Result<bool> {
 async fn due_time(db: &Database, kept_for: Duration) -> sqlx::Result<DateTime<Utc>> {
     Ok(turns::database_now(db).await? - kept_for)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sqlx::sqlite::SqlitePoolOptions;
+
+    use super::purge_all_due;
+    use crate::db::Database;
+
+    /// SQLite has one writer. A statement that writes beside it can keep a turn's write waiting until that fails.
+    #[tokio::test]
+    async fn purging_writes_through_the_writer_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
+        let Database::Sqlite(readers, writer) = Database::connect(&url).await.unwrap() else {
+            panic!("it is embedded")
+        };
+        for sql in [
+            "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at, deleted_at) VALUES (7, \
+             '00000000-0000-4000-8000-000000000007', 1, 'old', '2020-01-01T00:00:00+00:00', '2020-01-01T00:00:00+00:00', \
+             '2020-01-01T00:00:00+00:00')",
+            "INSERT INTO messages (id, conversation_id, role, content, status, created_at) \
+             VALUES (8, 7, 'assistant', 'old', 'complete', '2020-01-01T00:00:00+00:00')",
+            "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, started_at) VALUES (8, 'a', 'add', '{}', '{}', 'success', 0, 0, 0, '2020-01-01T00:00:00+00:00')",
+        ] {
+            sqlx::raw_sql(sql).execute(&writer).await.unwrap();
+        }
+        let options = (*readers.connect_options()).clone().pragma("query_only", "ON");
+        let only_readers = SqlitePoolOptions::new().connect_with(options).await.unwrap();
+        purge_all_due(&Database::Sqlite(only_readers, writer), Duration::ZERO).await.unwrap();
+        let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM conversations").fetch_one(&readers).await.unwrap();
+        assert_eq!(left, 0);
+    }
+}

@@ -12,7 +12,7 @@ use super::{
         caller::{Admin, Person, caller_of},
         cookie,
         error::ApiError,
-        guard,
+        origin::requested_origin,
         query::Query,
         state::State,
     },
@@ -123,11 +123,10 @@ async fn arrival(state: &State, request: &HttpRequest, query: ReturnQuery) -> Re
     state.run_accounts(work).await
 }
 
-/// Where the issuer sends browsers back to: here, by the name that was asked for. It compares that with what was registered.
+/// Returns the address to which the issuer sends browsers back. It has the host of the request, and never `PUBLIC_URL`: the
+/// cookie of the sign-in belongs to that host, and the issuer compares the address with the registered ones.
 fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
-    let host = guard::asked(request.headers())?.ok_or(ApiError::ForeignHost)?;
-    let scheme = if cookie::is_on_this_machine(request) { "http" } else { "https" };
-    Ok(format!("{scheme}://{host}{SIGN_IN_BACK}"))
+    Ok(requested_origin(request)? + SIGN_IN_BACK)
 }
 
 /// Who one is at the issuer by which people sign in.

@@ -43,7 +43,7 @@ struct Message {
     size: String,
     /// How the turn ended, where that is not well.
     status: Option<&'static str>,
-    error: Option<String>,
+    error: Option<Visible>,
     model: Option<String>,
     /// What its model was told in place of the messages before this one, where that is not all of them.
     told: Option<Told>,
@@ -67,13 +67,13 @@ struct ModelCall {
 
 /// A step of a plan.
 struct PlanStep {
-    instruction: String,
+    instruction: Visible,
     status: &'static str,
     status_word: &'static str,
     /// How often it was tried, where that was not once.
     attempts: Option<String>,
     /// Why it was judged as it was, where there is something to say.
-    reason: Option<String>,
+    reason: Option<Visible>,
 }
 
 /// What a model showed of its thinking in a step.
@@ -87,8 +87,8 @@ struct Thought {
 
 struct Told {
     from: MessageId,
-    /// Empty where it was told nothing of them.
-    summary: String,
+    /// Empty if the model got no summary of them.
+    summary: Visible,
 }
 
 #[derive(Template)]
@@ -157,15 +157,16 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         status: call.status.as_str(),
         duration: call.duration_ms.map(|ms| words.how_long(ms)),
     };
+    let visible = |text: String| Visible::new(text, words.0);
     let messages = messages.into_iter().map(|message| Message {
         id: message.id,
         who: if message.role == Role::User { words.person() } else { words.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
         size: words.how_much(message.content_bytes),
         status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
-        text: Visible::new(message.content, words.0),
-        error: message.error,
-        told: message.told_from.map(|from| Told { from, summary: message.told_summary.unwrap_or_default() }),
+        text: visible(message.content),
+        error: message.error.map(visible),
+        told: message.told_from.map(|from| Told { from, summary: visible(message.told_summary.unwrap_or_default()) }),
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),
@@ -189,8 +190,14 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
 
 fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
     let PlanStepRow { instruction, status, attempt, reason, .. } = step;
-    let attempts = (attempt > 1).then(|| words.attempts(attempt));
-    PlanStep { instruction, status: status.as_str(), status_word: words.step_status(status), attempts, reason }
+    let visible = |text: String| Visible::new(text, words.0);
+    PlanStep {
+        instruction: visible(instruction),
+        status: status.as_str(),
+        status_word: words.step_status(status),
+        attempts: (attempt > 1).then(|| words.attempts(attempt)),
+        reason: reason.map(visible),
+    }
 }
 
 fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Words) -> Thought {

@@ -82,6 +82,23 @@ on_every_engine! {
         assert_eq!(team.get(&Who::default(), "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
     }
 
+    /// With a public address, links lead there, whatever address the server is asked by.
+    async fn links_begin_with_the_public_url(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let mut command = Program::command(&engine, &model);
+        command.env("ACCOUNTS", "on").env("PUBLIC_URL", "https://chat.example.org/");
+        command.env("ALLOWED_HOSTS", "chat.example.org");
+        let team = Team::of(TestApp::launch_command(&engine, &mut command));
+        let link = team.app.process().setup_link();
+        assert!(link.starts_with("https://chat.example.org/setup?token="), "{link}");
+        let made = fill_in(&team, "/setup", token_of(&link), ADMIN).await;
+        let admin = Who { cookie: cookie_of(&made), key: None };
+        let invitation = team.json(&admin, Method::POST, "/api/invitations", json!({}), 201).await;
+        let link = invitation["url"].as_str().unwrap();
+        assert!(link.starts_with("https://chat.example.org/invitation?token="), "{link}");
+        assert_eq!(fill_in(&team, "/invitation", token_of(link), "ann").await.status(), StatusCode::SEE_OTHER);
+    }
+
     async fn the_first_link_works_for_an_hour(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (app, link) = TestApp::spawn_with_accounts(&engine, &model, required()).await;

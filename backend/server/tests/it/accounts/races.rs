@@ -79,4 +79,26 @@ on_every_engine! {
         assert_eq!(accepted(&team, &who, "/api/invitations", &json!({})).await, 10);
         assert_eq!(listed(&team, &who, "/api/invitations").await, 1000);
     }
+
+    async fn accounts_do_not_exceed_their_limit(engine: Engine) {
+        let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
+        let who = team.sign_in(ADMIN).await;
+        // Twice as many each time, then all but two of the rest.
+        for (round, copies) in (0..16).map(|round| 1 << round).chain([34_462]).enumerate() {
+            let name = if engine.is_sqlite() { format!("'r{round}-' || id") } else { format!("CONCAT('r{round}-', id)") };
+            let sql = format!(
+                "INSERT INTO users (name, name_skeleton, role, created_at) \
+                 SELECT {name}, {name}, 'user', created_at FROM users LIMIT {copies}"
+            );
+            execute!(team.app, sqlx::AssertSqlSafe(sql));
+        }
+        let make = |number: usize| {
+            let (team, who) = (&team, &who);
+            let body = json!({"name": format!("guest{number}"), "password": "another one of some length"});
+            async move { team.send(who, Method::POST, "/api/users", body).await.status() }
+        };
+        let made = join_all((0..8).map(make)).await;
+        assert_eq!(made.iter().filter(|status| **status == StatusCode::CREATED).count(), 2, "{made:?}");
+        assert!(made.iter().all(|status| matches!(*status, StatusCode::CREATED | StatusCode::CONFLICT)), "{made:?}");
+    }
 }

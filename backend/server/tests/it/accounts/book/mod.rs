@@ -6,6 +6,7 @@ mod deciders;
 mod export;
 mod figures;
 mod filters;
+mod hidden_characters;
 mod kit;
 mod list;
 mod looking;

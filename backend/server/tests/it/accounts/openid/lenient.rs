@@ -80,6 +80,8 @@ on_every_engine! {
             assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
         }
         assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM identities"), [(0,)]);
+        let noted = "SELECT user_id, subject FROM audit_log WHERE action = 'sign_in_failed'";
+        assert_eq!(rows!(team.app, (i64, String), noted), [(0, "127.0.0.1".to_owned())], "once an hour from an address");
     }
 
     /// Address and verification may come apart, as long as they are of the same address.
