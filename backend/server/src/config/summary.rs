@@ -47,6 +47,13 @@ impl Settings {
             let problem = problem.map(|problem| format!(". It cannot be used: {problem}")).unwrap_or_default();
             let _ = writeln!(lines, "{problem}");
         }
+        for file in self.database_url.exposed_files() {
+            let file = file.display();
+            let _ = writeln!(
+                lines,
+                "  Other users of this machine may read {file}. The next start makes it private (mode 0600)."
+            );
+        }
         for remark in &self.remarks {
             let _ = writeln!(lines, "  {remark}");
         }

@@ -15,6 +15,7 @@ mod migrations;
 mod on_db;
 mod open;
 mod pattern;
+mod private_files;
 mod retry;
 mod schema;
 mod timeouts;

@@ -17,7 +17,9 @@ use super::{
     database::Database,
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
+    lock::unusable,
     migrations,
+    private_files::{create_folder_of, make_private},
     timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, in_time, within},
     url::DatabaseUrl,
 };
@@ -133,8 +135,9 @@ fn is_about_rights(error: &sqlx::Error) -> bool {
 
 async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Result<Database, DbError> {
     if let Some(file) = url.file() {
-        create_folder_of(file).await?;
+        create_folder_of(file)?;
         check_before_use(file, options).await?;
+        make_private(file).map_err(|source| unusable(file, source))?;
     }
     // WAL lets readers go on while one writes. NORMAL keeps every commit when the process dies; only a power cut may
     // take back the last ones, never tear the file.
@@ -183,11 +186,4 @@ async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result
 /// `SQLITE_NOTADB`.
 fn is_no_database(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
-}
-
-/// Makes the folder that a file is to lie in.
-pub(super) async fn create_folder_of(file: &Path) -> Result<(), DbError> {
-    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    let made = tokio::fs::create_dir_all(folder).await;
-    made.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
 }

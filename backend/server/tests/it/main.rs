@@ -52,6 +52,8 @@ mod pins;
 mod plan;
 mod playback;
 mod programs;
+#[cfg(unix)]
+mod private_files;
 mod prompted;
 mod reasoning;
 mod replicas;
