@@ -262,6 +262,7 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         }
         AccountsError::WrongPassword => (StatusCode::FORBIDDEN, "wrong-password", "Wrong password"),
         AccountsError::NoPassword => (StatusCode::CONFLICT, "no-password", "No password"),
+        AccountsError::PasswordNeeded => (StatusCode::FORBIDDEN, "password-needed", "Password needed"),
         AccountsError::SignInAgain => (StatusCode::FORBIDDEN, "sign-in-again", "Sign in again"),
         AccountsError::OpenId(error) => openid_kind(error),
         AccountsError::Deleted => (StatusCode::CONFLICT, "account-deleted", "The account is deleted"),

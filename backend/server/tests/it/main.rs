@@ -51,9 +51,9 @@ mod page;
 mod pins;
 mod plan;
 mod playback;
-mod programs;
 #[cfg(unix)]
 mod private_files;
+mod programs;
 mod prompted;
 mod reasoning;
 mod replicas;
