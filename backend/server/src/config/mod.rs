@@ -52,6 +52,9 @@ const SECS_PER_DAY: u64 = 24 * 60 * 60;
 /// What one person may have answered, where others are there, too.
 const TURNS_PER_PERSON: u32 = 4;
 const MESSAGES_PER_MINUTE: u32 = 30;
+
+/// Tokens that one user may use within 24 hours, if users sign in and nothing else is set.
+const TOKENS_PER_DAY: u64 = 5_000_000;
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
 /// What the program is to do, checked.
@@ -207,7 +210,7 @@ fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
     PersonLimits {
         turns: or(options.max_turns_per_person, TURNS_PER_PERSON),
         messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
-        tokens_per_day: options.max_tokens_per_day,
+        tokens_per_day: options.max_tokens_per_day.unwrap_or(if is_shared { TOKENS_PER_DAY } else { 0 }),
     }
 }
 

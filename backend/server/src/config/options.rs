@@ -157,13 +157,14 @@ pub(super) struct Options {
     /// else 0].
     #[arg(long, env = "MAX_TURNS_PER_PERSON", hide_env_values = true)]
     pub(super) max_turns_per_person: Option<u32>,
-    /// How many messages one person may have answered within a minute; 0 for any number [default: 30 where people sign in,
-    /// else 0].
+    /// Maximum number of messages that one user may send within a minute; 0 for no limit. Other requests that call a model count,
+    /// too; background tasks of API clients count a quarter each [default: 30 if users sign in, else 0].
     #[arg(long, env = "MAX_MESSAGES_PER_MINUTE", hide_env_values = true)]
     pub(super) max_messages_per_minute: Option<u32>,
-    /// How many tokens one person's answers may take within 24 hours; 0 for any number.
-    #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true, default_value_t = 0)]
-    pub(super) max_tokens_per_day: u64,
+    /// Maximum number of tokens that models may read and write for one user within 24 hours; 0 for no limit [default: 5000000 if
+    /// users sign in, else 0].
+    #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true)]
+    pub(super) max_tokens_per_day: Option<u64>,
     /// A text file with your own system prompt [default: the built-in one].
     #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
     pub(super) system_prompt_file: Option<PathBuf>,

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::{
     context::Context,
-    store::{retention, turns},
+    store::{model_requests, retention, turns},
 };
-use crate::db::{Database, with_retries};
+use crate::db::{Database, now, with_retries};
 
 /// How often is looked for what is due.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
@@ -52,7 +52,12 @@ pub(super) async fn purge_deleted(context: Arc<Context>) {
     loop {
         let pause = match purge_part(&context.db, kept_for).await {
             Ok(true) => PAUSE,
-            Ok(false) => LOOK_EVERY,
+            Ok(false) => {
+                if let Err(error) = model_requests::delete_expired(&context.db, now()).await {
+                    tracing::warn!(%error, "requests that no longer count could not be deleted");
+                }
+                LOOK_EVERY
+            }
             Err(error) => {
                 tracing::warn!(%error, "what was deleted could not be purged");
                 LOOK_EVERY

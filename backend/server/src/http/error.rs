@@ -246,7 +246,7 @@ fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) 
 /// The same for what one person may use up.
 fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
     let (kind, title) = match reached {
-        Reached::Turns { .. } => ("too-many-turns", "Too many turns at once"),
+        Reached::Turns { .. } | Reached::Reserved { .. } => ("too-many-turns", "Too many turns at once"),
         Reached::Messages { .. } => ("too-many-messages", "Too many messages"),
         Reached::Tokens { .. } => ("too-many-tokens", "Too many tokens"),
     };
