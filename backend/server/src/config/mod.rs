@@ -26,7 +26,7 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_mcp::ToolServersSettings;
-use tallybook_tools::Secrets;
+use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
 
 use self::{
@@ -88,6 +88,8 @@ pub struct Settings {
     pub titles: bool,
     /// Whether models may read pages of the public web.
     pub fetch_page: bool,
+    /// Hosts whose pages models may read without approval.
+    pub fetch_page_hosts: Vec<AllowedHost>,
     /// What a turn may use up.
     pub limits: Limits,
     /// What one person may use up.
@@ -173,6 +175,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         plan,
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
+        fetch_page_hosts: options.fetch_page_hosts,
         limits,
         person_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,

@@ -9,6 +9,8 @@ use clap::{
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use tallybook_tools::AllowedHost;
+
 use crate::accounts::{AccountsMode, SignUp};
 
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
@@ -168,10 +170,15 @@ pub(super) struct Options {
     /// A text file with your own system prompt [default: the built-in one].
     #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
     pub(super) system_prompt_file: Option<PathBuf>,
-    /// Whether models may read pages of the public web, by the tool fetch_page.
+    /// Offers models the tool fetch_page, which reads pages of the public web. Each call needs approval unless its host is among
+    /// FETCH_PAGE_HOSTS.
     #[arg(long, env = "FETCH_PAGE", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(super) fetch_page: bool,
+    /// Comma-separated hosts whose pages models may read without approval; *.example.org stands for all hosts below example.org
+    /// [default: none].
+    #[arg(long, env = "FETCH_PAGE_HOSTS", hide_env_values = true, value_delimiter = ',')]
+    pub(super) fetch_page_hosts: Vec<AllowedHost>,
     /// A JSON file that names tool servers (MCP) [default: .mcp_servers, where it is there].
     #[arg(long, env = "MCP_SERVERS_FILE", hide_env_values = true)]
     pub(super) mcp_servers_file: Option<PathBuf>,

@@ -37,6 +37,11 @@ impl Settings {
         }
         let _ = writeln!(lines, "  memory: {}", self.memory);
         let _ = writeln!(lines, "  plan:   {}", self.plan);
+        if self.fetch_page {
+            let hosts: Vec<String> = self.fetch_page_hosts.iter().map(ToString::to_string).collect();
+            let hosts = if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") };
+            let _ = writeln!(lines, "  web:    fetch_page needs approval, except for these hosts: {hosts}");
+        }
         let ToolServersSettings { servers, oauth } = &self.tool_servers;
         if !servers.is_empty() {
             lines += "  tool servers:\n";
