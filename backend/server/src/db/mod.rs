@@ -3,6 +3,7 @@
 //! (`conversation::store`, …); this module knows no table but those that it needs for itself.
 
 mod backup;
+mod checkpoint;
 mod clock;
 mod cluster;
 mod database;

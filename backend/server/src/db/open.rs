@@ -149,7 +149,9 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
-    let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(options.clone()).await.map_err(refused)?;
+    // Deleted texts are overwritten with zeros. FAST would leave those of whole pages that become free, as of long texts.
+    let writer_options = options.clone().pragma("secure_delete", "ON");
+    let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(writer_options).await.map_err(refused)?;
     let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(options).await.map_err(refused)?;
     let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
