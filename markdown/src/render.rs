@@ -12,7 +12,7 @@ use crate::{
     elements::{aligned, check_box, code, formula_in_words, link, sided, table},
     emphasis::{self, Exchanged},
     footnotes::{self, Footnotes},
-    links,
+    links, marks,
     math::{self, Formula},
     node::{Node, element},
 };
@@ -153,9 +153,9 @@ impl Frame {
         }
         let Some(Node::Text(held)) = self.children.last_mut() else { return };
         if text.contains(['\r', '\0']) {
-            held.push_str(&text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
+            marks::push(held, &text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
         } else {
-            held.push_str(text);
+            marks::push(held, text);
         }
     }
 

@@ -128,3 +128,21 @@ fn hostile_sizes_stay_small() {
         assert!(depth <= 32, "{depth} from {markdown:.20}");
     }
 }
+
+/// Browsers take time for each that grows with all before it.
+#[test]
+fn many_marks_on_one_character_are_left_out() {
+    let marks = "\u{301}".repeat(100_000);
+    for markdown in [
+        format!("a{marks}"),
+        format!("`a{marks}`"),
+        format!("```\na{marks}\n```"),
+        format!("[a{marks}](https://example.com)"),
+        format!("$a{marks}$"),
+        "a".to_owned() + &"&#x301;".repeat(10_000),
+    ] {
+        let shown = visible(&html(&markdown));
+        let longest = shown.split(|c| c != '\u{301}').map(|run| run.chars().count()).max().unwrap();
+        assert_eq!(longest, 16, "{markdown:.10}");
+    }
+}
