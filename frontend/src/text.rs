@@ -244,6 +244,9 @@ texts! {
     table: "Table", "表";
     task_done: "Done", "完了";
     task_open: "Not done", "未完了";
+    text_left_out:
+        "The rest of this text is too large to be shown. Export the conversation, or open it as plain text, to read all of it.",
+        "これ以降は大きすぎるため表示していません。会話をエクスポートするか、テキスト形式で開くと全文を読めます。";
 
     // Tool calls.
     input: "Input", "入力";
@@ -367,6 +370,7 @@ impl Language {
             table: self.table().to_owned(),
             task_done: self.task_done().to_owned(),
             task_open: self.task_open().to_owned(),
+            left_out: self.text_left_out().to_owned(),
         }
     }
 }

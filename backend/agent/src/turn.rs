@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{Secrets, ToolRegistry, ToolSpec, Whose};
+use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, Whose};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput};
 
@@ -116,6 +116,11 @@ impl PlannedCall {
     /// What of its arguments nobody reads in what its tool says.
     pub(super) fn secret_values(&self) -> Secrets {
         self.secret.as_ref().map(|secret| secret.values.clone()).unwrap_or_default()
+    }
+
+    /// Returns whether the call is of high risk.
+    pub(super) fn needs_consent(&self, tools: &ToolRegistry) -> bool {
+        tools.risk_of(&self.request.name, &self.request.input_text) == Some(Risk::High)
     }
 
     /// The call as it is told when it wants to run.

@@ -116,9 +116,10 @@ texts! {
     never_used: "never used", "未使用";
     key_lifetime: "Expires", "有効期間";
     key_forever: "Never", "無期限";
-    key_password:
-        "Needed if you signed in more than ten minutes ago. Without a password, sign in again instead.",
-        "サインインから10分以上たっている場合に必要です。パスワードがない場合は、サインインし直してください。";
+    key_password: "A key needs your password.", "キーの作成にはパスワードが必要です。";
+    key_fresh_sign_in:
+        "Your account has no password, so make a key within ten minutes after you sign in.",
+        "パスワードのないアカウントでは、サインインから10分以内にキーを作成してください。";
     keys_revoke_all: "Revoke all API keys, too", "すべてのAPIキーも取り消す";
 
     approvals_about: "What runs in your name without asking first.", "先に確認せず、あなたの名前で実行されるものです。";

@@ -40,7 +40,7 @@ pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub(crate) use limits::MAX_PINNED;
 pub use memory_settings::MemorySettings;
-pub use person_limits::{PersonLimits, Reached};
+pub use person_limits::{PersonLimits, Reached, Weight};
 pub use plain::PlainEvent;
 pub use plan_settings::PlanSettings;
 pub use retention::{Deleted, count_deleted, purge_all_due};

@@ -51,6 +51,8 @@ mod page;
 mod pins;
 mod plan;
 mod playback;
+#[cfg(unix)]
+mod private_files;
 mod programs;
 mod prompted;
 mod reasoning;
