@@ -50,7 +50,7 @@ pub(super) fn app(
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
         .wrap(from_fn(guard::guard))
-        // Outermost, so that what the guard refuses has an id too.
+        // Outermost, so that what it refuses has an id too.
         .wrap(from_fn(trace::with_request_id))
         .wrap(TracingLogger::<RequestSpan>::new())
 }
