@@ -13,7 +13,7 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, book, consent, conversations,
+    accounts, assets, body, book, compression, consent, conversations,
     error::ApiError,
     export, feed, guard, health, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
@@ -46,6 +46,7 @@ pub(super) fn app(
     let shutdown = shutdown.clone();
     App::new()
         .configure(|app| configure(app, state))
+        .wrap(from_fn(compression::compress))
         .wrap(from_fn(move |request, next| body::limit_time(shutdown.clone(), request, next)))
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))

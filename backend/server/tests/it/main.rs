@@ -18,6 +18,7 @@ mod agent_faults;
 mod bad_input;
 mod branches;
 mod command_line;
+mod compression;
 mod config_file;
 mod consent;
 mod continuing;
