@@ -21,6 +21,7 @@ mod feed;
 mod guard;
 mod health;
 mod hosts;
+mod http10;
 mod identify;
 mod limits;
 mod mcp;

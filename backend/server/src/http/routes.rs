@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{
     accounts, assets, body, book, compression, consent, conversations,
     error::ApiError,
-    export, feed, guard, health, identify,
+    export, feed, guard, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
@@ -51,8 +51,9 @@ pub(super) fn app(
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
         .wrap(from_fn(guard::guard))
-        // Outermost, so that what it refuses has an id too.
+        // Outside the guard, so that what it refuses has an id too.
         .wrap(from_fn(trace::with_request_id))
+        .wrap(from_fn(http10::end_by_closing))
         .wrap(TracingLogger::<RequestSpan>::new())
 }
 

@@ -35,6 +35,7 @@ mod following;
 mod full_disk;
 mod guard;
 mod history;
+mod http10;
 mod http_limits;
 mod key;
 mod large_calls;
