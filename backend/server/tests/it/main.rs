@@ -66,6 +66,7 @@ mod signals;
 #[cfg(unix)]
 mod start;
 mod storage;
+mod system_prompt;
 mod titles;
 mod tool_pins;
 mod tool_processes;
