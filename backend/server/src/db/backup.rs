@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sqlx::{ConnectOptions as _, Connection as _};
+
 use super::{
     database::Database,
     error::DbError,
@@ -28,7 +30,12 @@ impl Database {
         }
         create_folder_of(file).await?;
         let path = file.to_str().ok_or_else(|| DbError::BadPath { path: file.display().to_string() })?;
-        in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(pool)).await?;
+        // A connection of its own: those that read write nothing, not even another file, and the one that writes is needed.
+        let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
+        let mut connection = options.connect().await?;
+        let copied = in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
+        connection.close().await?;
+        copied?;
         Ok(())
     }
 }

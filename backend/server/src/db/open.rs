@@ -147,7 +147,9 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
     let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(options.clone()).await.map_err(refused)?;
-    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(options).await.map_err(refused)?;
+    // A write that goes past the writer fails at once, instead of waiting for its lock.
+    let read_only = options.pragma("query_only", "ON");
+    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(read_only).await.map_err(refused)?;
     let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
@@ -190,4 +192,26 @@ pub(super) async fn create_folder_of(file: &Path) -> Result<(), DbError> {
     let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     let made = tokio::fs::create_dir_all(folder).await;
     made.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Database;
+
+    #[tokio::test]
+    async fn readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
+        let db = Database::connect(&url).await.unwrap();
+        let Database::Sqlite(readers, writer) = &db else { panic!("the database is embedded") };
+        for write in ["DELETE FROM conversations WHERE id = -1", "UPDATE write_check SET period = period"] {
+            let refused = sqlx::query(write).execute(readers).await.unwrap_err();
+            assert!(refused.to_string().contains("readonly"), "{refused}");
+            sqlx::query(write).execute(writer).await.unwrap();
+        }
+        let copy = folder.path().join("copy.db");
+        db.back_up(&copy).await.unwrap();
+        assert!(copy.exists());
+        db.close().await;
+    }
 }
