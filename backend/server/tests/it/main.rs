@@ -46,6 +46,7 @@ mod methods;
 mod metrics;
 mod migrations;
 mod models;
+mod native_calls;
 mod one_connection;
 mod openapi;
 mod operating;
