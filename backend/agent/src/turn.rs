@@ -6,7 +6,7 @@ use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolCh
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
 use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, Whose};
 
-use super::{recorder::StartedToolCall, secret_input::SecretInput};
+use super::{recorder::StartedToolCall, secret_input::SecretInput, zone::Zone};
 
 /// What a turn starts from.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct TurnInput {
     pub continued: Option<ContinuedTurn>,
     /// What the person who asks tells every model; empty where that is nothing.
     pub instructions: String,
+    /// The time zone in which the model is told today's date.
+    pub zone: Zone,
     /// Whose its calls are.
     pub whose: Whose,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.

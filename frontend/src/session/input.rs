@@ -82,11 +82,22 @@ pub(crate) enum Action {
     Retry,
 }
 
+/// A conversation that was made for its first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// The server took the message, and tells what comes of it.
+    Taken(Uuid),
+    /// Nobody knows whether it took the message.
+    Unknown(Uuid),
+    /// Stop was pressed before the message was sent, so the conversation is deleted again.
+    Stopped,
+}
+
 /// What comes of what the session waits for.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The conversation was made.
-    Made(Result<Uuid, ApiError>),
+    /// The conversation was made for its first message, which the server took; or neither is there.
+    Made(Result<Made, ApiError>),
     /// The server took what was asked, and tells what comes of it.
     Opened(Result<(), ApiError>),
     /// The decisions are stored, and others are still to be taken before the turn goes on.

@@ -3,6 +3,7 @@
 //! calls, `memory` when conversations are summed up, `plan` how questions are answered by plans, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
 //! read. A bad value is a sentence that names the setting.
 
+mod complaint;
 mod environment;
 mod error;
 mod file;
@@ -10,6 +11,7 @@ mod memory;
 mod memory_section;
 mod openid;
 mod options;
+mod place;
 mod plan;
 mod plan_section;
 mod review;

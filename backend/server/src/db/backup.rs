@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sqlx::{ConnectOptions as _, Connection as _, SqlitePool};
+
 use super::{
     database::Database,
     error::DbError,
@@ -27,14 +29,23 @@ impl Database {
             io::ErrorKind::AlreadyExists => DbError::FileExists { path: path.to_owned() },
             _ => unusable(file, source),
         })?;
-        let written = in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(pool)).await;
+        let written = copy_to(pool, path).await;
         if written.is_err() {
             // Half a copy is of no use, and a second attempt needs the name.
             let _ = tokio::fs::remove_file(file).await;
         }
-        written?;
-        Ok(())
+        written
     }
+}
+
+/// Writes a copy on a connection of its own: readers may write nothing, not even another file, and the writer is needed.
+async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
+    let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
+    let mut connection = options.connect().await?;
+    let copied = in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
+    connection.close().await?;
+    copied?;
+    Ok(())
 }
 
 /// Puts a copy in the place of the database that `url` names, which no server may use meanwhile. What was there is kept

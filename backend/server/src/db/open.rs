@@ -152,7 +152,9 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
     // Deleted texts are overwritten with zeros. FAST would leave those of whole pages that become free, as of long texts.
     let writer_options = options.clone().pragma("secure_delete", "ON");
     let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(writer_options).await.map_err(refused)?;
-    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(options).await.map_err(refused)?;
+    // A write that goes past the writer fails at once, instead of waiting for its lock.
+    let read_only = options.pragma("query_only", "ON");
+    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(read_only).await.map_err(refused)?;
     let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
@@ -188,4 +190,26 @@ async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result
 /// `SQLITE_NOTADB`.
 fn is_no_database(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Database;
+
+    #[tokio::test]
+    async fn readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
+        let db = Database::connect(&url).await.unwrap();
+        let Database::Sqlite(readers, writer) = &db else { panic!("the database is embedded") };
+        for write in ["DELETE FROM conversations WHERE id = -1", "UPDATE write_check SET period = period"] {
+            let refused = sqlx::query(write).execute(readers).await.unwrap_err();
+            assert!(refused.to_string().contains("readonly"), "{refused}");
+            sqlx::query(write).execute(writer).await.unwrap();
+        }
+        let copy = folder.path().join("copy.db");
+        db.back_up(&copy).await.unwrap();
+        assert!(copy.exists());
+        db.close().await;
+    }
 }

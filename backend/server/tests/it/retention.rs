@@ -70,7 +70,7 @@ async fn write_large(db: &Database) {
     for statement in sql {
         match db {
             Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
-            Database::Sqlite(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::Sqlite(_, pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }
 }

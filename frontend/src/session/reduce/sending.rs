@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
+        input::Made,
         reader::{Asked, Reader},
         shown::{Phase, Place},
         state::State,
@@ -97,20 +98,28 @@ impl State {
         true
     }
 
-    pub(super) fn made(&mut self, made: Result<Uuid, ApiError>, message: NewMessage, out: &mut Vec<Effect>) {
+    pub(super) fn made(&mut self, made: Result<Made, ApiError>, message: NewMessage, out: &mut Vec<Effect>) {
         match made {
-            Ok(uuid) => {
-                self.place = Place::Open(uuid);
-                out.push(Effect::Became(uuid));
-                if self.is_stop_wanted {
-                    self.take_back(message);
-                    self.rest(out);
-                } else {
-                    self.deliver(uuid, message, out);
-                }
+            Ok(Made::Taken(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.opened(Ok(()), Asked::Message { message, cut: Vec::new() }, out);
+            }
+            // Sent again it is the same message.
+            Ok(Made::Unknown(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.deliver(uuid, message, out);
+            }
+            Ok(Made::Stopped) => {
+                self.take_back(message);
+                self.rest(out);
             }
             Err(error) => self.give_back(message, Vec::new(), &error, out),
         }
+    }
+
+    fn become_conversation(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
+        self.place = Place::Open(uuid);
+        out.push(Effect::Became(uuid));
     }
 
     /// The server has taken what was asked of it, or not.

@@ -8,12 +8,11 @@ use leptos::{
     task::{spawn_local, tick},
 };
 use tallybook_protocol::{Conversation, MessageId, NewMessage, Window};
-use uuid::Uuid;
 
 use super::{
     super::{
         effect::{Effect, Request},
-        input::{Answer, Input},
+        input::{Answer, Input, Made},
         reader::Ticket,
         shown::Step,
         storage::{forget_sent, kept_draft},
@@ -82,19 +81,7 @@ impl Session {
     async fn wait_for(self, ticket: Ticket, request: Request) {
         let answer = |answer| self.feed(Input::Answer(ticket, answer));
         match request {
-            Request::Make(message) => {
-                let off = self.tools.chosen_for_new_chat();
-                let made = api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await;
-                let made = made.map(|made| {
-                    self.models.learn(Some(made.uuid), made.model);
-                    self.tools.became(made.uuid, off);
-                    made.uuid
-                });
-                match made {
-                    Ok(uuid) if self.is_gone() => deliver(uuid, &message).await,
-                    made => answer(Answer::Made(made)),
-                }
-            }
+            Request::Make(message) => self.make(ticket, message).await,
             Request::Send(uuid, message) => {
                 let sent = api::send_message(uuid, &message).await;
                 if sent.is_ok() && self.is_gone() {
@@ -134,6 +121,42 @@ impl Session {
                 browser::sleep(HIDDEN_PAUSE).await;
                 answer(Answer::Second);
             }
+        }
+    }
+
+    /// Makes a conversation, sends its first message and follows the answer. If the message is refused, nothing is left of the
+    /// conversation.
+    async fn make(self, ticket: Ticket, message: NewMessage) {
+        let answer = |made| self.feed(Input::Answer(ticket, Answer::Made(made)));
+        let off = self.tools.chosen_for_new_chat();
+        let made = match api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await {
+            Ok(made) => made,
+            Err(error) => return answer(Err(error)),
+        };
+        if self.state.try_with_value(|state| state.is_stop_wanted) == Some(true) {
+            let _ = api::delete_conversation(made.uuid).await;
+            return answer(Ok(Made::Stopped));
+        }
+        let sent = api::send_message(made.uuid, &message).await;
+        if let Err(error @ ApiError::Refused { .. }) = sent {
+            // What is not deleted now is an empty conversation, which the list shows.
+            let _ = api::delete_conversation(made.uuid).await;
+            return answer(Err(error));
+        }
+        if self.is_gone() {
+            if sent.is_ok() {
+                forget_sent(None, &message);
+            }
+            return;
+        }
+        self.models.learn(Some(made.uuid), made.model);
+        self.tools.became(made.uuid, off);
+        match sent {
+            Ok(stream) => {
+                answer(Ok(Made::Taken(made.uuid)));
+                self.listen(ticket, stream).await;
+            }
+            Err(_) => answer(Ok(Made::Unknown(made.uuid))),
         }
     }
 
@@ -203,13 +226,6 @@ impl Session {
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
         self.underway.update_value(|underway| underway.tasks.push(handle));
-    }
-}
-
-/// Sends the first message of a conversation after its reader went elsewhere.
-async fn deliver(uuid: Uuid, message: &NewMessage) {
-    if api::send_message(uuid, message).await.is_ok() {
-        forget_sent(None, message);
     }
 }
 

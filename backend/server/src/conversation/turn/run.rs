@@ -172,6 +172,7 @@ impl Turn {
             sampling,
             continued,
             instructions,
+            zone: context.time_zones.of(self.user),
             whose: Whose(self.user.0),
             tools,
             client_tools,

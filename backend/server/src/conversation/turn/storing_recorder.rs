@@ -180,11 +180,11 @@ impl TurnRecorder for StoringRecorder<'_> {
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
             writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok::<_, WriteError>(Some((id, events, asked_at)))
+            Ok::<_, WriteError>(Some((id, events.into_iter().zip(encoded), asked_at)))
         };
         let (id, events, asked_at) = stored(with_retries(store).await)?;
-        for event in events {
-            writer.log().append_at(event, asked_at);
+        for (event, encoded) in events {
+            writer.log().append_encoded(event, &encoded, asked_at);
         }
         Ok(Consent::Asked(id))
     }
@@ -205,12 +205,13 @@ impl TurnRecorder for StoringRecorder<'_> {
                 }
             };
             let event = start_event(id, call, offset, started_at);
-            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            let encoded = EncodedEvent::of(&event)?;
+            writer.create_next_event(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok(Some((id, event)))
+            Ok(Some((id, event, encoded)))
         };
-        let (id, event) = stored(with_retries(store).await)?;
-        writer.log().append_at(event, started_at);
+        let (id, event, encoded) = stored(with_retries(store).await)?;
+        writer.log().append_encoded(event, &encoded, started_at);
         let tools = self.context.tool_servers.tools();
         self.running.insert(id, tools.find_spec(&call.request.name).map(|tool| tool.name.clone()));
         Ok(id)
