@@ -258,6 +258,14 @@ fn an_unknown_finish_reason_is_kept_as_it_is() {
         ("SAFETY", StopReason::Refusal),
         ("insufficient_system_resource", StopReason::Other("insufficient_system_resource".to_owned())),
         ("cancelled", StopReason::Other("cancelled".to_owned())),
+        ("tool-calls", StopReason::EndTurn),
+        ("endTurn", StopReason::EndTurn),
+        ("FinishReason.STOP", StopReason::EndTurn),
+        ("maxTokens", StopReason::MaxTokens),
+        ("guardrail_intervened", StopReason::Refusal),
+        ("MALFORMED_FUNCTION_CALL", StopReason::Other("MALFORMED_FUNCTION_CALL".to_owned())),
+        ("network_error", StopReason::Other("network_error".to_owned())),
+        ("完了", StopReason::Other("完了".to_owned())),
     ] {
         let (events, error) = read(&[say("Well."), finish(word), DONE.to_owned()]);
         assert_eq!((texts(&events), error), (("Well.".to_owned(), Some(&expected)), None), "{word}");
@@ -331,6 +339,31 @@ fn a_field_of_another_type_ends_no_answer() {
 }
 
 #[test]
+fn tokens_are_counted_wherever_a_server_writes_them() {
+    let usage = json!({"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19});
+    let with = |key: &str, value: Value| {
+        let mut usage = usage.clone();
+        usage[key] = value;
+        usage
+    };
+    for (last, cached) in [
+        // OpenAI, vLLM and most others: in a chunk without choices.
+        (json!({"choices": [], "usage": with("prompt_tokens_details", json!({"cached_tokens": 5}))}), 5),
+        (json!({"choices": [], "usage": with("prompt_tokens_details", Value::Null)}), 0),
+        // DeepSeek.
+        (json!({"choices": [], "usage": with("prompt_cache_hit_tokens", json!(5))}), 5),
+        // Kimi.
+        (json!({"choices": [{"index": 0, "delta": {}, "usage": with("cached_tokens", json!(5))}]}), 5),
+        // Groq.
+        (json!({"choices": [], "x_groq": {"id": "r", "usage": usage}}), 0),
+    ] {
+        let (events, error) = read(&[say("Well."), finish("stop"), format!("data: {last}\n\n"), DONE.to_owned()]);
+        let Some(ModelEvent::Ended { usage, .. }) = events.last() else { panic!("{events:?} {error:?}") };
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cached_tokens), (12, 7, cached), "{last}");
+    }
+}
+
+#[test]
 fn content_in_parts_is_read_part_by_part() {
     let parts = |parts: &Value| chunk(&json!({"content": parts}), None);
     let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]}]);
@@ -355,6 +388,9 @@ fn arguments_that_come_again_are_one_object() {
         &["{\"a\":1.10}", "{\"a\":1.10}", ""],
         &["\"{\\\"a\\\":1.10}\""],
         &["null", "{\"a\":1.10}"],
+        // Each fragment repeats all before it.
+        &["{", "{\"a\":", "{\"a\":1.10}"],
+        &["", "{\"a\":1", "{\"a\":1.10}", "{\"a\":1.10}"],
     ] {
         let parts: Vec<String> = fragments.iter().map(|fragment| part(fragment)).collect();
         let (events, _) = read(&[parts.concat(), finish("tool_calls")]);
