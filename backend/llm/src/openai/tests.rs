@@ -192,6 +192,31 @@ fn a_field_of_another_type_ends_no_answer() {
 }
 
 #[test]
+fn tokens_are_counted_wherever_a_server_writes_them() {
+    let usage = json!({"prompt_tokens": 12, "completion_tokens": 7, "total_tokens": 19});
+    let with = |key: &str, value: Value| {
+        let mut usage = usage.clone();
+        usage[key] = value;
+        usage
+    };
+    for (last, cached) in [
+        // OpenAI, vLLM and most others: in a chunk without choices.
+        (json!({"choices": [], "usage": with("prompt_tokens_details", json!({"cached_tokens": 5}))}), 5),
+        (json!({"choices": [], "usage": with("prompt_tokens_details", Value::Null)}), 0),
+        // DeepSeek.
+        (json!({"choices": [], "usage": with("prompt_cache_hit_tokens", json!(5))}), 5),
+        // Kimi.
+        (json!({"choices": [{"index": 0, "delta": {}, "usage": with("cached_tokens", json!(5))}]}), 5),
+        // Groq.
+        (json!({"choices": [], "x_groq": {"id": "r", "usage": usage}}), 0),
+    ] {
+        let (events, error) = read(&[say("Well."), finish("stop"), format!("data: {last}\n\n"), DONE.to_owned()]);
+        let Some(ModelEvent::Ended { usage, .. }) = events.last() else { panic!("{events:?} {error:?}") };
+        assert_eq!((usage.input_tokens, usage.output_tokens, usage.cached_tokens), (12, 7, cached), "{last}");
+    }
+}
+
+#[test]
 fn content_in_parts_is_read_part_by_part() {
     let parts = |parts: &Value| chunk(&json!({"content": parts}), None);
     let thinking = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]}]);

@@ -72,6 +72,9 @@ fn arguments_that_come_again_are_one_object() {
         &["{\"a\":1.10}", "{\"a\":1.10}", ""],
         &["\"{\\\"a\\\":1.10}\""],
         &["null", "{\"a\":1.10}"],
+        // Each fragment repeats all before it.
+        &["{", "{\"a\":", "{\"a\":1.10}"],
+        &["", "{\"a\":1", "{\"a\":1.10}", "{\"a\":1.10}"],
     ] {
         let parts: Vec<String> = fragments.iter().map(|fragment| part(fragment)).collect();
         let (events, _) = read(&[parts.concat(), finish("tool_calls")]);

@@ -44,6 +44,14 @@ fn an_unknown_finish_reason_is_kept_as_it_is() {
         ("SAFETY", StopReason::Refusal),
         ("insufficient_system_resource", StopReason::Other("insufficient_system_resource".to_owned())),
         ("cancelled", StopReason::Other("cancelled".to_owned())),
+        ("tool-calls", StopReason::EndTurn),
+        ("endTurn", StopReason::EndTurn),
+        ("FinishReason.STOP", StopReason::EndTurn),
+        ("maxTokens", StopReason::MaxTokens),
+        ("guardrail_intervened", StopReason::Refusal),
+        ("MALFORMED_FUNCTION_CALL", StopReason::Other("MALFORMED_FUNCTION_CALL".to_owned())),
+        ("network_error", StopReason::Other("network_error".to_owned())),
+        ("完了", StopReason::Other("完了".to_owned())),
     ] {
         let (events, error) = read(&[say("Well."), finish(word), DONE.to_owned()]);
         assert_eq!((texts(&events), error), (("Well.".to_owned(), Some(&expected)), None), "{word}");
