@@ -5,6 +5,7 @@ mod clock;
 mod focus;
 mod network;
 mod sight;
+mod signed_out;
 mod storage;
 mod taking_out;
 mod taking_over;
@@ -25,6 +26,7 @@ pub(crate) use self::{
     },
     network::{Body, Response, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},
+    signed_out::{tell_signed_out, when_signed_out},
     storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},

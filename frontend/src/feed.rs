@@ -29,6 +29,8 @@ pub(crate) struct Feed {
     folder: StoredValue<String>,
     /// Whether the server has another page by now.
     pub(crate) is_outdated: RwSignal<bool>,
+    /// Whether the server says that the user is signed out.
+    pub(crate) is_signed_out: RwSignal<bool>,
 }
 
 impl Feed {
@@ -40,6 +42,7 @@ impl Feed {
             following: StoredValue::new(None),
             folder: StoredValue::new(folder),
             is_outdated: RwSignal::new(false),
+            is_signed_out: RwSignal::new(false),
         };
         // Effects run in a browser alone, once the page is there.
         effect(move || {
@@ -51,7 +54,9 @@ impl Feed {
             });
             let shown = window_event_listener_untyped("visibilitychange", move |_| feed.attend());
             let online = window_event_listener_untyped("online", move |_| feed.attend());
+            let signed_out = browser::when_signed_out(move || feed.is_signed_out.set(true));
             on_cleanup(move || {
+                signed_out.remove();
                 shown.remove();
                 online.remove();
                 feed.stop();
@@ -102,11 +107,12 @@ impl Feed {
         loop {
             let answer = api::feed().await;
             if answer.as_ref().is_err_and(api::ApiError::is_signed_out) {
-                // The server leads to where one signs in, and back to here.
-                return browser::reload();
+                // The server leads to the sign-in page, and back to here. A user who is writing goes there by the link.
+                return if browser::has_written() { self.is_signed_out.set(true) } else { browser::reload() };
             }
             if let Ok(mut stream) = answer {
                 attempt = 0;
+                self.is_signed_out.set(false);
                 let folder = self.folder.get_value();
                 self.is_outdated.set(stream.folder.as_ref().is_some_and(|newest| *newest != folder));
                 // What happened until now was heard by nobody here.

@@ -21,6 +21,7 @@ use crate::{
         selection_bar,
         sidebar::Sidebar,
         sidebar_foot::Person,
+        signed_out::SignedOut,
         switches::Switches,
     },
     conversation_list::ConversationList,
@@ -124,6 +125,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                         <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
                     }.into_any())}
                     <Outdated feed />
+                    <SignedOut feed navigation />
                     // Each pane is built anew: what was said long ago in one is no news in another.
                     <Each
                         each=move || [opened.get()]
