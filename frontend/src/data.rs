@@ -43,6 +43,9 @@ pub trait PageData: Send + Sync {
     /// What this person signed in with; `None` where nobody has to.
     fn person(&self) -> Option<String>;
 
+    /// The id of this person, under which the browser keeps what is being written.
+    fn user_id(&self) -> i64;
+
     /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
     fn set_status(&self, status: u16);
 }

@@ -115,6 +115,10 @@ impl PageData for Data {
         None
     }
 
+    fn user_id(&self) -> i64 {
+        7
+    }
+
     fn set_status(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
     }

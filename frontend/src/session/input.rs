@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::reader::Ticket;
 use super::shown::{Edited, Step};
+use super::storage::Elsewhere;
 use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// Something that happens.
@@ -30,6 +31,8 @@ pub(crate) enum Input {
     Leaving(bool),
     /// What the new chat's field held, when a conversation is gone and what was being written in it goes there.
     Adopted(String),
+    /// Another tab has changed what is kept of this conversation.
+    Elsewhere(Elsewhere),
     /// The tab is hidden, or shown again.
     Hidden(bool),
     /// The browser has a network again.
@@ -57,6 +60,8 @@ pub(crate) enum Action {
     Edit(MessageId, String, String),
     /// Begins to change a message in its place, or leaves it as it is.
     BeginEdit(Option<Edited>),
+    /// Writes in its field.
+    WriteEdit(String),
     Regenerate(MessageId),
     /// The same by another model.
     RegenerateBy(MessageId, String),
@@ -69,6 +74,8 @@ pub(crate) enum Action {
     Unqueue(String),
     /// Begins to change a message that waits, or leaves it as it is.
     EditQueued(Option<String>),
+    /// Writes in its field.
+    WriteQueued(String),
     /// Changes it, with an id for the message that it is then.
     ChangeQueued(String, String),
     /// Sends what waits, whatever became of the last answer.

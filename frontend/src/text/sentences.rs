@@ -402,6 +402,9 @@ impl Language {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
+        if code == "not-signed-in" {
+            return Some(self.signed_out());
+        }
         if code == "awaiting_approval" {
             return Some(self.decide_first());
         }
@@ -428,7 +431,6 @@ impl Language {
                 "見つかりません。すでに削除または取り消された可能性があります。"
             }
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
-            "not-signed-in" => "サインインしていません。ページを再読み込みしてサインインしてください。",
             "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
             "model-gone" => "この会話のモデルは提供されなくなりました。上の一覧から別のモデルを選んでください。",
             "wrong-password" => "現在のパスワードが違います。",

@@ -60,6 +60,8 @@ texts! {
     instructions_placeholder:
         "For example: I work in metric units. Keep answers short, and say how sure you are.",
         "例: メートル法で答えてください。回答は短く、どのくらい確かかも教えてください。";
+    instructions_unsaved: "Not saved yet. This browser keeps what you typed.", "まだ保存されていません。入力した内容はこのブラウザーに残ります。";
+    instructions_discard: "Discard changes", "変更を破棄";
 
     // What one may use up.
     usage_limits: "Limits", "利用の上限";

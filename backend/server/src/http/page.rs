@@ -120,6 +120,10 @@ impl PageData for ServerPageData {
         caller().ok()?.name.map(|name| name.to_string())
     }
 
+    fn user_id(&self) -> i64 {
+        caller().map(|caller| caller.user.0).unwrap_or_default()
+    }
+
     fn set_status(&self, status: u16) {
         if let (Some(options), Ok(status)) = (use_context::<ResponseOptions>(), StatusCode::from_u16(status)) {
             options.set_status(status);

@@ -8,6 +8,7 @@ use leptos::{
     task::{spawn_local, tick},
 };
 use tallybook_protocol::{Conversation, MessageId, NewMessage, Window};
+use uuid::Uuid;
 
 use super::{
     super::{
@@ -154,7 +155,7 @@ impl Session {
         match sent {
             Ok(stream) => {
                 answer(Ok(Made::Taken(made.uuid)));
-                self.listen(ticket, stream).await;
+                self.listen_if_free(ticket, stream).await;
             }
             Err(_) => answer(Ok(Made::Unknown(made.uuid))),
         }
@@ -187,17 +188,20 @@ impl Session {
         match opened {
             Ok(stream) => {
                 self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
-                match StreamPlace::take().await {
-                    Some(place) => self.listen(ticket, stream, place).await,
-                    None => {
-                        // The turn goes on without this reader, and the connection is free for requests.
-                        drop(stream);
-                        self.feed(Input::Answer(ticket, Answer::Crowded));
-                    }
-                }
+                self.listen_if_free(ticket, stream).await;
             }
             Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
         }
+    }
+
+    /// Reads a stream if this browser may have another one; else closes it, so that the connection is free for requests. The turn
+    /// continues either way.
+    async fn listen_if_free(self, ticket: Ticket, stream: EventStream) {
+        if let Some(place) = StreamPlace::take().await {
+            return self.listen(ticket, stream, place).await;
+        }
+        drop(stream);
+        self.feed(Input::Answer(ticket, Answer::Crowded));
     }
 
     /// Reads a stream until it breaks off or the turn is over. It holds its place among the streams of this browser until then.

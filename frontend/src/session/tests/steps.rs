@@ -366,12 +366,12 @@ fn who_presses_retry_waits_no_longer() {
 fn what_is_written_is_kept_until_it_is_stored() {
     let mut here = Told::open("Q1");
     here.send("Q2");
-    assert_eq!(here.state.unsent(), "Q2");
+    here.act(Action::Write("and more".to_owned()));
+    assert_eq!(here.state.unsent(), "Q2\nand more");
+    let mut again = here.reloaded();
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2")]);
-    assert_eq!(here.state.unsent(), "");
-    let again = Told::new(Place::Loading(HERE), "Q2\nand more");
-    let mut again = again;
+    assert_eq!(here.state.unsent(), "and more");
     again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
 }

@@ -166,7 +166,7 @@ impl World {
                     && self.page.state.at_rest().is_some()
                 {
                     let text = self.type_text();
-                    self.page.state.edited = Some(Edited { id, text: text.clone() });
+                    self.page.state.edited = Some(Edited { id, text: text.clone(), is_changed: true });
                     self.tell(Input::Reader(Action::Edit(id, text.clone(), text)));
                 }
             }
@@ -441,7 +441,10 @@ impl World {
         assert_eq!(state.goal, None, "whoever goes somewhere is there, or is told why not");
         // What waits goes on by itself, or says that it does not.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));
-        assert!(next.is_none() || state.queue.waits || !state.transcript.is_answered(), "{state:?}");
+        assert!(
+            next.is_none() || state.queue.waits || state.queue.is_held || !state.transcript.is_answered(),
+            "{state:?}"
+        );
         for (id, text) in &self.queued {
             let stored = self.server.messages.iter().filter(|message| message.client_id.as_ref() == Some(id));
             let texts: Vec<_> = stored.map(|message| message.text.as_str()).collect();
