@@ -50,7 +50,9 @@ pub(crate) fn keep(name: &str, text: &str) {
     let is_new = browser::stored(&key).is_none();
     let is_stored = browser::store(&key, &value) || make_room(&key, &value);
     if is_new && is_stored {
-        outdated(others(&key), browser::now()).iter().for_each(|key| browser::forget_stored(key));
+        for key in outdated(others(&key), browser::now()) {
+            browser::forget_stored(&key);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use futures_util::future::{AbortHandle, Either, abortable, select};
 use leptos::{prelude::*, task::spawn_local};
 use tallybook_protocol::FeedEvent;
 
-use tab::{Message, Outcome, Tab};
+use tab::{Connection, Message, Outcome, Tab};
 
 use crate::{
     api,
@@ -96,6 +96,12 @@ impl Feed {
         }
     }
 
+    fn publish_all(self, events: Vec<FeedEvent>) {
+        for event in events {
+            self.publish(&News::Event(event));
+        }
+    }
+
     /// Follows the feed while the tab is seen. A hidden one needs no connection; it catches up when it is shown.
     fn attend(self) {
         self.stop();
@@ -132,11 +138,15 @@ impl Feed {
             tab.borrow_mut().lead();
             let reading = pin!(self.read(|message| {
                 match message {
-                    Some(Message::Connected { folder, .. }) => tab.borrow_mut().set_connected(Some(folder.clone())),
+                    Some(Message::Connected { folder, .. }) => {
+                        tab.borrow_mut().set_connected(Some(Connection { folder: folder.clone() }));
+                    }
                     Some(_) => {}
                     None => tab.borrow_mut().set_connected(None),
                 }
-                message.into_iter().for_each(|message| send(&channel, message));
+                if let Some(message) = message {
+                    send(&channel, message);
+                }
             }));
             let life = pin!(show_life(&channel));
             let leading = select(reading, life);
@@ -158,7 +168,7 @@ impl Feed {
                 None
             }
             Outcome::Events(events) => {
-                events.into_iter().for_each(|event| self.publish(&News::Event(event)));
+                self.publish_all(events);
                 None
             }
         }
@@ -190,7 +200,7 @@ impl Feed {
                     if !events.is_empty() {
                         pass_on(Some(&Message::Events(events.clone())));
                     }
-                    events.into_iter().for_each(|event| self.publish(&News::Event(event)));
+                    self.publish_all(events);
                 }
                 pass_on(None);
             }

@@ -182,8 +182,8 @@ mod tests {
         let names: Vec<String> = (0..30).map(|n| format!("tool_{n}")).collect();
         let offer = offer("openai", &names.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((offer.tools.len(), offer.more), (MAX_TOOLS, 18));
-        let (named, more) = offer.named();
-        assert_eq!((named.len(), more), (MAX_NAMED, 24));
+        let (shown, more) = offer.named();
+        assert_eq!((shown.len(), more), (MAX_NAMED, 24));
         assert_eq!(offer.tools[0].about, "Adds 0.1 and 0.2.");
     }
 }

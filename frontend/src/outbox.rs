@@ -87,7 +87,9 @@ impl Outbox {
         self.attended.try_update_value(|attended| {
             for held in attended.iter_mut().filter(|held| is_meant(held.conversation)) {
                 // Nothing is lost if it is not in a pause: it looks after the event.
-                held.wake.take().into_iter().for_each(|wake| drop(wake.send(())));
+                if let Some(wake) = held.wake.take() {
+                    let _ = wake.send(());
+                }
             }
         });
     }

@@ -76,16 +76,13 @@ fn filled(text: &str, today: &Today, tools: &[ToolSpec]) -> String {
         filled.push_str(before);
         let is_doubled = from_brace.starts_with("{{");
         let placeholder = PLACEHOLDERS.iter().find(|placeholder| from_brace.starts_with(**placeholder));
-        let length = match placeholder.filter(|_| !is_doubled) {
-            Some(placeholder) => {
-                filled.push_str(&if *placeholder == TOOLS_INFO { tools_info(tools) } else { today.date.clone() });
-                placeholder.len()
-            }
-            None => {
-                let braces = from_brace.len() - from_brace.trim_start_matches('{').len();
-                filled.push_str(&from_brace[..braces]);
-                braces
-            }
+        let length = if let Some(placeholder) = placeholder.filter(|_| !is_doubled) {
+            filled.push_str(&if *placeholder == TOOLS_INFO { tools_info(tools) } else { today.date.clone() });
+            placeholder.len()
+        } else {
+            let braces = from_brace.len() - from_brace.trim_start_matches('{').len();
+            filled.push_str(&from_brace[..braces]);
+            braces
         };
         rest = &from_brace[length..];
     }

@@ -185,7 +185,9 @@ mod tests {
     fn fragments_that_repeat_all_before_them_are_not_joined() {
         let given = |fragments: &[&str]| {
             let mut call = call("a", "");
-            fragments.iter().for_each(|fragment| call.push_input(fragment));
+            for fragment in fragments {
+                call.push_input(fragment);
+            }
             finished(vec![call], StopReason::ToolUse).0.remove(0).1
         };
         assert_eq!(given(&["{", "{\"a", "{\"a\":1", "{\"a\":1}"]), "{\"a\":1}");

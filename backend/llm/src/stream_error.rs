@@ -32,10 +32,10 @@ struct Marks<'a> {
     /// `{"type":"error",…}`: Anthropic, and servers that send it without the event's name.
     #[serde(borrow, rename = "type")]
     kind: Option<&'a RawValue>,
-    /// `{"base_resp":{"status_code":1008,"status_msg":…}}`: MiniMax, with the code 0 in every chunk.
+    /// `{"base_resp":{"status_code":1008,"status_msg":…}}`: `MiniMax`, with the code 0 in every chunk.
     #[serde(borrow)]
     base_resp: Option<&'a RawValue>,
-    /// `{"detail":…}`: FastAPI; `{"errors":[…]}`: gateways; `{"code":…,"message":"…"}`: SiliconFlow, Alibaba.
+    /// `{"detail":…}`: `FastAPI`; `{"errors":[…]}`: gateways; `{"code":…,"message":"…"}`: `SiliconFlow`, Alibaba.
     #[serde(borrow)]
     detail: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -59,6 +59,30 @@ fn scroll_to_first_card_or_end(area: &HtmlElement, led_to: StoredValue<String>) 
     true
 }
 
+/// Scrolls to the end whenever something new is shown, for a user who follows it. What the user sends is always shown.
+fn follow_new_text(
+    session: Session,
+    following: RwSignal<bool>,
+    begin_at_end: impl Fn() + 'static,
+    to_end: impl Fn() + Copy + 'static,
+) {
+    effect(move || {
+        if session.unstored.with(Option::is_some) {
+            begin_at_end();
+        }
+    });
+    effect(move || {
+        session.transcript.track();
+        session.unstored.track();
+        session.notice.track();
+        later::track_messages();
+        if following.get_untracked() {
+            // Effects run before the text is in its place; the next frame has it.
+            in_next_frame(to_end);
+        }
+    });
+}
+
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session) -> impl IntoView {
@@ -108,24 +132,12 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         following.set(true);
         to_end();
     };
-    // What one sends oneself is always worth seeing.
-    effect(move || {
-        if session.unstored.with(Option::is_some) {
-            room.begin();
-            placed.set_value(0);
-            following.set(true);
-        }
-    });
-    effect(move || {
-        session.transcript.track();
-        session.unstored.track();
-        session.notice.track();
-        later::track_messages();
-        if following.get_untracked() {
-            // Effects run before the text is in its place; the next frame has it.
-            in_next_frame(to_end);
-        }
-    });
+    let begin_at_end = move || {
+        room.begin();
+        placed.set_value(0);
+        following.set(true);
+    };
+    follow_new_text(session, following, begin_at_end, to_end);
     reveal_what_is_gone_to(session, following);
     after_earlier_messages(session, is_loading, area);
     measure(session, ids, room, area, following);

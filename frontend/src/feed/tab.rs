@@ -37,13 +37,20 @@ pub(super) enum Outcome {
     Events(Vec<FeedEvent>),
 }
 
+/// A connection of the stream.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// The folder of the server's page, if the server named it.
+    pub(super) folder: Option<String>,
+}
+
 /// What a tab knows of the shared feed.
 #[derive(Debug)]
 pub(super) struct Tab {
     id: String,
     leads: bool,
-    /// The folder of the server's page, while this tab reads the feed.
-    connected: Option<Option<String>>,
+    /// The connection of the stream that this tab reads, while it has one.
+    connected: Option<Connection>,
     silent_ticks: u32,
 }
 
@@ -65,7 +72,7 @@ impl Tab {
     }
 
     /// Takes note of the connection of the stream that the leader reads; `None` while it has none.
-    pub(super) fn set_connected(&mut self, connected: Option<Option<String>>) {
+    pub(super) fn set_connected(&mut self, connected: Option<Connection>) {
         self.connected = connected;
     }
 
@@ -73,7 +80,7 @@ impl Tab {
     pub(super) fn hear(&mut self, message: Message) -> Outcome {
         match message {
             Message::Hello(id) => match &self.connected {
-                Some(folder) if self.leads => {
+                Some(Connection { folder }) if self.leads => {
                     Outcome::Reply(Message::Connected { to: Some(id), folder: folder.clone() })
                 }
                 _ => Outcome::Nothing,
@@ -107,7 +114,7 @@ impl Tab {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, Outcome, Tab};
+    use super::{Connection, Message, Outcome, Tab};
 
     fn connected(to: Option<&str>) -> Message {
         Message::Connected { to: to.map(str::to_owned), folder: Some("/pkg/1".to_owned()) }
@@ -120,7 +127,7 @@ mod tests {
         leader.lead();
         let hello = other.listen();
         assert_eq!(leader.hear(hello.clone()), Outcome::Nothing, "it announces its connection to all tabs");
-        leader.set_connected(Some(Some("/pkg/1".to_owned())));
+        leader.set_connected(Some(Connection { folder: Some("/pkg/1".to_owned()) }));
         let Outcome::Reply(reply) = leader.hear(hello) else { panic!("no reply") };
         assert_eq!(other.hear(reply.clone()), Outcome::Connected(Some("/pkg/1".to_owned())));
         assert_eq!(Tab::new("c".to_owned()).hear(reply), Outcome::Nothing, "a third tab missed nothing");
@@ -141,7 +148,7 @@ mod tests {
     #[test]
     fn a_silent_leader_counts_as_frozen() {
         let mut tab = Tab::new("a".to_owned());
-        let ticks = |tab: &mut Tab| (1..).find(|_| tab.tick());
+        let ticks = |tab: &mut Tab| (1..=9).find(|_| tab.tick());
         assert_eq!(ticks(&mut tab), Some(5));
         tab.hear(Message::Alive);
         assert_eq!(ticks(&mut tab), Some(5), "each message begins the count again");

@@ -2,6 +2,7 @@
 //! conversation; which one is open follows from the address.
 
 use leptos::{html, nonce::use_nonce, prelude::*};
+use tallybook_protocol::ConversationSummary;
 use uuid::Uuid;
 
 use crate::{
@@ -54,6 +55,13 @@ struct Opened {
     address: Address,
 }
 
+fn summary_of(content: &Content) -> Option<ConversationSummary> {
+    match content {
+        Content::Conversation(opened) => Some(opened.summary().clone()),
+        Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
+    }
+}
+
 /// The chat page.
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
@@ -71,10 +79,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let became = StoredValue::new(None::<(u32, Uuid)>);
     let opened = use_opened(navigation, became);
 
-    let summary = match &content {
-        Content::Conversation(opened) => Some(opened.summary().clone()),
-        Content::NewChat | Content::Settings | Content::Missing | Content::Failed(_) => None,
-    };
+    let summary = summary_of(&content);
     let feed = Feed::new(folder);
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, new_chat_models, feed);
@@ -83,7 +88,6 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
     let outbox = Outbox::new(feed);
-    let left_waiting = Callback::new(move |uuid| outbox.attend(uuid));
     let current = Signal::derive(move || navigation.get().uuid());
     let title = use_title(current, list);
     let renaming = RwSignal::new(None);
@@ -149,7 +153,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                     |content| place_of(address, content, later_files, session),
                                 );
                                 address.uuid().into_iter().for_each(|uuid| outbox.release(uuid));
-                                let ways = ways(number, opened, became, navigation, left_waiting);
+                                let ways = ways(number, opened, became, navigation, outbox);
                                 let open_new_chat = ways.open_new_chat;
                                 let opened = Session::new(place, first, feed, ways);
                                 session.set(Some(opened));
@@ -185,7 +189,7 @@ fn ways(
     opened: Memo<Opened>,
     became: StoredValue<Option<(u32, Uuid)>>,
     navigation: Navigation,
-    left_waiting: Callback<Uuid>,
+    outbox: Outbox,
 ) -> Ways {
     let is_open = move || opened.get_untracked().number == number;
     Ways {
@@ -200,7 +204,7 @@ fn ways(
                 navigation.replace(Address::NewChat);
             }
         }),
-        left_waiting,
+        left_waiting: Callback::new(move |uuid| outbox.attend(uuid)),
     }
 }
 

@@ -70,7 +70,7 @@ struct Search {
 
 impl Search {
     fn table(&mut self, table: &DeTable<'_>, path: &str, depth: usize) {
-        for (key, value) in table.iter() {
+        for (key, value) in table {
             let name = key.get_ref();
             let is_bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
             let name = if is_bare { name.to_string() } else { format!("{name:?}") };

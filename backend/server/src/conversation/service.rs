@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallybook_mcp::{ServerReport, ToolServers};
 
 use super::{context::Context, turn_counts::TurnCounts};
-use crate::{db::Database, models::Catalog, work_counts::WorkCounts};
+use crate::{accounts::UserId, db::Database, models::Catalog, work_counts::WorkCounts};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -50,6 +50,11 @@ impl ConversationService {
     /// Where everything is stored.
     pub(crate) fn database(&self) -> &Database {
         &self.context.db
+    }
+
+    /// Remembers a user's time zone by its IANA name.
+    pub fn note_time_zone(&self, user: UserId, name: &str) {
+        self.context.time_zones.note(user, name);
     }
 
     /// How many turns run in this process.

@@ -4,7 +4,6 @@ use std::{collections::HashMap, sync::Mutex};
 
 use tallybook_agent::Zone;
 
-use super::service::ConversationService;
 use crate::{accounts::UserId, journal::lock};
 
 /// Users whose zone is remembered. Browsers send it again with each message, so losing one costs little.
@@ -17,7 +16,7 @@ pub(super) struct TimeZones(Mutex<HashMap<UserId, Zone>>);
 
 impl TimeZones {
     /// Remembers a user's zone by its IANA name. A name that is unknown changes nothing.
-    fn note(&self, user: UserId, name: &str) {
+    pub(super) fn note(&self, user: UserId, name: &str) {
         let mut zones = lock(&self.0);
         if zones.get(&user).is_some_and(|zone| zone.name() == name) {
             return;
@@ -34,13 +33,6 @@ impl TimeZones {
     /// Returns a user's zone, and UTC if it is unknown.
     pub(super) fn of(&self, user: UserId) -> Zone {
         lock(&self.0).get(&user).cloned().unwrap_or_default()
-    }
-}
-
-impl ConversationService {
-    /// Remembers a user's time zone by its IANA name.
-    pub fn note_time_zone(&self, user: UserId, name: &str) {
-        self.context.time_zones.note(user, name);
     }
 }
 

@@ -25,7 +25,7 @@ async fn text_is_compressed_for_clients_that_accept_gzip() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;
-    model.reply([text(&"A long answer. ".repeat(100))]);
+    model.reply([text("A long answer. ".repeat(100))]);
     app.send(&conversation, "Tell me of whales.").await.all().await;
     for _ in 0..20 {
         app.create_conversation().await;

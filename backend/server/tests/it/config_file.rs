@@ -133,9 +133,20 @@ fn the_environment_stands_above_the_file() {
     assert!(understood(oauth, &variables).contains("It cannot be used: the environment variable that client_id_env"));
 }
 
+fn model(rest: &str) -> String {
+    format!("[[models]]\nname = \"A\"\nprovider = \"openai\"\n{rest}\n")
+}
+
+fn assert_refused(text: &str, line: usize, words: &str) {
+    let output = check_text(text);
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+    assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
+    assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+}
+
 #[test]
-fn a_mistake_is_told_with_its_file_and_line() {
-    let model = |rest: &str| format!("[[models]]\nname = \"A\"\nprovider = \"openai\"\n{rest}\n");
+fn a_mistake_in_a_model_is_told_with_its_file_and_line() {
     for (text, line, words) in [
         ("models = ".to_owned(), 1, ""),
         ("models = many".to_owned(), 1, "this is not TOML: "),
@@ -230,6 +241,14 @@ fn a_mistake_is_told_with_its_file_and_line() {
             4,
             "the demo model has no context",
         ),
+    ] {
+        assert_refused(&text, line, words);
+    }
+}
+
+#[test]
+fn a_mistake_elsewhere_is_told_with_its_file_and_line() {
+    for (text, line, words) in [
         ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
         ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
         ("[memory]\nmax_chars = -1".to_owned(), 2, "memory.max_chars must be a whole number that is not negative"),
@@ -275,11 +294,7 @@ fn a_mistake_is_told_with_its_file_and_line() {
             "consent.wait_hours: wait_hours must be a number of hours from 0 to 87600",
         ),
     ] {
-        let output = check_text(&text);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
-        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
-        assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+        assert_refused(&text, line, words);
     }
 }
 
@@ -331,11 +346,7 @@ fn a_mistake_in_the_review_is_told_with_its_line() {
         (review("models = [\"A\"]\ntimeout_secs = 0"), 14, "timeout_secs is 1 to 600"),
         (review("models = [\"A\"]\nvoters = 1"), 14, "review.voters is not a setting"),
     ] {
-        let output = check_text(&text);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
-        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
-        assert!(said.contains(words), "{text}: {said}");
+        assert_refused(&text, line, words);
     }
     let said = said(&check_text(&review("models = [\"A\", \"B\"]\nmode = \"decide\"")));
     assert!(
@@ -391,11 +402,7 @@ fn a_mistake_in_a_tool_server_is_told_with_its_line() {
         ("[tool_servers.docs]\ncommand = \"\"".to_owned(), 2, "its command is empty"),
         ("[tool_servers.\"\"]\ncommand = \"x\"".to_owned(), 1, "a tool server's name is 1 to 50 characters"),
     ] {
-        let output = check_text(&text);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
-        assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
-        assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+        assert_refused(&text, line, words);
     }
 }
 

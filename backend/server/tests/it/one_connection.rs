@@ -63,7 +63,7 @@ async fn end(answer: EventsAnswer) -> MessageEnd {
     while let Some(entries) = timeout(PATIENCE, turn.next()).await.expect("an event within 20 s") {
         last = entries.last().cloned().or(last);
     }
-    match last.as_ref().map(|entry| entry.event()) {
+    match last.as_ref().map(tallybook::journal::LogEntry::event) {
         Some(ChatEvent::MessageEnd(end)) => end.clone(),
         other => panic!("{other:?}"),
     }

@@ -7,9 +7,8 @@ impl State {
     pub(super) fn change_elsewhere(&mut self, change: Elsewhere) {
         match change {
             Elsewhere::Draft(text) if self.unstored.is_none() => self.draft = text,
-            Elsewhere::Draft(_) => {}
             Elsewhere::Queue(queue) if self.queue.edited.is_none() => self.take_queue(queue),
-            Elsewhere::Queue(_) => {}
+            Elsewhere::Draft(_) | Elsewhere::Queue(_) => {}
         }
     }
 

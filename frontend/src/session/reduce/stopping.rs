@@ -61,11 +61,4 @@ impl State {
             }
         }
     }
-
-    /// Removes the notice that Stop failed, if it is shown.
-    pub(super) fn forget_failed_stop(&mut self) {
-        if self.notice.as_deref() == Some(self.text.stop_failed()) {
-            self.notice = None;
-        }
-    }
 }

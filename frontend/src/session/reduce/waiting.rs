@@ -64,6 +64,13 @@ impl State {
         }
     }
 
+    /// Removes the notice that Stop failed, if it is shown.
+    pub(super) fn forget_failed_stop(&mut self) {
+        if self.notice.as_deref() == Some(self.text.stop_failed()) {
+            self.notice = None;
+        }
+    }
+
     pub(super) fn settle(&mut self, out: &mut Vec<Effect>) {
         self.reader = Reader::Resting;
         self.forget_failed_stop();

@@ -124,6 +124,12 @@ impl World {
         Some((entry.id, entry.siblings.clone()))
     }
 
+    fn end_stream(&mut self, answer: Answer) {
+        if let Some(stream) = self.stream.take() {
+            self.tell(Input::Answer(stream.ticket, answer));
+        }
+    }
+
     pub(super) fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Send => {
@@ -201,16 +207,8 @@ impl World {
             Happening::Lose(which) => self.lose(which),
             Happening::Answer(which) => self.answer(which),
             Happening::Tell(count) => self.tell_stream(count),
-            Happening::Break => {
-                if let Some(stream) = self.stream.take() {
-                    self.tell(Input::Answer(stream.ticket, Answer::Broke));
-                }
-            }
-            Happening::Crowd => {
-                if let Some(stream) = self.stream.take() {
-                    self.tell(Input::Answer(stream.ticket, Answer::Crowded));
-                }
-            }
+            Happening::Break => self.end_stream(Answer::Broke),
+            Happening::Crowd => self.end_stream(Answer::Crowded),
             Happening::Write => self.server.write(),
             Happening::End => {
                 let _ = self.server.end(Complete);

@@ -94,12 +94,12 @@ on_every_engine! {
             );
             execute!(team.app, sqlx::AssertSqlSafe(sql));
         }
-        let make = |number: usize| {
+        let create_account = |number: usize| {
             let (team, who) = (&team, &who);
             let body = json!({"name": format!("guest{number}"), "password": "another one of some length"});
             async move { team.send(who, Method::POST, "/api/users", body).await.status() }
         };
-        let made = join_all((0..8).map(make)).await;
+        let made = join_all((0..8).map(create_account)).await;
         assert_eq!(made.iter().filter(|status| **status == StatusCode::CREATED).count(), 2, "{made:?}");
         assert!(made.iter().all(|status| matches!(*status, StatusCode::CREATED | StatusCode::CONFLICT)), "{made:?}");
     }

@@ -82,7 +82,7 @@ on_every_engine! {
         let (team, admin) = start(&engine, &model, per_minute(2)).await;
         let program = team.program(&admin).await;
         let task = async |number: usize| {
-            let (content, header) = if number % 2 == 0 { ("### Task:\nA title", None) } else { ("A title", Some("title")) };
+            let (content, header) = if number.is_multiple_of(2) { ("### Task:\nA title", None) } else { ("A title", Some("title")) };
             complete(&team, &program, "/v1/chat/completions", "test-model", content, header).await
         };
         for number in 0..4 {
@@ -187,7 +187,7 @@ async fn replicas_share_reservations() {
         }
         let gate = model.reply_late([text("Yes.")]);
         let sent = conversations.iter().enumerate();
-        let sent = sent.map(|(number, uuid)| send(if number % 2 == 0 { &one } else { &two }, &admin, uuid));
+        let sent = sent.map(|(number, uuid)| send(if number.is_multiple_of(2) { &one } else { &two }, &admin, uuid));
         let (begun, refused): (Vec<_>, Vec<_>) =
             join_all(sent).await.into_iter().partition(|answer| answer.status() == StatusCode::OK);
         assert_eq!((begun.len(), refused.len()), (1, 9));
