@@ -43,6 +43,9 @@ pub trait PageData: Send + Sync {
     /// What this person signed in with; `None` where nobody has to.
     fn person(&self) -> Option<String>;
 
+    /// Returns `true` if others changed this user's account and the user has not acknowledged it.
+    fn has_account_changes(&self) -> PageFuture<bool>;
+
     /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
     fn set_status(&self, status: u16);
 }

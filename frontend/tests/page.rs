@@ -115,6 +115,10 @@ impl PageData for Data {
         None
     }
 
+    fn has_account_changes(&self) -> PageFuture<bool> {
+        self.answer(false)
+    }
+
     fn set_status(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
     }
