@@ -11,5 +11,5 @@ async function post(path, body, cookie = "") {
 
 const session = await post("/api/session", { name, password });
 const cookie = session.headers.getSetCookie()[0].split(";")[0];
-const { key } = await (await post("/api/keys", { name: "a client" }, cookie)).json();
+const { key } = await (await post("/api/keys", { name: "a client", password }, cookie)).json();
 console.log(key);

@@ -9,6 +9,9 @@ import { call, conversation, cut, open, planned } from "../kit/seed.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
+/** The id of the user of a server without accounts, under which a browser keeps what is being written. */
+const LOCAL_USER = 1;
+
 // Each test has a page of its own, so both workers take from this file.
 test.describe.configure({ mode: "parallel" });
 
@@ -158,7 +161,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "messages that were not sent": async (page) => {
     const kept = { messages: [{ id: "1", text: "The next" }], is_sending: false };
-    await page.addInitScript(([name, kept]) => sessionStorage.setItem(name!, kept!), [`queue-${PLAIN.uuid}`, JSON.stringify(kept)]);
+    await page.addInitScript(([name, kept]) => localStorage.setItem(name!, kept!), [`draft:${LOCAL_USER}:queue-${PLAIN.uuid}`, `${Date.now()} ${JSON.stringify(kept)}`]);
     await open(page, PLAIN);
     await expect(page.getByTestId("send-now")).toBeVisible();
   },

@@ -85,6 +85,30 @@ test.describe("elsewhere", () => {
   // The page is told that nobody is signed in any more, and the browser says so in its console.
   test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });
 
+  test("a user who is writing is told of the end of the session, and comes back to the same text", async ({ page, browser, baseURL }) => {
+    await page.goto("/sign-in");
+    await fillIn(page, ADMIN);
+    const chat = new ChatPage(page);
+    await chat.ask("What is 1 + 2?");
+    const address = page.url();
+    await page.getByTestId("composer").fill("Half a thought");
+    const [elsewhere, other] = await browserOf(browser, baseURL!);
+    await other.goto("/sign-in");
+    await fillIn(other, ADMIN);
+    await expect(other.getByTestId("person")).toContainText(ADMIN);
+    await other.request.delete("/api/sessions");
+    await expect(page.getByTestId("signed-out")).toHaveText("You are signed out. What you wrote is kept in this browser.");
+    await page.getByTestId("send").click();
+    await expect(page.getByTestId("composer"), "it comes back").toHaveValue("Half a thought");
+    await expect(page.getByTestId("notice"), "no sentence for programs").toHaveCount(0);
+    await page.getByTestId("sign-in-again").click();
+    await expect(page).toHaveURL(/\/sign-in\?next=/);
+    await fillIn(page, ADMIN);
+    await expect(page).toHaveURL(address);
+    await expect(page.getByTestId("composer")).toHaveValue("Half a thought");
+    await elsewhere.close();
+  });
+
   test("a session that was ended elsewhere leads to the form", async ({ page, browser, baseURL }) => {
     await page.goto("/sign-in");
     await fillIn(page, ADMIN);
@@ -97,6 +121,27 @@ test.describe("elsewhere", () => {
     await expect(page).toHaveURL(/\/sign-in$/);
     await elsewhere.close();
   });
+});
+
+test("drafts are a user's own in a browser that several use", async ({ page, browser, baseURL, context }) => {
+  const [office, admin] = await browserOf(browser, baseURL!);
+  await admin.goto("/sign-in");
+  await fillIn(admin, ADMIN);
+  await expect(admin.getByTestId("person")).toContainText(ADMIN);
+  await invite(admin, page, "cleo");
+  await alive(page);
+  const field = page.getByTestId("composer");
+  await field.fill("A secret");
+  // Over plain http browsers do not clear a site's data, and a session may also just expire.
+  await context.clearCookies();
+  await invite(admin, page, "dan");
+  await alive(page);
+  await expect(field).toHaveValue("");
+  await field.fill("Dan's own");
+  await page.getByTestId("sign-out").click();
+  await expect(page).toHaveURL(/\/sign-in$/);
+  expect(await page.evaluate(() => Object.keys(localStorage)), "signing out clears all of them").toEqual([]);
+  await office.close();
 });
 
 for (const javaScriptEnabled of [true, false]) {

@@ -1,6 +1,6 @@
 // What goes wrong is said, and the conversation goes on.
 
-import { ChatPage, toolCalls } from "../kit/chat.ts";
+import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
 test("a division by zero is a failed call with its reason, and the next message works", async ({ page }) => {
@@ -84,4 +84,23 @@ test("a message that was not sent stays to be sent again", async ({ page, tolera
   await expect(chat.answers.last()).toContainText("42");
   await expect(page.getByTestId("notice")).toHaveCount(0);
   await expect(chat.messages).toHaveCount(4);
+});
+
+test("a first message that is refused leaves no conversation", async ({ page, request, tolerated }) => {
+  tolerated.push(/Failed to load resource/);
+  await page.goto("/");
+  await alive(page);
+  const titles = async () => (await (await request.get("/api/conversations")).json()).items.length;
+  const before = await titles();
+  const long = "x".repeat(100_001);
+  await page.getByTestId("composer").fill(long);
+  await page.getByTestId("send").click();
+  await expect(page.getByTestId("notice")).toBeVisible();
+  await expect(page.getByTestId("composer")).toHaveValue(long);
+  await expect(page).toHaveURL("/");
+  await expect.poll(titles).toBe(before);
+  await page.getByTestId("composer").fill("What is 2 + 3?");
+  await page.getByTestId("send").click();
+  await expect(new ChatPage(page).answers.last()).toContainText("5");
+  expect(await titles()).toBe(before + 1);
 });

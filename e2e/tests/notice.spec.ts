@@ -34,10 +34,26 @@ test("a file that is dropped does not take the page's place, and a text goes int
   const field = page.getByTestId("composer");
   await field.fill("Half a thought");
   expect(await drop(page, "file")).toEqual([true, true]);
-  await expect(page.getByTestId("notice")).toHaveText("Files cannot be attached yet. Paste their text instead.");
+  await expect(page.getByTestId("notice")).toHaveText("Files and pictures cannot be attached.");
   await expect(field).toHaveValue("Half a thought");
   expect(await drop(page, "text")).toEqual([true, true]);
   await expect(field).toHaveValue("Half a thought\nand the rest");
+});
+
+test("a picture that is pasted is refused in words, and text beside one is pasted", async ({ page }) => {
+  await page.goto("/");
+  await alive(page);
+  const paste = (text?: string) =>
+    page.getByTestId("composer").evaluate((field, text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File(["…"], "picture.png", { type: "image/png" }));
+      if (text) clipboardData.setData("text/plain", text);
+      return field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    }, text);
+  expect(await paste("Cells of a table"), "the browser pastes the text").toBe(true);
+  await expect(page.getByTestId("notice")).toHaveCount(0);
+  expect(await paste()).toBe(false);
+  await expect(page.getByTestId("notice")).toHaveText("Files and pictures cannot be attached.");
 });
 
 test("nor does one where there is no message field, or none that is alive", async ({ page, tolerated }) => {

@@ -84,6 +84,7 @@ test("after Stop they wait until they are sent by hand", async ({ page, model })
   const chat = new ChatPage(page);
   model.answer(held("First answer.", new Promise(() => {})));
   model.answer(["Second answer."]);
+  model.answer(["Third answer."]);
   await page.goto("/");
   await chat.send("One");
   await expect(chat.answers).toContainText("First answer.");
@@ -92,8 +93,12 @@ test("after Stop they wait until they are sent by hand", async ({ page, model })
   await page.keyboard.press("Escape");
   await expect(chat.answers).toHaveAttribute("data-status", "stopped");
   await expect(page.getByTestId("queue")).toContainText("The answer was stopped, so these wait");
-  await page.getByTestId("send-now").click();
+  await chat.ask("A new one");
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
+  await expect(page.getByTestId("queue"), "a new message goes alone").toContainText("These wait until you send them.");
+  await expect(page.getByTestId("queued")).toHaveText(["Two"]);
+  await page.getByTestId("send-now").click();
+  await expect(chat.answers.nth(2)).toContainText("Third answer.");
   await expect(page.getByTestId("queue")).toHaveCount(0);
 });
 
@@ -112,11 +117,31 @@ test("what waits stays with its conversation", async ({ page, model, request }) 
   await page.getByTestId("new-chat").click();
   await expect(page.getByTestId("queue")).toHaveCount(0);
   first.open();
-  // One that still runs then would be followed, and what waits sent at its end.
+  const stored = async () => (await (await request.get(`/api/conversations/${address.split("/").pop()}`)).json()).messages;
+  await expect.poll(async () => (await stored()).at(-1).content, "it is sent although another chat is open").toBe("Second answer.");
+  await page.goto(address);
+  await expect(chat.answers.nth(1)).toContainText("Second answer.");
+  await expect(page.getByTestId("queue")).toHaveCount(0);
+  expect((await stored()).length, "each message is stored once").toBe(4);
+});
+
+test("what waits is not sent by itself once the page is closed", async ({ page, model, request }) => {
+  const chat = new ChatPage(page);
+  const first = gate();
+  model.answer(held("First answer.", first.opened));
+  model.answer(["Second answer."]);
+  await page.goto("/");
+  await chat.send("One");
+  await expect(chat.answers).toContainText("First answer.");
+  await page.getByTestId("composer").fill("Two");
+  await page.keyboard.press("Enter");
+  await expect(page.getByTestId("queued")).toHaveText(["Two"]);
+  const address = page.url();
+  await page.goto("about:blank");
+  first.open();
   await expect.poll(async () => (await (await request.get(`/api/conversations/${address.split("/").pop()}`)).json()).running).toBe(false);
   await page.goto(address);
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
-  // Whoever comes back later decides.
   await expect(page.getByTestId("queue")).toContainText("These were not sent yet.");
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(1)).toContainText("Second answer.");

@@ -30,6 +30,7 @@ test("what one decides is kept, and a key is shown this once", async ({ browser,
   await expect(page.getByText("Saved.")).toBeVisible();
 
   await page.getByTestId("key-name").fill("Backup");
+  await page.getByTestId("key-password").fill(PASSWORD);
   await page.getByTestId("make-key").click();
   const shown = page.getByTestId("new-key").locator("code");
   await expect(shown).toHaveText(/^tb_\w{20,}$/);
@@ -112,6 +113,7 @@ for (const [locale, width, words] of [
     const [context, page] = await signedIn(browser, baseURL!, { locale, viewport: { width, height: 640 } });
     await expect(page.getByRole("heading", { name: words })).toBeVisible();
     await page.getByTestId("key-name").fill("長".repeat(64));
+    await page.getByTestId("key-password").fill(PASSWORD);
     await page.getByTestId("make-key").click();
     await page.getByTestId("invite").click();
     await page.getByTestId("open-delete-account").click();

@@ -22,6 +22,7 @@ use crate::{
         ids::{COMPOSER_HINT_ID, COMPOSER_ID},
     },
     data::PageData,
+    drafts,
     language::Language,
     pages::{chat::ChatPage, not_found::NotFoundPage},
     preferences::{BAR_MEDIA, Preferences, switch_name},
@@ -52,10 +53,15 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 /// Whoever has no scripts cannot. A button of a message, the list or the header that is pressed before it is alive is marked,
 /// to be pressed when it is; a menu that is closed again meanwhile is not opened anew. Under a thumb Enter breaks the line, and
 /// the field says so. A file that is dropped anywhere on the page is not opened in its place, as long as the document is there.
-fn before_paint(address: Address) -> String {
-    let kept = draft_name(address.uuid());
+/// Signing out clears what all users were writing at this browser.
+fn before_paint(address: Address, user: i64) -> String {
+    let kept = drafts::storage_key(user, &draft_name(address.uuid()));
+    let prefix = drafts::PREFIX;
     format!(
-        "{{ const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
+        "{{ let storage; try {{ storage = localStorage; }} catch {{}}\
+         addEventListener('submit', event => {{ if (event.target.getAttribute('action') === '/sign-out')\
+         for (const key of Object.keys(storage ?? {{}})) if (key.startsWith('{prefix}')) storage.removeItem(key); }});\
+         const keepFile = event => {{ if (event.dataTransfer?.types.includes('Files')) event.preventDefault(); }};\
          addEventListener('dragover', keepFile); addEventListener('drop', keepFile);\
          addEventListener('click', event => {{ const button = event.target.closest('button');\
          if (!button || 'alive' in document.body.dataset && !button.closest('[{DRAWN}]')) return;\
@@ -70,10 +76,10 @@ fn before_paint(address: Address) -> String {
          const byFinger = matchMedia('(pointer: coarse)').matches;\
          const hint = document.getElementById('{COMPOSER_HINT_ID}');\
          if (byFinger) {{ field.enterKeyHint = 'enter'; if (hint.hasAttribute('{OF_KEYS}')) hint.textContent = ''; }}\
-         let storage; try {{ storage = sessionStorage; }} catch {{}}\
          const show = () => {{ field.parentElement.dataset.text = field.value;\
          if (button) button.disabled = !field.value.trim(); }};\
-         const keep = () => {{ show(); try {{ storage?.setItem('{kept}', field.value); }} catch {{}} }};\
+         const keep = () => {{ show(); try {{ if (field.value) storage?.setItem('{kept}', Date.now() + ' ' + field.value);\
+         else storage?.removeItem('{kept}'); }} catch {{}} }};\
          const mark = (name, is) => () => field.toggleAttribute(name, is);\
          field.addEventListener('input', keep);\
          field.addEventListener('compositionstart', mark('{COMPOSING}', true));\
@@ -84,7 +90,7 @@ fn before_paint(address: Address) -> String {
          event.preventDefault(); if (field.value.trim()) send(); }});\
          const send = () => {{ field.readOnly = true; mark('{SENDS}', true)(); }};\
          field.form.addEventListener('submit', event => {{ event.preventDefault(); send(); }});\
-         field.value = storage?.getItem('{kept}') ?? ''; show();\
+         field.value = (storage?.getItem('{kept}') ?? '').replace(/^[^ ]* /, ''); show();\
          field.disabled = false;\
          if (!byFinger) field.focus({{ preventScroll: true }}); }} }}"
     )
@@ -162,8 +168,10 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
     provide_context(preferences.language);
     let address = Address::parse(&data.pathname());
     let bar_colors = BAR_MEDIA.into_iter().zip(theme.bar_colors());
-    let bar_colors = bar_colors.map(|(media, color)| view! { <meta name="theme-color" media=media content=color /> });
+    let bar_colors =
+        bar_colors.map(|(media, color)| leptos::html::meta().name("theme-color").attr("media", media).content(color));
     let bar_colors = bar_colors.collect_view();
+    let user = data.user_id();
     let nonce = use_nonce();
     Suspend::new(async move {
         let (page, title, alive, data) = if let Some(address) = address {
@@ -201,7 +209,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
             let script = |text: String| html::script().nonce(nonce.clone()).inner_html(text);
             let data = text.map(|text| {
                 let start = html::script().r#type("application/json").id(START_ID).inner_html(text);
-                view! { {script(STYLE_FIRST.to_owned())} {script(before_paint(address))} {broken(language)} {start} }
+                view! { {script(STYLE_FIRST.to_owned())} {script(before_paint(address, user))} {broken(language)} {start} }
             });
             (view! { <ChatPage start /> }.into_any(), title, (later_style, alive), data)
         } else {
@@ -218,6 +226,7 @@ pub fn shell(folder: &'static str, data: Arc<dyn PageData>) -> impl IntoView {
                 data-single-keys=switch_name(single_keys)
                 data-notifications=switch_name(notifications)
                 data-call-previews=switch_name(call_previews)
+                data-user=user.to_string()
             >
                 <head>
                     <meta charset="utf-8" />

@@ -5,6 +5,8 @@ mod clock;
 mod focus;
 mod network;
 mod sight;
+mod signed_out;
+mod storage;
 mod tabs;
 mod taking_out;
 mod taking_over;
@@ -20,11 +22,13 @@ use web_sys::{HtmlDocument, Window};
 pub(crate) use self::{
     clock::{calendar, find_locales, in_days, local_time, now, time_of_day},
     focus::{
-        focus, focus_if_free, focus_in_place, go_to_heading, has_focus_within, is_at_fragment, is_focus_free, press,
-        scroll_into_view,
+        focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
+        is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
     network::{Body, Response, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},
+    signed_out::{tell_signed_out, when_signed_out},
+    storage::{forget_stored, store, stored, stored_items, when_stored_elsewhere},
     tabs::{NoLock, StreamPlace, TabChannel, TabLock},
     taking_out::{copy, download, save_text},
     taking_over::{DRAWN, PRESSED, drawn_by_server, forget_drawn, released, remove_drawn, replace_drawn, take_drawn},
@@ -43,6 +47,9 @@ use crate::{
 /// The element that says why the page does not work. It is none of the page's own, so that it can be shown when that is not
 /// there.
 pub(crate) const BROKEN_ID: &str = "broken";
+
+/// The attribute of the document with the id of the user that it was drawn for.
+pub(crate) const USER_MARK: &str = "data-user";
 
 /// Whether this is a browser. What the server draws cannot be used before a browser has taken over.
 pub(crate) const IS_HERE: bool = cfg!(target_arch = "wasm32");
@@ -165,24 +172,9 @@ pub(crate) fn remember_text(name: &str, text: &str) {
     remember(name, &String::from(js_sys::encode_uri_component(text)));
 }
 
-/// Keeps a text for as long as the tab is there, also when its page is loaded anew; an empty one is forgotten.
-pub(crate) fn keep(name: &str, text: &str) {
-    if let Some(storage) = storage() {
-        // A full storage keeps what it has.
-        let _ = if text.is_empty() { storage.remove_item(name) } else { storage.set_item(name, text) };
-    }
-}
-
-/// The text that was kept under this name; empty when there is none.
-pub(crate) fn kept(name: &str) -> String {
-    storage().and_then(|storage| storage.get_item(name).ok()?).unwrap_or_default()
-}
-
-fn storage() -> Option<web_sys::Storage> {
-    if !IS_HERE {
-        return None;
-    }
-    window().ok()?.session_storage().ok()?
+/// The id of the user that the server drew the page for.
+pub(crate) fn user_id() -> i64 {
+    if IS_HERE { root_mark(USER_MARK).and_then(|id| id.parse().ok()).unwrap_or_default() } else { 0 }
 }
 
 /// Marks the document for the style, at once.

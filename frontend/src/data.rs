@@ -46,6 +46,9 @@ pub trait PageData: Send + Sync {
     /// Returns `true` if others changed this user's account and the user has not acknowledged it.
     fn has_account_changes(&self) -> PageFuture<bool>;
 
+    /// The id of this person, under which the browser keeps what is being written.
+    fn user_id(&self) -> i64;
+
     /// Sets the HTTP status of the answer, e.g. 404 when the page says that there is nothing here. Called at most once.
     fn set_status(&self, status: u16);
 }

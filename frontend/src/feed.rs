@@ -19,9 +19,8 @@ use crate::{
 };
 
 const MAX_PAUSE_SECS: u64 = 30;
-/// Name of the lock that the leading tab holds, and of the channel on which it passes the feed on. The number is that of the
-/// messages' format.
-const SHARED: &str = "tallybook-feed-1";
+/// Version of the format of the messages between tabs.
+const FORMAT: u32 = 1;
 /// Interval between two signs of life of the leading tab.
 const TICK: Duration = Duration::from_secs(5);
 
@@ -44,6 +43,8 @@ pub(crate) struct Feed {
     folder: StoredValue<String>,
     /// Whether the server has another page by now.
     pub(crate) is_outdated: RwSignal<bool>,
+    /// Whether the server says that the user is signed out.
+    pub(crate) is_signed_out: RwSignal<bool>,
 }
 
 impl Feed {
@@ -55,6 +56,7 @@ impl Feed {
             following: StoredValue::new(None),
             folder: StoredValue::new(folder),
             is_outdated: RwSignal::new(false),
+            is_signed_out: RwSignal::new(false),
         };
         // Effects run in a browser alone, once the page is there.
         effect(move || {
@@ -66,7 +68,9 @@ impl Feed {
             });
             let shown = window_event_listener_untyped("visibilitychange", move |_| feed.attend());
             let online = window_event_listener_untyped("online", move |_| feed.attend());
+            let signed_out = browser::when_signed_out(move || feed.is_signed_out.set(true));
             on_cleanup(move || {
+                signed_out.remove();
                 shown.remove();
                 online.remove();
                 feed.stop();
@@ -118,9 +122,10 @@ impl Feed {
         let tab = Rc::new(RefCell::new(Tab::new(browser::random_id())));
         let hearing = Rc::clone(&tab);
         let hear = move |text: &str| self.hear(&hearing, text);
-        let Some(channel) = TabChannel::join(SHARED, hear) else { return self.read(|_| ()).await };
+        let shared = shared_name();
+        let Some(channel) = TabChannel::join(&shared, hear) else { return self.read(|_| ()).await };
         loop {
-            let Ok(mut lock) = wait_to_lead(&tab, &channel).await else {
+            let Ok(mut lock) = wait_to_lead(&shared, &tab, &channel).await else {
                 drop(channel);
                 return self.read(|_| ()).await;
             };
@@ -173,11 +178,12 @@ impl Feed {
         loop {
             let answer = api::feed().await;
             if answer.as_ref().is_err_and(api::ApiError::is_signed_out) {
-                // The server redirects to the sign-in page, and back to this page.
-                return browser::reload();
+                // The sign-in page leads back to here. A user who is writing goes there by the link.
+                return if browser::has_written() { self.is_signed_out.set(true) } else { browser::reload() };
             }
             if let Ok(mut stream) = answer {
                 attempt = 0;
+                self.is_signed_out.set(false);
                 pass_on(Some(&Message::Connected { to: None, folder: stream.folder.clone() }));
                 self.connected(stream.folder.as_ref());
                 while let Some(events) = stream.next().await {
@@ -195,8 +201,14 @@ impl Feed {
     }
 }
 
+/// Returns the name of the lock that the leading tab holds, and of the channel on which it passes the feed on. Each user of this
+/// browser has a name of their own, so that the tabs of one hear nothing of another's conversations.
+fn shared_name() -> String {
+    format!("tallybook-feed-{FORMAT}-{}", browser::user_id())
+}
+
 /// Listens until this tab is to lead: the leader goes away, or is silent for so long that it counts as frozen.
-async fn wait_to_lead(tab: &RefCell<Tab>, channel: &TabChannel) -> Result<TabLock, NoLock> {
+async fn wait_to_lead(shared: &str, tab: &RefCell<Tab>, channel: &TabChannel) -> Result<TabLock, NoLock> {
     let hello = tab.borrow_mut().listen();
     send(channel, &hello);
     let silence = pin!(async {
@@ -207,9 +219,9 @@ async fn wait_to_lead(tab: &RefCell<Tab>, channel: &TabChannel) -> Result<TabLoc
             }
         }
     });
-    match select(pin!(TabLock::wait(SHARED)), silence).await {
+    match select(pin!(TabLock::wait(shared)), silence).await {
         Either::Left((lock, _)) => lock,
-        Either::Right(_) => TabLock::steal(SHARED).await,
+        Either::Right(_) => TabLock::steal(shared).await,
     }
 }
 

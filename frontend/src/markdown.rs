@@ -17,6 +17,9 @@ use web_sys::Element;
 
 use crate::{browser, language::Language};
 
+/// Bytes of a page that the server has written, beyond which it draws no more answers.
+const MAX_PAGE_BYTES: usize = 16 * 1024 * 1024;
+
 /// A stretch of an answer, as far as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stretch {
@@ -109,7 +112,12 @@ impl RenderHtml for Stretch {
     ) {
         let busy = if self.complete { "" } else { " aria-busy=\"true\"" };
         let _ = write!(html, "<div class=\"prose\" id=\"{}\"{busy}>", self.id());
-        tallybook_markdown::write_html(&self.text, &self.id(), &self.language.markdown_labels(), html);
+        // What the browser draws later has a bound of its own.
+        if html.len() < MAX_PAGE_BYTES {
+            tallybook_markdown::write_html(&self.text, &self.id(), &self.language.markdown_labels(), html);
+        } else {
+            let _ = write!(html, "<p class=\"note\">{}</p>", self.language.text_left_out());
+        }
         html.push_str("</div>");
         *position = Position::NextChild;
     }

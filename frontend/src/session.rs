@@ -16,9 +16,12 @@ mod state;
 mod storage;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 pub(crate) use drawing::DrawnEntry;
-pub(crate) use queue::Queued;
+pub(crate) use queue::{Due, Queue, Queued};
 pub(crate) use shell::{First, Session, Ways};
 pub(crate) use shown::{Answer, AnswerEnd, Edited, Loading, Phase, Place, Step};
-pub(crate) use storage::{draft_name, forget_draft, keep_reason, kept_reason};
+pub(crate) use storage::{
+    draft_name, forget_draft, keep_input, keep_queue, keep_reason, kept_input, kept_queue, kept_reason,
+};

@@ -110,6 +110,7 @@ texts! {
     queue_goes_on: "Sent one after the other, each when the answer before it ends.", "回答が終わるたびに、順番に送信されます。";
     queue_waits: "The last answer did not end as it should, so these wait.", "直前の回答が正常に終わらなかったため、送信を保留しています。";
     queue_was_stopped: "The answer was stopped, so these wait until you send them.", "回答が停止されたため、送信を保留しています。「今すぐ送信」を押すと送信されます。";
+    queue_is_held: "These wait until you send them.", "「今すぐ送信」を押すと送信されます。";
     queue_rests: "These were not sent yet.", "まだ送信されていません。";
     queue_sending: "Sending…", "送信しています…";
     queue_edit: "Change this message", "このメッセージを変更";
@@ -131,6 +132,13 @@ texts! {
     deleted_elsewhere:
         "This conversation was deleted elsewhere. What you were writing goes on in a new chat.",
         "この会話はほかの場所で削除されました。書きかけの文章は新しいチャットに引き継がれます。";
+    edit_moved:
+        "The message you were editing is no longer shown. Your text is in the message field.",
+        "編集中のメッセージは表示されなくなりました。入力した文章はメッセージ欄に移しました。";
+    signed_out:
+        "You are signed out. What you wrote is kept in this browser.",
+        "サインアウトされました。入力した文章はこのブラウザーに残っています。";
+    sign_in_again: "Sign in", "サインイン";
     retry_now: "Retry now", "今すぐ再試行";
     needs_javascript:
         "You can read this conversation as it is. To write, switch on JavaScript for this page.",
@@ -244,6 +252,9 @@ texts! {
     table: "Table", "表";
     task_done: "Done", "完了";
     task_open: "Not done", "未完了";
+    text_left_out:
+        "The rest of this text is too large to be shown. Export the conversation, or open it as plain text, to read all of it.",
+        "これ以降は大きすぎるため表示していません。会話をエクスポートするか、テキスト形式で開くと全文を読めます。";
 
     // Tool calls.
     input: "Input", "入力";
@@ -330,7 +341,7 @@ texts! {
         "This browser shows no notifications here. They need https, or this machine's own address.",
         "ここではブラウザーの通知を使えません。httpsまたはlocalhostのアドレスで開いてください。";
     answer_ended: "The answer has ended", "回答が終わりました";
-    no_files: "Files cannot be attached yet. Paste their text instead.", "ファイルはまだ添付できません。内容をテキストで貼り付けてください。";
+    no_files: "Files and pictures cannot be attached.", "ファイルや画像は添付できません。";
     help_everywhere: "Everywhere", "いつでも";
     help_reading: "While you are not writing", "入力していないとき";
     help_writing: "In the message field", "メッセージ欄で";
@@ -367,6 +378,7 @@ impl Language {
             table: self.table().to_owned(),
             task_done: self.task_done().to_owned(),
             task_open: self.task_open().to_owned(),
+            left_out: self.text_left_out().to_owned(),
         }
     }
 }

@@ -119,6 +119,10 @@ impl PageData for Data {
         self.answer(false)
     }
 
+    fn user_id(&self) -> i64 {
+        7
+    }
+
     fn set_status(&self, status: u16) {
         self.status.store(status, Ordering::Relaxed);
     }

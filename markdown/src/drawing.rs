@@ -4,7 +4,11 @@
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
-use crate::{Block, Document, Labels, PART, dom, render::render};
+use crate::{
+    Block, Document, Labels, PART, dom,
+    render::render,
+    size::{Size, html_bytes, left_out},
+};
 
 /// A text that is drawn in an element of the page.
 pub struct Drawing {
@@ -13,12 +17,23 @@ pub struct Drawing {
     drawn: Drawn,
 }
 
+/// A block that stands in the element.
+#[derive(Default)]
+struct Shown {
+    block: Block,
+    nodes: Vec<dom::Drawn>,
+    /// About how many bytes it has as HTML.
+    bytes: usize,
+}
+
 /// What stands in the element.
 #[derive(Default)]
 struct Drawn {
     document: Document,
-    /// Each block with its nodes.
-    blocks: Vec<(Block, Vec<dom::Drawn>)>,
+    /// Each block with its nodes and their size.
+    blocks: Vec<Shown>,
+    /// Whether the last of them is the sentence that the rest is left out.
+    is_cut: bool,
     /// What they stand in, [`PART`] of them in each.
     parts: Vec<Element>,
     /// So many blocks at the beginning are as good as finished, and their code and formulas were seen to.
@@ -47,32 +62,56 @@ impl Drawing {
 impl Drawn {
     fn draw_on(&mut self, text: &str, complete: bool, labels: &Labels, place: &Element) -> Result<(), JsValue> {
         let kept = self.document.update(text, complete);
+        if self.is_cut && kept >= self.blocks.len() {
+            return Ok(());
+        }
+        self.is_cut = false;
         let blocks = self.document.blocks();
+        let mut size = Size::default();
+        size.add(self.blocks.iter().take(kept).map(|shown| shown.bytes).sum());
+        let mut count = blocks.len();
         for (index, block) in blocks.iter().enumerate().skip(kept) {
-            if self.blocks.get(index).is_some_and(|(shown, _)| shown == block) {
-                continue;
+            if let Some(shown) = self.blocks.get(index).filter(|shown| shown.block == *block) {
+                // What was drawn fits, unless blocks before it have grown.
+                if size.add(shown.bytes) {
+                    continue;
+                }
+            }
+            let mut nodes = render(block, &place.id(), labels);
+            let bytes = html_bytes(&nodes);
+            self.is_cut = !size.add(bytes);
+            if self.is_cut {
+                nodes = left_out(labels);
             }
             let at = index / PART;
             if at == self.parts.len() {
                 self.parts.push(dom::append_part(place)?);
             }
             let mut after = self.blocks.iter().take((at + 1) * PART).skip(index + 1);
-            let next = after.find_map(|(_, nodes)| nodes.first()).map(|next| next.place().clone());
+            let next = after.find_map(|shown| shown.nodes.first()).map(|next| next.place().clone());
             if index == self.blocks.len() {
-                self.blocks.push((Block::default(), Vec::new()));
+                self.blocks.push(Shown::default());
             }
-            let (shown, nodes) = &mut self.blocks[index];
-            dom::show(render(block, &place.id(), labels), nodes, &self.parts[at], next.as_ref())?;
-            *shown = block.clone();
+            let shown = &mut self.blocks[index];
+            dom::show(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
             self.finished = self.finished.min(index);
+            if self.is_cut {
+                // No block is like this one, so it is drawn anew once there is room for it.
+                shown.block = Block::default();
+                shown.bytes = 0;
+                count = index + 1;
+                break;
+            }
+            shown.block = block.clone();
+            shown.bytes = bytes;
         }
-        for (index, (_, mut nodes)) in self.blocks.drain(blocks.len()..).enumerate() {
-            dom::show(Vec::new(), &mut nodes, &self.parts[(blocks.len() + index) / PART], None)?;
+        for (index, mut gone) in self.blocks.drain(count..).enumerate() {
+            dom::show(Vec::new(), &mut gone.nodes, &self.parts[(count + index) / PART], None)?;
         }
-        self.parts.drain(blocks.len().div_ceil(PART)..).for_each(|part| part.remove());
+        self.parts.drain(count.div_ceil(PART)..).for_each(|part| part.remove());
         // Should one that is followed by another change all the same, it is drawn and handed over anew.
-        let finished = if complete { blocks.len() } else { blocks.len().saturating_sub(1) };
-        for (_, nodes) in self.blocks.iter().take(finished).skip(self.finished) {
+        let finished = if complete { count } else { count.saturating_sub(1) };
+        for Shown { nodes, .. } in self.blocks.iter().take(finished).skip(self.finished) {
             nodes.iter().filter_map(|node| node.place().dyn_ref()).for_each(dom::typeset);
         }
         self.finished = finished;

@@ -4,6 +4,7 @@ use pulldown_cmark::Alignment;
 
 use crate::{
     Labels,
+    marks::bounded,
     math::Formula,
     node::{Element, Node, element},
 };
@@ -36,7 +37,7 @@ pub(crate) fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> 
     if *display {
         place = place.with("data-display", "");
     }
-    place.with("data-tex", tex.clone()).saying(text)
+    place.with("data-tex", bounded(tex).into_owned()).saying(text)
 }
 
 /// Code with its language and buttons that break its lines, save it and copy it. The clicks are heard by the page in one

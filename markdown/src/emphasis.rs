@@ -9,6 +9,8 @@
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
+use crate::links;
+
 /// Distinct characters that one block can have exchanged. A block with more keeps the rest as written.
 const MAX_EXCHANGED: usize = 64;
 
@@ -39,9 +41,11 @@ enum Role {
     Punctuation,
 }
 
-/// Returns the source to parse, with characters exchanged next to runs in CJK text.
+/// Returns the source to parse, with characters exchanged next to runs in CJK text, and `_` in web addresses.
 pub(crate) fn exchanged(source: &str) -> Exchanged<'_> {
-    let places = places(source);
+    let mut places = places(source);
+    places.extend(underscores(source));
+    places.sort_unstable_by_key(|(at, ..)| *at);
     let mut originals: Vec<(char, char, Role)> = Vec::new();
     let mut written = String::new();
     let mut from = 0;
@@ -100,6 +104,25 @@ fn places(source: &str) -> Vec<(usize, char, Role)> {
     places
 }
 
+/// Returns the `_` in web addresses of the text, where they are not marks: `https://example.com/__init__.py`.
+fn underscores(source: &str) -> Vec<(usize, char, Role)> {
+    let mut places = Vec::new();
+    let mut rest = 0;
+    while let Some((start, end)) = links::find_address(&source[rest..]) {
+        let (start, end) = (rest + start, rest + end);
+        // The text of a link ends before its address.
+        let end = source[start..end].find("](").map_or(end, |at| start + at);
+        rest = end;
+        // The parser reads the address of a link itself, and takes no stand-ins there.
+        let before = source[..start].trim_end();
+        if !before.ends_with('<') && !before.ends_with("](") && !before.ends_with("]:") {
+            let marks = source[start..end].match_indices('_');
+            places.extend(marks.map(|(at, _)| (start + at, '_', Role::Letter)));
+        }
+    }
+    places
+}
+
 /// Returns whether the character belongs to CJK text: a letter, or punctuation of the kind used with them.
 /// U+3000, the wide space, is left out: it is white space.
 fn is_cjk(c: char) -> bool {
@@ -132,10 +155,11 @@ fn is_punctuation(c: char) -> bool {
 }
 
 /// Returns possible replacements for `original`: of the same length, and of the kind that the role asks for.
-/// For letters they are private ones; for punctuation marks such as no text has all of.
+/// For letters they are private ones, or control characters; for punctuation marks such as no text has all of.
 fn candidates(original: char, role: Role) -> RangeInclusive<char> {
-    // CJK characters have three or four bytes.
+    // CJK characters have three or four bytes, and `_` has one.
     match (original.len_utf8(), role) {
+        (1, _) => '\u{1}'..='\u{8}',
         (3, Role::Letter) => '\u{e000}'..='\u{f8ff}',
         (3, Role::Punctuation) => '\u{2e30}'..='\u{2e4f}',
         (_, Role::Letter) => '\u{f0000}'..='\u{f1000}',

@@ -23,4 +23,6 @@ pub struct Labels {
     pub task_done: String,
     /// Of one that is not.
     pub task_open: String,
+    /// In the place of the rest of a text that is too large to be drawn.
+    pub left_out: String,
 }

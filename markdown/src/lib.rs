@@ -19,10 +19,12 @@ mod footnotes;
 mod headings;
 mod labels;
 mod links;
+mod marks;
 mod math;
 mod node;
 mod options;
 mod render;
+mod size;
 #[cfg(test)]
 mod tests;
 
@@ -30,18 +32,26 @@ pub use blocks::{Block, Document};
 pub use dom::typeset;
 pub use drawing::Drawing;
 pub use labels::Labels;
+pub use marks::{MAX_MARKS, bounded as bounded_marks, is_mark};
 pub(crate) use options::OPTIONS;
 
 /// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.
 const PART: usize = 32;
 
-/// Writes a complete text as HTML. The ids in it begin with `name`, of which a page has no two.
+/// Writes a complete text as HTML, as much of it as a page takes. The ids in it begin with `name`, of which a page has no two.
 pub fn write_html(text: &str, name: &str, labels: &Labels, html: &mut String) {
+    let mut size = size::Size::default();
     for part in Document::complete(text).blocks().chunks(PART) {
         // It is laid out before anything can go out of the layout.
         html.push_str("<div class=\"part\" data-measured=\"\">");
         for block in part {
-            node::write_html(&render::render(block, name, labels), html);
+            let nodes = render::render(block, name, labels);
+            if !size.add(size::html_bytes(&nodes)) {
+                node::write_html(&size::left_out(labels), html);
+                html.push_str("</div>");
+                return;
+            }
+            node::write_html(&nodes, html);
         }
         html.push_str("</div>");
     }

@@ -17,6 +17,9 @@ pub(crate) fn may_be_followed(address: &str) -> bool {
 /// Starts of an address in a text, in lower case.
 const STARTS: [&str; 2] = ["https://", "http://"];
 
+/// The start of an address that is written without its scheme.
+const WWW: &str = "www";
+
 /// Turns the web addresses in these nodes' own text into links. Returns how many nodes that adds.
 pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
     let has_address = |node: &Node| matches!(node, Node::Text(text) if find_address(text).is_some());
@@ -34,7 +37,10 @@ pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
             if start > 0 {
                 nodes.push(Node::Text(rest[..start].to_owned()));
             }
-            nodes.push(link(rest[start..end].to_owned(), String::new()).saying(&rest[start..end]).into());
+            let written = &rest[start..end];
+            let has_scheme = written.contains("://");
+            let address = if has_scheme { written.to_owned() } else { format!("https://{written}") };
+            nodes.push(link(address, String::new()).saying(written).into());
             rest = &rest[end..];
         }
         if !rest.is_empty() {
@@ -45,32 +51,60 @@ pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
 }
 
 /// Finds the first web address in a text: where it starts and ends, in bytes.
-fn find_address(text: &str) -> Option<(usize, usize)> {
+pub(crate) fn find_address(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
-    while let Some(found) = text[from..].find("://") {
-        let colon = from + found;
-        from = colon + 3;
-        let start = STARTS.iter().find_map(|start| {
-            let at = from.checked_sub(start.len())?;
-            text.get(at..from).filter(|written| written.eq_ignore_ascii_case(start)).map(|_| at)
-        });
-        let Some(start) = start else { continue };
+    while let Some((start, host)) = find_start(text, from) {
         // The last letters of another word, such as `xhttp://`.
-        if text[..start].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric()) {
-            continue;
-        }
-        let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();
-        let after = &text[from + host..];
-        // Behind the host comes a port, a path, a query or a fragment, or the address ends.
-        let path =
-            if after.starts_with(['/', '?', '#', ':']) { after.find(ends_address).unwrap_or(after.len()) } else { 0 };
-        let end = from + host + path;
-        let end = start + without_trailing(&text[start..end]).len();
-        if host > 0 && end > from && text.as_bytes()[from].is_ascii_alphanumeric() {
+        let is_word = text[..start].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric());
+        if let Some(end) = end_of_address(text, start, host).filter(|_| !is_word) {
             return Some((start, end));
+        }
+        from = host;
+    }
+    None
+}
+
+/// Finds the next start of an address: where it begins, and where its host does. An address without a scheme begins with
+/// its host, `www.`.
+fn find_start(text: &str, from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    while let Some(found) = text[at..].find([':', '.']) {
+        let mark = at + found;
+        at = mark + 1;
+        let begins = |end: usize, written: &str| {
+            let start = end.checked_sub(written.len()).filter(|start| *start >= from)?;
+            text.get(start..end).filter(|found| found.eq_ignore_ascii_case(written)).map(|_| start)
+        };
+        let host = mark + "://".len();
+        if text[mark..].starts_with("://") {
+            if let Some(start) = STARTS.into_iter().find_map(|written| begins(host, written)) {
+                return Some((start, host));
+            }
+        } else if text.as_bytes()[mark] == b'.'
+            && let Some(start) = begins(mark, WWW)
+            && !text[..start].ends_with(['/', '.', '-', '@', '_'])
+        {
+            return Some((start, at));
         }
     }
     None
+}
+
+/// Returns where the address ends that has its host here; `None` if there is no host, or the address names a user: that
+/// makes one server look like another.
+fn end_of_address(text: &str, start: usize, from: usize) -> Option<usize> {
+    let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();
+    let after = &text[from + host..];
+    let authority = after.split(|c: char| matches!(c, '/' | '?' | '#') || ends_address(c)).next().unwrap_or_default();
+    // Behind the host comes a port, a path, a query or a fragment, or the address ends.
+    let path =
+        if after.starts_with(['/', '?', '#', ':']) { after.find(ends_address).unwrap_or(after.len()) } else { 0 };
+    let end = start + without_trailing(&text[start..from + host + path]).len();
+    let has_host = host > 0 && end > from && text.as_bytes()[from].is_ascii_alphanumeric();
+    // `www.` and a word are not yet an address.
+    let has_scheme = text[start..from].contains(':');
+    let is_named = || has_scheme || text[from..end].split('/').next().is_some_and(|host| host.contains('.'));
+    (has_host && is_named() && !authority.contains('@')).then_some(end)
 }
 
 fn is_host(byte: u8) -> bool {
@@ -130,11 +164,21 @@ mod tests {
             ("xhttps://a.b https://c.d", "https://c.d"),
             ("https:// and http://x.y!", "http://x.y"),
             ("https://a.b/c?d=e%20f...", "https://a.b/c?d=e%20f"),
+            ("See www.example.com/a_(b).", "www.example.com/a_(b)"),
+            ("詳細はWWW.example.co.jpを見る", "WWW.example.co.jp"),
+            ("https://www.example.com", "https://www.example.com"),
+            ("www.example.com, https://a.b", "www.example.com"),
+            ("https://user@a.b/ and https://c.d", "https://c.d"),
         ] {
             assert_eq!(find_address(text).map(|(start, end)| &text[start..end]), Some(expected), "{text}");
         }
         for text in
             ["", "https://", "ftp://example.com", "https://。", "https://.", "https://日本", "a://b", "https://-"]
+        {
+            assert_eq!(find_address(text), None, "{text}");
+        }
+        for text in
+            ["https://bank.example@evil.example/", "https://a:b@c.d", "ftp://www.a.b", "x.www.a.b", "www.a", "www."]
         {
             assert_eq!(find_address(text), None, "{text}");
         }

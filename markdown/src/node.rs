@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::marks::bounded;
+
 /// A node of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
@@ -39,10 +41,16 @@ impl Element {
         self
     }
 
-    /// The same around this text.
+    /// The same around this text, with bounded runs of marks.
     pub(crate) fn saying(self, text: impl Into<String>) -> Self {
         let text = text.into();
-        if text.is_empty() { self } else { self.around(vec![Node::Text(text)]) }
+        if text.is_empty() {
+            return self;
+        }
+        if let Cow::Owned(bounded) = bounded(&text) {
+            return self.around(vec![Node::Text(bounded)]);
+        }
+        self.around(vec![Node::Text(text)])
     }
 }
 

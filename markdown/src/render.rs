@@ -11,7 +11,7 @@ use crate::{
     emphasis::{self, Exchanged},
     footnotes::{self, Footnotes},
     headings::Headings,
-    links,
+    links, marks,
     math::{self, Formula},
     node::{Node, element},
 };
@@ -20,6 +20,8 @@ use crate::{
 const MAX_DEPTH: usize = 32;
 /// A block of more nodes than this is shown as the text that it is. A table of few bytes can have many cells.
 const MAX_NODES: usize = 20_000;
+/// Elements around code or a table, for its bar and buttons.
+const NODES_AROUND: usize = 12;
 /// How much text the links of one block may take from definitions elsewhere: each use repeats the whole address.
 const MAX_DEFINED_BYTES: usize = 100_000;
 
@@ -153,9 +155,9 @@ impl Frame {
         }
         let Some(Node::Text(held)) = self.children.last_mut() else { return };
         if text.contains(['\r', '\0']) {
-            held.push_str(&text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
+            marks::push(held, &text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}"));
         } else {
-            held.push_str(text);
+            marks::push(held, text);
         }
     }
 
@@ -357,6 +359,9 @@ impl<'a> Builder<'a> {
             return;
         }
         if let Some(mut frame) = self.stack.pop() {
+            if matches!(frame.kind, Kind::Code(_) | Kind::Table) {
+                self.nodes += NODES_AROUND;
+            }
             if self.links == 0 && !matches!(frame.kind, Kind::Code(_)) {
                 self.nodes += links::link_addresses(&mut frame.children);
             }

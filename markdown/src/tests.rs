@@ -8,10 +8,21 @@ mod properties;
 use crate::{Document, Labels, PART, node::write_html, render::render, write_html as write_text};
 
 fn labels() -> Labels {
-    let [copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open] =
-        ["Copy", "Copied", "Wrap", "Download", "Copy as CSV", "Footnote", "Back to", "Table", "Done", "Not done"]
-            .map(str::to_owned);
-    Labels { copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open }
+    let [copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open, left_out] = [
+        "Copy",
+        "Copied",
+        "Wrap",
+        "Download",
+        "Copy as CSV",
+        "Footnote",
+        "Back to",
+        "Table",
+        "Done",
+        "Not done",
+        "Left out",
+    ]
+    .map(str::to_owned);
+    Labels { copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open, left_out }
 }
 
 /// The HTML of a complete text.

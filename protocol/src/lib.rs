@@ -53,6 +53,7 @@ pub use resource::{
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
+pub use time::TIME_ZONE_HEADER;
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};
 pub use usage::{PurposeUsage, Usage, UsageByPurpose};

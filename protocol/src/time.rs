@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, de::Error};
 
+/// The request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. Models are told the date there.
+pub const TIME_ZONE_HEADER: &str = "x-tallybook-time-zone";
+
 /// A time as in RFC 3339.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime<Utc>, D::Error> {
     let text = Cow::<str>::deserialize(deserializer)?;

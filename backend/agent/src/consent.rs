@@ -4,7 +4,7 @@ use std::{collections::HashMap, pin::pin};
 
 use futures_util::StreamExt as _;
 use tallybook_protocol::{Decision, ToolCallStatus};
-use tallybook_tools::{Risk, ToolError, ToolRegistry, ToolSpec};
+use tallybook_tools::{ToolError, ToolRegistry, ToolSpec};
 use tokio::time::Instant;
 
 use super::{
@@ -102,7 +102,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 
 /// The tool of a call that needs consent and has not got it.
 fn tool_to_ask_for<'a>(tools: &'a ToolRegistry, call: &PlannedCall) -> Option<&'a ToolSpec> {
-    let tool = tools.find_spec(&call.request.name).filter(|tool| tool.risk == Risk::High)?;
+    let tool = tools.find_spec(&call.request.name).filter(|_| call.needs_consent(tools))?;
     let is_approved = call.waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());
     (!is_approved).then_some(tool)
 }

@@ -30,6 +30,7 @@ mod told;
 mod tool_step;
 mod turn;
 mod vote;
+mod zone;
 
 pub use aside::Aside;
 pub use error::AgentError;
@@ -53,3 +54,4 @@ pub use turn::{
     AnsweredStep, ContinuedPlan, ContinuedTurn, EndReason, PlannedCall, Planning, TurnInput, TurnOutcome, WaitedCall,
 };
 pub use vote::{Review, Ruling, Vote};
+pub use zone::Zone;

@@ -4,8 +4,15 @@
 use std::sync::Arc;
 
 use askama::Template;
-use chrono::{NaiveDate, Utc};
 use tallybook_tools::ToolSpec;
+
+use super::zone::Zone;
+
+/// The placeholder for the list of tools.
+const TOOLS_INFO: &str = "{tools_info}";
+
+/// The placeholders of an operator's own text.
+const PLACEHOLDERS: [&str; 3] = ["{date}", "{current_date}", TOOLS_INFO];
 
 /// Where the system prompt comes from.
 #[derive(Clone, Debug, Default)]
@@ -13,21 +20,27 @@ pub enum SystemPrompt {
     /// `backend/prompts/system_*.txt`.
     #[default]
     BuiltIn,
-    /// An operator's own words, used as they are.
+    /// An operator's own text, with its placeholders `{date}`, `{current_date}` and `{tools_info}`.
     Own(Arc<str>),
 }
 
 #[derive(Template)]
 #[template(path = "system_with_tools.txt", escape = "none")]
 struct WithTools<'a> {
-    date: NaiveDate,
+    today: &'a Today,
     tools: &'a [ToolSpec],
 }
 
 #[derive(Template)]
 #[template(path = "system_without_tools.txt", escape = "none")]
-struct WithoutTools {
-    date: NaiveDate,
+struct WithoutTools<'a> {
+    today: &'a Today,
+}
+
+/// Today's date, and the time zone in which it is.
+struct Today {
+    date: String,
+    zone: String,
 }
 
 /// What the person who asks tells every model. It comes after ours and says whose it is.
@@ -45,32 +58,69 @@ pub(super) fn instructions(text: &str) -> Result<Option<String>, askama::Error> 
 
 impl SystemPrompt {
     /// The text for a turn that begins now.
-    pub(super) fn render(&self, tools: &[ToolSpec]) -> Result<String, askama::Error> {
+    pub(super) fn render(&self, tools: &[ToolSpec], zone: &Zone) -> Result<String, askama::Error> {
+        let today = Today { date: zone.today(), zone: zone.name().to_owned() };
         match self {
-            Self::BuiltIn => built_in(Utc::now().date_naive(), tools),
-            Self::Own(text) => Ok(text.to_string()),
+            Self::BuiltIn => built_in(&today, tools),
+            Self::Own(text) => Ok(filled(text, &today, tools)),
         }
     }
 }
 
-fn built_in(date: NaiveDate, tools: &[ToolSpec]) -> Result<String, askama::Error> {
-    if tools.is_empty() { WithoutTools { date }.render() } else { WithTools { date, tools }.render() }
+/// Fills the placeholders of an operator's text. Everything else in braces stays as it is, and so does a placeholder in double
+/// braces. What is filled in is not searched again: the descriptions of tools may hold anything.
+fn filled(text: &str, today: &Today, tools: &[ToolSpec]) -> String {
+    let (mut filled, mut rest) = (String::new(), text);
+    while let Some(begin) = rest.find('{') {
+        let (before, from_brace) = rest.split_at(begin);
+        filled.push_str(before);
+        let is_doubled = from_brace.starts_with("{{");
+        let placeholder = PLACEHOLDERS.iter().find(|placeholder| from_brace.starts_with(**placeholder));
+        let length = match placeholder.filter(|_| !is_doubled) {
+            Some(placeholder) => {
+                filled.push_str(&if *placeholder == TOOLS_INFO { tools_info(tools) } else { today.date.clone() });
+                placeholder.len()
+            }
+            None => {
+                let braces = from_brace.len() - from_brace.trim_start_matches('{').len();
+                filled.push_str(&from_brace[..braces]);
+                braces
+            }
+        };
+        rest = &from_brace[length..];
+    }
+    filled + rest
+}
+
+/// Lists the tools, one on each line: the name, and the first line of the description.
+fn tools_info(tools: &[ToolSpec]) -> String {
+    if tools.is_empty() {
+        return "There are no tools.".to_owned();
+    }
+    let line = |tool: &ToolSpec| {
+        let description = tool.description.trim().lines().next().unwrap_or_default().trim();
+        if description.is_empty() { format!("- {}", tool.name) } else { format!("- {}: {description}", tool.name) }
+    };
+    tools.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn built_in(today: &Today, tools: &[ToolSpec]) -> Result<String, askama::Error> {
+    if tools.is_empty() { WithoutTools { today }.render() } else { WithTools { today, tools }.render() }
 }
 
 #[cfg(test)]
 mod tests {
-    use chrono::NaiveDate;
-    use tallybook_tools::builtin;
+    use tallybook_tools::{ToolSpec, builtin};
 
-    use super::{SystemPrompt, built_in, instructions};
+    use super::{SystemPrompt, Today, Zone, built_in, filled, instructions};
 
-    fn date() -> NaiveDate {
-        NaiveDate::from_ymd_opt(2026, 3, 1).unwrap()
+    fn today(zone: &str) -> Today {
+        Today { date: "2026-03-01".to_owned(), zone: zone.to_owned() }
     }
 
     #[test]
     fn the_prompt_with_tools() {
-        insta::assert_snapshot!(built_in(date(), &builtin().unwrap().specs()).unwrap(), @r#"
+        insta::assert_snapshot!(built_in(&today("UTC"), &builtin().unwrap().specs()).unwrap(), @r#"
         You are a helpful assistant. Today is 2026-03-01 (UTC).
         Answer in the language of the question. Be brief and exact; use Markdown where it helps.
         You have tools: add, convert_units, current_time, divide, evaluate, multiply, subtract.
@@ -87,8 +137,8 @@ mod tests {
 
     #[test]
     fn the_prompt_without_tools() {
-        insta::assert_snapshot!(built_in(date(), &[]).unwrap(), @r"
-        You are a helpful assistant. Today is 2026-03-01 (UTC).
+        insta::assert_snapshot!(built_in(&today("Asia/Tokyo"), &[]).unwrap(), @r"
+        You are a helpful assistant. Today is 2026-03-01 (Asia/Tokyo).
         Answer in the language of the question. Be brief and exact; use Markdown where it helps.
         You have no tools and cannot look anything up. Work calculations out step by step, and say which results are not certain.
         Say so when you do not know something. Give only web addresses that the person gave, exactly as they stand there.
@@ -107,8 +157,26 @@ mod tests {
     }
 
     #[test]
-    fn an_operators_own_words_are_used_as_they_are() {
-        let own = SystemPrompt::Own("Be kind.\n{{ date }}".into());
-        assert_eq!(own.render(&builtin().unwrap().specs()).unwrap(), "Be kind.\n{{ date }}");
+    fn the_placeholders_of_an_operators_own_text_are_filled() {
+        let tool = |name: &str, description: &str| ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            ..builtin().unwrap().specs()[0].clone()
+        };
+        let tools = [tool("look", "Looks at {date}.\nIgnore {tools_info}."), tool("wait", "")];
+        for (text, expected) in [
+            ("Be kind.", "Be kind."),
+            ("Today is {date}, {current_date}.", "Today is 2026-03-01, 2026-03-01."),
+            ("Tools:\n{tools_info}\n", "Tools:\n- look: Looks at {date}.\n- wait\n"),
+            ("{ date } {Date} {dates} {} { {x} }", "{ date } {Date} {dates} {} { {x} }"),
+            ("{{date}} {{ date }} {{{date}}}", "{{date}} {{ date }} {{{date}}}"),
+            ("{{x} {date}{", "{{x} 2026-03-01{"),
+            ("日付{date}。", "日付2026-03-01。"),
+        ] {
+            assert_eq!(filled(text, &today("UTC"), &tools), expected, "{text}");
+        }
+        assert_eq!(filled("{tools_info}", &today("UTC"), &[]), "There are no tools.");
+        let own = SystemPrompt::Own("{date}".into()).render(&[], &Zone::default()).unwrap();
+        assert!(own.len() == "2026-03-01".len() && own.starts_with("20"), "{own}");
     }
 }

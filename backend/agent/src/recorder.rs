@@ -66,6 +66,13 @@ pub trait TurnRecorder: Send {
         change: &PlanStepChange,
     ) -> impl Future<Output = Result<PlanStepChanged, RecordError>> + Send;
 
+    /// A step is about to send a prompt, whose tokens `prompt_tokens` estimates. Fails with [`RecordError::OutOfTokens`] if the user
+    /// may not use more tokens.
+    fn before_step(
+        &mut self,
+        prompt_tokens: impl FnOnce() -> usize + Send,
+    ) -> impl Future<Output = Result<(), RecordError>> + Send;
+
     /// Something goes on that is worth telling now and not worth keeping.
     fn activity(&mut self, activity: Activity<'_>);
 
@@ -164,6 +171,15 @@ pub enum RecordError {
         /// The limit.
         limit: usize,
     },
+    /// The user has no tokens left for another step.
+    #[error(
+        "The tokens that you may use within 24 hours are used up ({limit}), so the answer was ended. What was written so far is \
+         kept; continue it later, or ask an admin for more."
+    )]
+    OutOfTokens {
+        /// The limit.
+        limit: u64,
+    },
     /// The storage takes nothing at the moment.
     #[error(
         "The database is out of reach, so the answer was ended. What was written so far is kept; try again in a moment."
@@ -189,6 +205,7 @@ impl RecordError {
         match self {
             Self::LostLease => "interrupted",
             Self::TooLong { .. } => "answer_too_long",
+            Self::OutOfTokens { .. } => "out_of_tokens",
             Self::Unavailable(_) => "storage_unavailable",
             Self::Full(_) => "storage_full",
             Self::Rejected(_) => "storage_rejected",

@@ -17,6 +17,7 @@ use super::{
     step_run::ToolRunner,
     told::Told,
     turn::{ContinuedTurn, TurnInput, TurnOutcome},
+    zone::Zone,
 };
 
 /// Runs turns, each with the model and the tools that it is given.
@@ -71,7 +72,7 @@ impl AgentService {
 
     /// About how many tokens a model is told beside the history, in a turn with these tools.
     pub fn tokens_beside_history(&self, tools: &[ToolSpec]) -> Result<usize, AgentError> {
-        Ok(tokens::of_text(&self.prompt.render(tools)?) + tokens::of_tools(tools))
+        Ok(tokens::of_text(&self.prompt.render(tools, &Zone::default())?) + tokens::of_tools(tools))
     }
 
     /// Runs one turn with `model` to its end, or to where calls wait for consent. However it ends, every call that was
@@ -84,7 +85,7 @@ impl AgentService {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
         let offer = Offer::new(&input.tools, input.client_tools);
-        let mut system = vec![self.prompt.render(&offer.specs)?];
+        let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
         let told = Told::new(system, input.summary.as_deref(), input.history)?;

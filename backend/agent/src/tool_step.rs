@@ -10,7 +10,7 @@ use std::{
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage, without_nul};
-use tallybook_tools::{BegunCall, Progress, Risk, Secrets, ToolError, ToolOutput, ToolRegistry, Whose};
+use tallybook_tools::{BegunCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, Whose};
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::{Id, JoinError},
@@ -233,7 +233,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 
 /// Whether a call runs by itself, after the others of its step.
 fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
-    call.waited.is_some() || tools.find_spec(&call.request.name).is_some_and(|spec| spec.risk == Risk::High)
+    call.waited.is_some() || call.needs_consent(tools)
 }
 
 fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {

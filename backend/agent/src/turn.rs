@@ -4,9 +4,9 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{Secrets, ToolRegistry, ToolSpec, Whose};
+use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, Whose};
 
-use super::{recorder::StartedToolCall, secret_input::SecretInput};
+use super::{recorder::StartedToolCall, secret_input::SecretInput, zone::Zone};
 
 /// What a turn starts from.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct TurnInput {
     pub continued: Option<ContinuedTurn>,
     /// What the person who asks tells every model; empty where that is nothing.
     pub instructions: String,
+    /// The time zone in which the model is told today's date.
+    pub zone: Zone,
     /// Whose its calls are.
     pub whose: Whose,
     /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
@@ -116,6 +118,11 @@ impl PlannedCall {
     /// What of its arguments nobody reads in what its tool says.
     pub(super) fn secret_values(&self) -> Secrets {
         self.secret.as_ref().map(|secret| secret.values.clone()).unwrap_or_default()
+    }
+
+    /// Returns whether the call is of high risk.
+    pub(super) fn needs_consent(&self, tools: &ToolRegistry) -> bool {
+        tools.risk_of(&self.request.name, &self.request.input_text) == Some(Risk::High)
     }
 
     /// The call as it is told when it wants to run.

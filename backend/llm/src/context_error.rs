@@ -2,7 +2,7 @@
 //! either, so it is known by the words.
 
 /// What they say, in lower case.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 30] = [
     // OpenAI, DeepSeek, OpenRouter, vLLM, Mistral.
     "maximum context length",
     // OpenAI, newer; llama-cpp-python.
@@ -30,10 +30,30 @@ const WORDS: [&str; 17] = [
     "maximum prompt length",
     // Cohere.
     "total number of tokens in the prompt cannot exceed",
+    // Kimi.
+    "exceeded model token limit",
+    // Alibaba.
+    "range of input length should be",
+    // Zhipu.
+    "prompt exceeds max length",
+    // text-generation-inference.
+    "`inputs` tokens + `max_new_tokens` must be",
+    "`inputs` must have less than",
+    // LM Studio.
+    "when context the overflows",
+    "greater than the context length",
+    // GitHub Models; Groq, whose limit for a minute is less than one such request.
+    "tokens_limit_reached",
+    "request body too large for",
+    "please reduce your message size",
+    // LiteLLM, SambaNova and others.
+    "contextwindowexceeded",
+    "context_window_exceeded",
+    "exceeds the model's context",
 ];
 
 /// What stands before the number of tokens that a model reads.
-const BEFORE_LIMIT: [&str; 8] = [
+const BEFORE_LIMIT: [&str; 10] = [
     "maximum context length is ",
     "maximum model length of ",
     "(context length ",
@@ -43,6 +63,8 @@ const BEFORE_LIMIT: [&str; 8] = [
     "context window of ",
     "maximum number of tokens allowed (",
     "maximum prompt length is ",
+    "exceeded model token limit: ",
+    "max size: ",
 ];
 
 /// Whether a server's message says it.
@@ -93,6 +115,21 @@ mod tests {
                 Some(1_048_576),
             ),
             ("Input is too long for requested model.", None),
+            ("Invalid request: Your request exceeded model token limit: 8192", Some(8192)),
+            ("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]", None),
+            ("Prompt exceeds max length", None),
+            ("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000", None),
+            ("Trying to keep the first 5000 tokens when context the overflows.", None),
+            (
+                "The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length",
+                None,
+            ),
+            ("Request body too large for gpt-4o model. Max size: 8000 tokens.", Some(8000)),
+            (
+                "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size and try again.",
+                None,
+            ),
+            ("litellm.ContextWindowExceededError: it is too much", None),
             ("This model's maximum prompt length is 131072 but the request contains 200000 tokens.", Some(131_072)),
             ("too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 5000.", None),
         ] {

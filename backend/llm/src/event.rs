@@ -101,25 +101,37 @@ impl StopReason {
         matches!(self, Self::MaxTokens | Self::Other(_))
     }
 
-    /// Reads the word of any provider: servers and gateways send each other's words, in upper or lower case. `None` for
-    /// a word that gives no reason.
+    /// Reads the word of any provider: servers and gateways send each other's words, spelled in their own way. `None`
+    /// for a word that gives no reason.
     pub(super) fn of_word(word: &str) -> Option<Self> {
-        Some(match word.trim().to_ascii_lowercase().as_str() {
-            "" | "null" | "none" | "undefined" | "finish_reason_unspecified" => return None,
-            "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "stop_token" | "complete" | "completed" => {
-                Self::EndTurn
-            }
-            "tool_use" | "tool_calls" | "tool_call" | "function_call" => Self::ToolUse,
+        // Servers write `tool_calls`, `tool-calls` and `toolCalls`.
+        let letters = word.chars().take(MAX_STOP_REASON_CHARS).filter(char::is_ascii_alphanumeric);
+        let plain = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
+        Some(match plain.strip_prefix("finishreason").unwrap_or(&plain) {
+            "" if word.trim().is_empty() || !plain.is_empty() => return None,
+            "null" | "none" | "undefined" | "unspecified" => return None,
+            "stop" | "endturn" | "eos" | "eostoken" | "stopsequence" | "stoptoken" | "complete" | "completed"
+            | "end" | "done" | "finished" => Self::EndTurn,
+            "tooluse" | "tooluses" | "toolcalls" | "toolcall" | "functioncall" | "functioncalls" => Self::ToolUse,
             "length"
-            | "max_length"
-            | "model_length"
-            | "max_tokens"
-            | "max_output_tokens"
-            | "model_context_window_exceeded" => Self::MaxTokens,
-            "refusal" | "content_filter" | "safety" | "recitation" | "blocklist" | "prohibited_content" | "spii" => {
-                Self::Refusal
-            }
-            "pause_turn" => Self::Pause,
+            | "maxlength"
+            | "modellength"
+            | "maxtokens"
+            | "maxoutputtokens"
+            | "maxcompletiontokens"
+            | "modelcontextwindowexceeded" => Self::MaxTokens,
+            "refusal"
+            | "contentfilter"
+            | "contentfiltered"
+            | "guardrailintervened"
+            | "safety"
+            | "sensitive"
+            | "recitation"
+            | "blocklist"
+            | "prohibitedcontent"
+            | "spii"
+            | "errortoxic" => Self::Refusal,
+            "pauseturn" => Self::Pause,
             // It is stored as a word, so it is cut to the length of one.
             _ => Self::Other(word.trim().chars().take(MAX_STOP_REASON_CHARS).collect()),
         })

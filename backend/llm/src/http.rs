@@ -7,6 +7,7 @@ use async_stream::try_stream;
 use bytes::Bytes;
 use futures_util::Stream;
 use reqwest::{Response, header::CONTENT_TYPE};
+use tallybook_protocol::sse::MAX_FRAME_BYTES;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
@@ -29,6 +30,21 @@ pub(super) fn ask<R: StreamReader + 'static>(
     try_stream! {
         let mut response = open(&endpoint, body).await?;
         let mut parser = Parser::new(reader);
+        if content_type(&response).starts_with("application/json") {
+            // A server that does not stream, or an error with the status of a success.
+            let body = whole(&endpoint, response).await?;
+            let Portion { events, error, is_over } = parser.whole(&body);
+            for event in events {
+                yield event;
+            }
+            if let Some(error) = error {
+                Err(http_error::finished(error, &endpoint))?;
+            }
+            if !is_over {
+                Err(no_stream(&endpoint, "application/json"))?;
+            }
+            return;
+        }
         let mut deadline = None;
         loop {
             let next = next_portion(&endpoint, &mut response);
@@ -82,16 +98,35 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError
         };
         return Err(AttemptError::from(http_error::finished(error, endpoint)).with_retry_after(&headers));
     }
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    // Servers are lax about naming an event stream, but these two are certainly something else.
-    if kind.starts_with("text/html") || kind.starts_with("application/json") {
-        return Err(bad_stream(format!(
-            "{} answered with {kind} instead of a stream. Check {}",
-            endpoint.address, endpoint.setting_names.base_url
-        ))
-        .into());
+    // Servers are lax about naming an event stream, but a page is certainly something else.
+    let kind = content_type(&response);
+    if kind.starts_with("text/html") {
+        return Err(no_stream(endpoint, kind).into());
     }
     Ok(response)
+}
+
+fn content_type(response: &Response) -> &str {
+    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn no_stream(endpoint: &Endpoint, kind: &str) -> ModelError {
+    bad_stream(format!(
+        "{} answered with {kind} instead of a stream. Check {}",
+        endpoint.address, endpoint.setting_names.base_url
+    ))
+}
+
+/// Reads a body that comes as a whole.
+async fn whole(endpoint: &Endpoint, mut response: Response) -> Result<String, AttemptError> {
+    let mut body = Vec::new();
+    while let Some(bytes) = next_portion(endpoint, &mut response).await? {
+        body.extend_from_slice(&bytes);
+        if body.len() > MAX_FRAME_BYTES {
+            return Err(bad_stream(format!("it is longer than {MAX_FRAME_BYTES} bytes")).into());
+        }
+    }
+    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, AttemptError> {

@@ -22,7 +22,7 @@ pub(super) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
     match status {
         401 => return ModelError::Auth { detail: numbered, setting: api_key },
         400 | 403 if quirks::refuses_key(reason) => return ModelError::Auth { detail: numbered, setting: api_key },
-        400 | 402 | 403 | 429 if status == 402 || is_out_of_credit(&whole) => {
+        400 | 402 | 403 | 412 | 429 if status == 402 || is_out_of_credit(&whole) => {
             return ModelError::OutOfCredit { detail: numbered };
         }
         400 | 413 | 422 | 500 if context_error::says_so(&whole) => {
@@ -51,7 +51,7 @@ pub(super) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
 }
 
 /// Words for an account without credit, in codes and in sentences.
-const OUT_OF_CREDIT: [&str; 17] = [
+const OUT_OF_CREDIT: [&str; 33] = [
     // OpenAI; its sentence is Gemini's too, for a limit that passes within a minute.
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -73,6 +73,26 @@ const OUT_OF_CREDIT: [&str; 17] = [
     "out of credit",
     // LiteLLM.
     "budget has been exceeded",
+    // xAI, Together, Fireworks.
+    "used all available credits",
+    "monthly spending limit",
+    "credit limit exceeded",
+    // Hugging Face.
+    "monthly included credits",
+    "pre-paid credits",
+    "prepaid credits",
+    // Alibaba, MiniMax, Zhipu, and the gateways one-api and new-api.
+    "arrearage",
+    "overdue-payment",
+    "in good standing",
+    "insufficient_user_quota",
+    "余额不足",
+    "额度不足",
+    "欠费",
+    // Others.
+    "not enough credit",
+    "no credits left",
+    "payment required",
 ];
 
 fn is_out_of_credit(whole: &str) -> bool {
@@ -141,6 +161,22 @@ mod tests {
             (413, "gemma does not support tools", "model_refused_request"),
             (429, quota, "model_busy"),
             (429, "insufficient_quota", "model_out_of_credit"),
+            (
+                403,
+                "Your team has either used all available credits or reached its monthly spending limit.",
+                "model_out_of_credit",
+            ),
+            (400, "Access denied, please make sure your account is in good standing.", "model_out_of_credit"),
+            (403, "用户额度不足, 剩余额度: ＄0.00", "model_out_of_credit"),
+            (429, "您的账户已欠费，请充值后重试", "model_out_of_credit"),
+            (412, "Account a is suspended, possibly due to reaching the monthly spending limit", "model_out_of_credit"),
+            (402, "You have depleted your monthly included credits.", "model_out_of_credit"),
+            (429, "Rate limit reached for requests per day on the free tier", "model_busy"),
+            (
+                413,
+                "Request too large for model m: Limit 6000, Requested 8000, please reduce your message size",
+                "model_context_too_long",
+            ),
             (400, "Your credit balance is too low to access the Anthropic API.", "model_out_of_credit"),
             (400, "prompt is too long: 233153 tokens > 200000 maximum", "model_context_too_long"),
             (500, "prompt is too long: 233153 tokens > 200000 maximum", "model_context_too_long"),

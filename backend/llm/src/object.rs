@@ -81,6 +81,11 @@ pub(crate) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     Some(text)
 }
 
+/// Returns the text of a string, or any other value as it is written.
+pub(crate) fn written(value: &RawValue) -> Cow<'_, str> {
+    string(value).unwrap_or(Cow::Borrowed(value.get()))
+}
+
 /// Returns `true` if the value is a number.
 pub(crate) fn is_number(value: &RawValue) -> bool {
     value.get().starts_with(|c: char| c == '-' || c.is_ascii_digit())

@@ -1,6 +1,6 @@
 //! The tool calls of an answer: as the stream builds them up, and which of them are handed on at its end.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use tallybook_protocol::Usage;
 
@@ -17,14 +17,63 @@ pub(super) struct PendingCall {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) input: String,
+    /// Set if each fragment of the arguments repeated all before it, as some servers do.
+    repeats: Repeats,
     /// How many bytes of the arguments were told of; nothing before the call was.
     pub(super) told_bytes: Option<usize>,
 }
 
+/// What is known of how a call's arguments repeat.
+#[derive(Debug, Default)]
+enum Repeats {
+    /// Less than two fragments came.
+    #[default]
+    Unknown,
+    /// Each fragment began with the one before it. The last one begins here.
+    All { last: usize },
+    /// A fragment continued the one before it.
+    No,
+}
+
 impl PendingCall {
+    /// Begins a call with its arguments so far.
+    pub(super) fn begun(id: String, name: String, input: String) -> Self {
+        Self { id, name, input, ..Self::default() }
+    }
+
+    /// Takes a fragment of the arguments.
+    pub(super) fn push_input(&mut self, fragment: &str) {
+        if fragment.is_empty() {
+            return;
+        }
+        let start = self.input.len();
+        let before = match self.repeats {
+            Repeats::Unknown => Some(&self.input[..]),
+            Repeats::All { last } => Some(&self.input[last..]),
+            Repeats::No => None,
+        };
+        self.repeats = match before {
+            Some("") => Repeats::Unknown,
+            Some(before) if fragment.starts_with(before) => Repeats::All { last: start },
+            _ => Repeats::No,
+        };
+        self.input.push_str(fragment);
+    }
+
+    /// Returns the arguments as one JSON object, if they mean one: see [`arguments::mended`].
+    fn mended_input(&self) -> Cow<'_, str> {
+        let mended = arguments::mended(&self.input);
+        match self.repeats {
+            Repeats::All { last } if !arguments::is_object(&mended) && arguments::is_object(&self.input[last..]) => {
+                Cow::Borrowed(&self.input[last..])
+            }
+            _ => mended,
+        }
+    }
+
     /// Returns `true` if its arguments are a complete JSON object.
     pub(super) fn is_complete(&self) -> bool {
-        !self.input.trim().is_empty() && arguments::is_object(&arguments::mended(&self.input))
+        !self.input.trim().is_empty() && arguments::is_object(&self.mended_input())
     }
 
     /// Tells of the call as far as it is: once its name is known, and again whenever it grew by [`GROWTH_TOLD`].
@@ -55,8 +104,8 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
         if stop_reason.is_cut_off() && !call.is_complete() {
             continue;
         }
-        let PendingCall { id, name, input, .. } = call;
-        let input_text = arguments::mended(&input).into_owned();
+        let input_text = call.mended_input().into_owned();
+        let PendingCall { id, name, .. } = call;
         let repeats = |other: &ToolCallRequest| other.id == id && other.name == name && other.input_text == input_text;
         if !id.is_empty() && given.iter().any(repeats) {
             continue;
@@ -85,7 +134,7 @@ mod tests {
     use super::{ModelEvent, PendingCall, StopReason, Usage, finish};
 
     fn call(id: &str, input: &str) -> PendingCall {
-        PendingCall { id: id.into(), name: "add".into(), input: input.into(), told_bytes: None }
+        PendingCall::begun(id.into(), "add".into(), input.into())
     }
 
     fn finished(calls: Vec<PendingCall>, stop: StopReason) -> (Vec<(String, String)>, StopReason) {
@@ -130,6 +179,21 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(told.iter().map(bytes).all(|bytes| bytes <= 64));
+    }
+
+    #[test]
+    fn fragments_that_repeat_all_before_them_are_not_joined() {
+        let given = |fragments: &[&str]| {
+            let mut call = call("a", "");
+            fragments.iter().for_each(|fragment| call.push_input(fragment));
+            finished(vec![call], StopReason::ToolUse).0.remove(0).1
+        };
+        assert_eq!(given(&["{", "{\"a", "{\"a\":1", "{\"a\":1}"]), "{\"a\":1}");
+        assert_eq!(given(&["{\"a\":", "", "{\"a\":1.50}", "{\"a\":1.50}"]), "{\"a\":1.50}");
+        // What is an object when it is joined is meant so, although its inner part begins in the same way.
+        assert_eq!(given(&["{\"a\":", "{\"a\":1}}"]), "{\"a\":{\"a\":1}}");
+        assert_eq!(given(&["{\"a\":1", "1", "}"]), "{\"a\":11}");
+        assert_eq!(given(&["{\"a\":", "{\"a\":1", "x}"]), "{\"a\":{\"a\":1x}");
     }
 
     #[test]

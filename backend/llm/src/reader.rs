@@ -70,6 +70,18 @@ impl<R: StreamReader> Parser<R> {
         portion
     }
 
+    /// Reads an answer that is one JSON object and no stream.
+    pub(super) fn whole(&mut self, body: &str) -> Portion {
+        let data = body.trim_start_matches('\u{feff}').trim().to_owned();
+        if !is_json(&data) {
+            return Portion::read([], &mut self.reader);
+        }
+        let frame = sse::Frame { id: None, event: "message".to_owned(), data };
+        let mut frames: Vec<sse::Frame> = self.surrogates.push(frame).collect();
+        frames.extend(self.surrogates.end());
+        self.finish(frames, BodyEnd::Clean)
+    }
+
     /// Returns `true` if the provider has said why the answer ended.
     pub(super) fn has_stop_reason(&self) -> bool {
         self.reader.has_stop_reason()
@@ -79,8 +91,13 @@ impl<R: StreamReader> Parser<R> {
     pub(super) fn end(&mut self, how: BodyEnd) -> Portion {
         // Some servers leave out the empty line after their last frame. Half a frame is nothing.
         let last = self.decoder.end().filter(is_whole).into_iter().flat_map(|frame| self.surrogates.push(frame));
-        let frames: Vec<sse::Frame> = last.collect();
-        let frames = frames.into_iter().chain(self.surrogates.end());
+        let mut frames: Vec<sse::Frame> = last.collect();
+        frames.extend(self.surrogates.end());
+        self.finish(frames, how)
+    }
+
+    /// Reads the last frames.
+    fn finish(&mut self, frames: impl IntoIterator<Item = sse::Frame>, how: BodyEnd) -> Portion {
         let mut portion = Portion::read(frames, &mut self.reader);
         if !portion.is_over
             && portion.error.is_none()
@@ -116,7 +133,12 @@ impl Portion {
 /// Returns `true` if no part of the frame's data is missing.
 fn is_whole(frame: &sse::Frame) -> bool {
     let data = frame.data.trim();
-    data == DONE || (data.starts_with('{') && serde_json::from_str::<&RawValue>(data).is_ok())
+    data == DONE || is_json(data)
+}
+
+/// Returns `true` if this is a whole JSON object or list.
+fn is_json(data: &str) -> bool {
+    data.starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(data).is_ok()
 }
 
 /// Reads a number of tokens, which may be in a string; `None` if it is missing or makes no sense.

@@ -6,13 +6,17 @@ use serde_json::Value;
 use super::limits::{MAX_REASON_CHARS, MAX_REASON_CODE_CHARS, MAX_REASON_DEPTH, MAX_REASONS};
 
 /// Keys under which a reason is, the most general first.
-const TEXTS: [&str; 12] = [
+const TEXTS: [&str; 16] = [
     "error",
     "errors",
     "message",
     "msg",
     "detail",
     "details",
+    "base_resp",
+    "status_msg",
+    "error_msg",
+    "errorMessage",
     "description",
     "metadata",
     "raw",

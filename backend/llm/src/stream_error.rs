@@ -9,7 +9,14 @@ use super::{error::ModelError, http_error, reader::bad_stream, reason::Reason};
 
 /// Fails when the frame is an error. What is no JSON, or makes no sense otherwise, is its reader's business.
 pub(super) fn check(frame: &Frame, model: &str) -> Result<(), ModelError> {
-    let is_error = || serde_json::from_str::<Marks<'_>>(&frame.data).is_ok_and(|marks| marks.name_an_error());
+    let names_an_error = |json: &str| serde_json::from_str::<Marks<'_>>(json).is_ok_and(|marks| marks.name_an_error());
+    // Gemini writes errors as a list.
+    let is_error = || {
+        names_an_error(&frame.data)
+            || (frame.data.trim_start().starts_with('[')
+                && serde_json::from_str::<Vec<&RawValue>>(&frame.data)
+                    .is_ok_and(|elements| elements.first().is_some_and(|first| names_an_error(first.get()))))
+    };
     if frame.event == "error" || is_error() { Err(read(&frame.data, model)) } else { Ok(()) }
 }
 
@@ -25,6 +32,23 @@ struct Marks<'a> {
     /// `{"type":"error",…}`: Anthropic, and servers that send it without the event's name.
     #[serde(borrow, rename = "type")]
     kind: Option<&'a RawValue>,
+    /// `{"base_resp":{"status_code":1008,"status_msg":…}}`: MiniMax, with the code 0 in every chunk.
+    #[serde(borrow)]
+    base_resp: Option<&'a RawValue>,
+    /// `{"detail":…}`: FastAPI; `{"errors":[…]}`: gateways; `{"code":…,"message":"…"}`: SiliconFlow, Alibaba.
+    #[serde(borrow)]
+    detail: Option<&'a RawValue>,
+    #[serde(borrow)]
+    errors: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    /// Beside these a frame is a part of an answer.
+    #[serde(borrow)]
+    choices: Option<&'a RawValue>,
+    #[serde(borrow)]
+    usage: Option<&'a RawValue>,
 }
 
 impl Marks<'_> {
@@ -32,7 +56,27 @@ impl Marks<'_> {
         let is_word = |value: Option<&RawValue>| value.is_some_and(|value| value.get() == "\"error\"");
         let is_error =
             |error: &RawValue| serde_json::from_str(error.get()).map_or(true, |error| says_something(&error));
-        self.error.is_some_and(is_error) || is_word(self.object) || is_word(self.kind)
+        let has_failed = |status: &RawValue| {
+            let status: Value = serde_json::from_str(status.get()).unwrap_or_default();
+            status["status_code"].as_i64().is_some_and(|code| code != 0)
+        };
+        self.error.is_some_and(is_error)
+            || is_word(self.object)
+            || is_word(self.kind)
+            || self.base_resp.is_some_and(has_failed)
+            || (self.is_no_answer() && self.gives_a_reason())
+    }
+
+    /// Returns `true` if the frame has nothing that frames of answers have.
+    fn is_no_answer(&self) -> bool {
+        self.kind.is_none() && self.choices.is_none() && self.usage.is_none()
+    }
+
+    fn gives_a_reason(&self) -> bool {
+        let is_text = |value: Option<&RawValue>| value.is_some_and(|value| value.get().starts_with('"'));
+        let has_words = |value: &RawValue| serde_json::from_str(value.get()).is_ok_and(|value| says_something(&value));
+        [self.detail, self.errors].into_iter().flatten().any(has_words)
+            || (is_text(self.message) && self.code.is_some())
     }
 }
 
@@ -42,23 +86,35 @@ fn says_something(error: &Value) -> bool {
         Value::Null | Value::Bool(false) => false,
         Value::String(words) => !words.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(true) | Value::Number(_) | Value::Array(_) => true,
+        Value::Array(elements) => !elements.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
     }
 }
 
 /// The error that a frame tells of, told as its status would have been.
 fn read(data: &str, model: &str) -> ModelError {
     let body: Value = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
+    let body = match body {
+        Value::Array(mut elements) if !elements.is_empty() => elements.swap_remove(0),
+        body => body,
+    };
     let error = if says_something(&body["error"]) { &body["error"] } else { &body };
     let reason = Reason::in_value(&body);
     let text = reason.text();
     let message = if text.is_empty() { "no message" } else { &text };
     let words = [&error["type"], &error["code"], &body["error_type"]].map(|word| word.as_str().unwrap_or_default());
     let status = status_code(&error["code"]).or_else(|| words.iter().find_map(|word| status_of(word)));
-    match (status, words.iter().find(|word| !matches!(**word, "" | "error"))) {
-        (Some(status), _) => http_error::from_status(status, &reason, model),
-        (None, Some(word)) => bad_stream(format!("the provider reports {word}: {message}")),
-        (None, None) => bad_stream(format!("the provider reports: {message}")),
+    // Without a status the words alone say it, as they would with the one for all mistakes in a request.
+    let by_words = || match http_error::from_status(400, &reason, model) {
+        ModelError::Refused { quirks, .. } if quirks.is_empty() => None,
+        error => Some(error),
+    };
+    if let Some(error) = status.map(|status| http_error::from_status(status, &reason, model)).or_else(by_words) {
+        return error;
+    }
+    match words.iter().find(|word| !matches!(**word, "" | "error")) {
+        Some(word) => bad_stream(format!("the provider reports {word}: {message}")),
+        None => bad_stream(format!("the provider reports: {message}")),
     }
 }
 

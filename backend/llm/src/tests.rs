@@ -20,7 +20,8 @@ use tallybook_protocol::Usage;
 use super::{
     ApiKey, AssistantBlock, ModelClient, ModelError, ModelEvent, ModelMessage, ModelRequest, ModelSettings,
     ProviderKind, RetryPolicy, Sampling, StopReason, ToolCallRequest, ToolChoice, ToolMode, ToolResult, UserPart,
-    connect, testing::add_spec,
+    connect,
+    testing::{self, add_spec},
 };
 
 const KEY: &str = "sk-test-0123456789";
@@ -293,8 +294,35 @@ async fn an_answer_that_is_no_stream() {
     for provider in PROVIDERS {
         let page = Reply::raw_stream("<html></html>");
         assert_eq!(failure(provider, page).await.1.code(), "model_bad_stream");
-        let (_, error) = failure(provider, Reply::fail(200, "{\"hello\": 1}")).await;
-        assert!(error.to_string().contains("application/json"), "{error}");
+        for nothing in ["{\"hello\": 1}", "{\"hello\": ", "{}", "{\"choices\": []}"] {
+            let (said, error) = failure(provider, Reply::fail(200, nothing)).await;
+            assert!(said.is_empty() && error.to_string().contains("application/json"), "{error}");
+        }
+        let (_, error) =
+            failure(provider, Reply::fail(200, "{\"error\": {\"message\": \"No.\", \"code\": 404}}")).await;
+        assert_eq!(error.code(), "model_not_found", "{error}");
+    }
+}
+
+/// Some servers do not stream, whatever they are asked for.
+#[tokio::test]
+async fn an_answer_that_comes_as_a_whole() {
+    let call = json!({"id": "a", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}});
+    let message = json!({"role": "assistant", "content": "Let me see.", "tool_calls": [call]});
+    let completion =
+        json!({"object": "chat.completion", "choices": [{"message": message, "finish_reason": "tool_calls"}]});
+    let content = json!([{"type": "text", "text": "Let me see."}, {"type": "tool_use", "id": "a", "name": "add", "input": {"a": 1}}]);
+    let whole = json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "tool_use"});
+    for provider in PROVIDERS {
+        let body = if provider == ProviderKind::Anthropic { &whole } else { &completion };
+        let model = MockLlm::start().await.unwrap();
+        model.reply(Reply::fail(200, serde_json::to_string_pretty(body).unwrap()));
+        let client = client(provider, &model.url(), Duration::from_secs(3));
+        let (said, events, error) = ask(&*client, question()).await;
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(said, "Let me see.");
+        assert_eq!(testing::calls(&events).len(), 1, "{events:?}");
+        assert_eq!(testing::stop_reason(&events), Some(&StopReason::ToolUse));
     }
 }
 

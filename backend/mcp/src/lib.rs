@@ -15,6 +15,7 @@ mod http;
 mod limits;
 mod lines;
 mod listing;
+mod misfit;
 mod naming;
 mod offering;
 mod pins;
@@ -34,6 +35,7 @@ mod way;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;
+pub use misfit::Misfit;
 pub use pins::{ChangedDefinition, DefinitionHash, PinError, PinStore};
 pub use server::Status;
 pub use servers::{ServerReport, ToolServers};

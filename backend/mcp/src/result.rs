@@ -12,11 +12,17 @@ pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
         let message = "the server asks a person for more input to go on, which cannot be given here";
         return Err(ToolError::other("input_required", message));
     }
-    let content = result.get("content");
-    if content.is_some_and(|content| !content.is_array()) || !result.is_object() {
-        return Err(ToolError::other("mcp_protocol", "the server gave a result without readable content"));
+    // Before the first version of the protocol, a result had one member of any kind.
+    let content = ["content", "toolResult"].into_iter().find_map(|name| result.get(name)).unwrap_or(&Value::Null);
+    let blocks = match content {
+        Value::Array(blocks) => blocks.as_slice(),
+        Value::Object(_) | Value::String(_) => std::slice::from_ref(content),
+        Value::Null => &[],
+        Value::Bool(_) | Value::Number(_) => return Err(unreadable()),
+    };
+    if !result.is_object() {
+        return Err(unreadable());
     }
-    let blocks = content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut parts: Vec<String> = blocks.iter().map(part).collect();
     // An empty text beside structured content says nothing.
     let has_text = blocks.iter().zip(&parts).any(|(block, text)| kind(block) == "text" && !text.trim().is_empty());
@@ -25,21 +31,32 @@ pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
         parts.push(structured);
     }
     let text = parts.join("\n");
-    if result.get("isError").and_then(Value::as_bool) == Some(true) {
+    if result.get("isError").is_some_and(|is_error| *is_error == true || *is_error == "true") {
         let message = if text.is_empty() { "the tool failed and said no more".to_owned() } else { text };
         return Err(ToolError::other("tool_error", message));
     }
     Ok(ToolOutput::text(text))
 }
 
+fn unreadable() -> ToolError {
+    ToolError::other("mcp_protocol", "the server gave a result without readable content")
+}
+
+/// Returns the kind of a block. Text is the kind of a text alone, and of a block that has one and does not say more.
 fn kind(block: &Value) -> &str {
-    block.get("type").and_then(Value::as_str).unwrap_or_default()
+    let is_text = block.is_string() || block.get("text").is_some_and(Value::is_string);
+    block.get("type").and_then(Value::as_str).unwrap_or(if is_text { "text" } else { "" })
 }
 
 fn part(block: &Value) -> String {
     let member = |name| block.get(name).and_then(Value::as_str);
     match kind(block) {
-        "text" => member("text").unwrap_or_default().to_owned(),
+        "text" => match block.get("text").unwrap_or(block) {
+            Value::String(text) => text.clone(),
+            Value::Null | Value::Object(_) if block.get("text").is_none_or(Value::is_null) => String::new(),
+            // JSON where its text belongs.
+            other => other.to_string(),
+        },
         kind @ ("image" | "audio") => binary(kind, member("mimeType"), member("data")),
         "resource_link" => member("uri").unwrap_or("[link without an address]").to_owned(),
         "resource" => resource(block.get("resource").unwrap_or(&Value::Null)),
@@ -95,6 +112,26 @@ mod tests {
         let expected = "one\n[image image/png, 12 kB]\n[audio audio/wav, 4 B]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n\
             [content of the unknown kind \"hologram\"]";
         assert_eq!(output(&result), expected);
+    }
+
+    #[test]
+    fn content_in_another_form_is_read() {
+        for (result, expected) in [
+            (json!({ "content": null, "structuredContent": { "a": 1 } }), r#"{"a":1}"#),
+            (json!({ "content": "one" }), "one"),
+            (json!({ "content": { "type": "text", "text": "one" } }), "one"),
+            (json!({ "content": ["one", { "text": "two" }] }), "one\ntwo"),
+            (
+                json!({ "content": [{ "type": "text", "text": { "a": 1 } }, { "type": "text", "text": 7 }] }),
+                "{\"a\":1}\n7",
+            ),
+            (json!({ "content": [{ "type": "text", "text": null }, { "type": "text" }] }), "\n"),
+            (json!({ "toolResult": "one" }), "one"),
+        ] {
+            assert_eq!(output(&result), expected, "{result}");
+        }
+        let failed = tool_result(&json!({ "isError": "true", "content": "no" })).unwrap_err();
+        assert_eq!((failed.error_type.as_ref(), failed.message.as_str()), ("tool_error", "no"));
     }
 
     #[test]

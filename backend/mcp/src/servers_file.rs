@@ -5,9 +5,12 @@ use serde::{
     Deserialize,
     de::{Deserializer, Error as _, MapAccess, Visitor},
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 
-use super::settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings};
+use super::{
+    misfit::Misfit,
+    settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings},
+};
 
 /// Risk of servers that say nothing of it. Files of this kind come from programs that ask their user themselves or not at all;
 /// with every call waiting for approval, API clients such as Open `WebUI` could not use any of the tools.
@@ -17,51 +20,91 @@ const MAX_FILE_BYTES: usize = 1024 * 1024;
 
 /// The file is not to be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ServersFileError {
-    /// It is not JSON, or something in it has the wrong type.
-    #[error("{0}")]
-    Json(#[from] serde_json::Error),
-    /// It is a list.
-    #[error("it is no object with the member mcpServers")]
-    NoObject,
-    /// It is far longer than such a file.
-    #[error("it is longer than {MAX_FILE_BYTES} bytes")]
-    TooLong,
-    /// A server's name is not to be used.
-    #[error(transparent)]
-    Name(#[from] ServerNameError),
+#[error("{problem}")]
+pub struct ServersFileError {
+    /// The line, from 1.
+    pub line: usize,
+    problem: String,
+}
+
+impl ServersFileError {
+    fn new(line: usize, problem: impl Into<String>) -> Self {
+        Self { line, problem: problem.into() }
+    }
+
+    /// An error of the parser, with the member that it is about.
+    fn of_parser(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let path = error.path().to_string();
+        let error = error.into_inner();
+        let problem = if error.is_data() {
+            sentence(&path, &error)
+        } else {
+            format!("this is not JSON: {}.", without_place(&error))
+        };
+        Self::new(error.line(), problem)
+    }
+}
+
+/// Words an error as a sentence that begins with the member at `path`.
+fn sentence(path: &str, error: &serde_json::Error) -> String {
+    match Misfit::parse(&without_place(error)) {
+        // These are sentences of ours.
+        Misfit::Other(message) => format!("{message}."),
+        misfit => format!("{path} {misfit}"),
+    }
+}
+
+/// Returns the message of an error without the line and column that `serde_json` adds.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.rsplit_once(" at line ").map_or(message.clone(), |(message, _)| message.to_owned())
+}
+
+/// Returns the line of a text on which a part of it begins, from 1.
+fn line_of(text: &str, part: &str) -> usize {
+    let before = part.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+    1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
 }
 
 /// Reads the text of such a file.
 pub fn read_servers_file(text: &str) -> Result<ToolServersSettings, ServersFileError> {
     if text.len() > MAX_FILE_BYTES {
-        return Err(ServersFileError::TooLong);
+        return Err(ServersFileError::new(1, format!("the file is longer than {MAX_FILE_BYTES} bytes.")));
     }
     // The items of a list would be read as the members in their order.
-    if text.trim_start().starts_with('[') {
-        return Err(ServersFileError::NoObject);
+    if !text.trim_start().starts_with('{') {
+        return Err(ServersFileError::new(1, "the file must be an object with the member mcpServers."));
     }
-    let file: File = serde_json::from_str(text)?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let file: File<'_> = serde_path_to_error::deserialize(&mut json).map_err(ServersFileError::of_parser)?;
+    json.end().map_err(|error| {
+        ServersFileError::new(error.line(), format!("this is not JSON: {}.", without_place(&error)))
+    })?;
     let mut settings = ToolServersSettings::default();
     for Named(entries) in [file.http_streamable_servers, file.mcp_servers, file.servers] {
-        let servers = entries.into_iter().filter_map(|(name, entry)| Some((name, read_entry(entry)?))).collect();
-        settings = settings.and(ToolServersSettings { servers, oauth: None })?;
+        for (name, entry) in entries {
+            let line = line_of(text, entry.get());
+            let Some(server) = read_entry(entry.get(), line) else { continue };
+            settings.add(name, server).map_err(|error| ServersFileError::new(line, format!("{error}.")))?;
+        }
     }
     Ok(settings)
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct File {
-    http_streamable_servers: Named,
-    mcp_servers: Named,
-    servers: Named,
+struct File<'a> {
+    #[serde(borrow)]
+    http_streamable_servers: Named<'a>,
+    #[serde(borrow)]
+    mcp_servers: Named<'a>,
+    #[serde(borrow)]
+    servers: Named<'a>,
 }
 
 /// Servers by name, in the order of the file, each as it is written.
 #[derive(Default)]
-struct Named(Vec<(String, Value)>);
+struct Named<'a>(Vec<(String, &'a RawValue)>);
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -86,14 +129,20 @@ struct Entry {
     pin: Pin,
 }
 
-/// The settings of one server, which fails alone where it is not written as one. `None` where it is switched off.
-fn read_entry(entry: Value) -> Option<ToolServerSettings> {
-    if !entry.is_object() {
-        return Some(unusable("it is no object with a url or a command"));
+/// The settings of one server, which fails alone where it is not written as one. `None` where it is switched off. It begins on
+/// this line.
+fn read_entry(entry: &str, line: usize) -> Option<ToolServerSettings> {
+    if !entry.starts_with('{') {
+        return Some(unusable(format!("line {line}: it must be an object with a url or a command")));
     }
-    match serde_path_to_error::deserialize::<_, Entry>(entry) {
+    match serde_path_to_error::deserialize::<_, Entry>(&mut serde_json::Deserializer::from_str(entry)) {
         Ok(entry) => entry.settings(),
-        Err(error) => Some(unusable(format!("its member {} cannot be read: {}", error.path(), error.inner()))),
+        Err(error) => {
+            let path = error.path().to_string();
+            let error = error.into_inner();
+            let problem = sentence(&path, &error);
+            Some(unusable(format!("line {}: {}", line + error.line() - 1, problem.trim_end_matches('.'))))
+        }
     }
 }
 
@@ -132,20 +181,20 @@ impl Entry {
     }
 }
 
-impl<'de> Deserialize<'de> for Named {
+impl<'de: 'a, 'a> Deserialize<'de> for Named<'a> {
     /// A name that occurs twice in one object is an error, too, where JSON alone would keep the later.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Named;
+            type Value = Named<'de>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object with a tool server under each name")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
-                let mut servers: Vec<(String, Value)> = Vec::new();
-                while let Some((name, entry)) = map.next_entry::<String, Value>()? {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<'de>, A::Error> {
+                let mut servers: Vec<(String, &'de RawValue)> = Vec::new();
+                while let Some((name, entry)) = map.next_entry::<String, &'de RawValue>()? {
                     if servers.iter().any(|(known, _)| *known == name) {
                         return Err(A::Error::custom(ServerNameError::Twice(name)));
                     }
@@ -188,26 +237,46 @@ mod tests {
     #[test]
     fn what_is_not_written_as_a_server_fails_alone() {
         let file = r#"{ "mcpServers": {
-            "number": { "url": 5 }, "list": [], "old": { "type": "sse", "url": "https://example.com" }, "good": { "command": "x" },
+            "number": {
+                "url": 5 }, "list": [], "old": { "type": "sse", "url": "https://example.com" }, "good": { "command": "x" },
             "off": { "type": "sse", "disabled": true }
         } }"#;
         let servers = read_servers_file(file).unwrap().servers;
         let problems: Vec<_> = servers.iter().map(|(name, server)| (&**name, server.unusable.as_deref())).collect();
         let [(_, number), (_, list), (_, old), good] = problems[..] else { panic!("{problems:?}") };
-        assert_eq!(number, Some("its member url cannot be read: invalid type: integer `5`, expected a string"));
-        assert_eq!(list, Some("it is no object with a url or a command"));
+        assert_eq!(number, Some("line 3: url must be text in quotes, but is a whole number"));
+        assert_eq!(list, Some("line 3: it must be an object with a url or a command"));
         assert!(old.is_some_and(|problem| problem.contains("Streamable HTTP")), "{old:?}");
         assert_eq!(good, ("good", None));
     }
 
     #[test]
-    fn a_name_twice_is_an_error() {
-        let error = |file| read_servers_file(file).unwrap_err().to_string();
-        let across = error(r#"{"mcpServers":{"a":{"command":"x"}},"servers":{"a":{"command":"y"}}}"#);
-        assert_eq!(across, r#"there are two tool servers named "a"; give one of them another name"#);
-        assert!(error(r#"{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}"#).contains("two tool servers"));
-        assert!(error(r#"{"mcpServers":[]}"#).contains("line 1"));
-        assert!(error("[]").contains("no object"));
-        assert!(error(r#"{"mcpServers":{"":{"command":"x"}}}"#).contains("1 to 50 characters"));
+    fn what_is_wrong_with_the_file_is_said_with_its_line() {
+        let twice = "there are two tool servers named \"a\"; give one of them another name.";
+        for (file, line, problem) in [
+            ("{\"mcpServers\":{\"a\":{\"command\":\"x\"}},\n\"servers\":{\"a\":{\"command\":\"y\"}}}", 2, twice),
+            ("{\"mcpServers\":{\"a\":{\"command\":\"x\"},\n\"a\":{\"command\":\"y\"}}}", 2, twice),
+            (
+                "{\n\"mcpServers\":[]}",
+                2,
+                "mcpServers must be an object with a tool server under each name, but is a list.",
+            ),
+            (
+                "{\n\"servers\":\"hunter2\"}",
+                2,
+                "servers must be an object with a tool server under each name, but is text.",
+            ),
+            ("[]", 1, "the file must be an object with the member mcpServers."),
+            (
+                "{\"mcpServers\":\n{\"\":{\"command\":\"x\"}}}",
+                2,
+                "a tool server's name is 1 to 50 characters on one line.",
+            ),
+            ("{\n\"mcpServers\": }", 2, "this is not JSON: expected value."),
+            ("{}\n}", 2, "this is not JSON: trailing characters."),
+        ] {
+            let error = read_servers_file(file).unwrap_err();
+            assert_eq!((error.line, error.to_string().as_str()), (line, problem), "{file}");
+        }
     }
 }

@@ -60,7 +60,7 @@ async fn count(db: &Database) -> anyhow::Result<i64> {
     let sql = "SELECT COUNT(*) FROM tool_calls";
     Ok(match db {
         Database::MySql(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
-        Database::Sqlite(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
+        Database::Sqlite(_, pool) => sqlx::query_scalar(sql).fetch_one(pool).await?,
     })
 }
 
@@ -96,7 +96,7 @@ async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
         Database::MySql(pool, _) => {
             sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
         }
-        Database::Sqlite(pool, _) => {
+        Database::Sqlite(_, pool) => {
             sqlx::query("ANALYZE").execute(pool).await?;
         }
     }
@@ -109,7 +109,7 @@ impl Next {
                    (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)";
         let (user, conversation, message, call): (i64, i64, i64, i64) = match db {
             Database::MySql(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
-            Database::Sqlite(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
+            Database::Sqlite(_, pool) => sqlx::query_as(sql).fetch_one(pool).await?,
         };
         let between = TimeDelta::microseconds(TimeDelta::days(DAYS).num_microseconds().unwrap_or(0) / calls);
         let (began, one) = (now() - TimeDelta::days(DAYS), 1);
@@ -132,7 +132,7 @@ async fn write_people(db: &Database, first: i64) -> anyhow::Result<()> {
             Database::MySql(pool, _) => {
                 sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
             }
-            Database::Sqlite(pool, _) => {
+            Database::Sqlite(_, pool) => {
                 sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
             }
         }

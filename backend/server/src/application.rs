@@ -77,7 +77,7 @@ impl Application {
     pub async fn build(settings: Settings) -> Result<Self, StartError> {
         let mut tools = tallybook_tools::builtin()?;
         if settings.fetch_page {
-            tools = tools.with(FetchPage::new().map_err(StartError::FetchPage)?)?;
+            tools = tools.with(FetchPage::new(settings.fetch_page_hosts.clone()).map_err(StartError::FetchPage)?)?;
         }
         Self::build_with_tools(settings, tools).await
     }

@@ -79,7 +79,8 @@ impl Zone {
             return Err(format!("longer than {MAX_ZONE_BYTES} bytes"));
         }
         let wanted = simplified(text);
-        if let Some(offset) = parse_offset(&wanted) {
+        // A full stop is nothing in a name, but something in a number.
+        if let Some(offset) = parse_offset(&with_minutes(text)?) {
             return Ok(Self { rules: TimeZone::fixed(offset), abbreviation: None });
         }
         let database = TimeZoneDatabase::bundled();
@@ -169,10 +170,28 @@ fn unknown(text: &str, wanted: &str, names: &[String]) -> String {
     )
 }
 
+/// Writes `+5.5` and `UTC+5.30` with hours and minutes, for [`parse_offset`].
+fn with_minutes(text: &str) -> Result<String, String> {
+    let text: String = text.chars().map(plain).filter(|c| !c.is_whitespace()).collect();
+    let is_offset = |(hours, fraction): &(&str, &str)| {
+        parse_offset(hours).is_some() && fraction.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let Some((hours, fraction)) = text.split_once('.').filter(is_offset) else { return Ok(text) };
+    let minutes = match fraction {
+        "0" | "00" => "00",
+        "5" | "30" => "30",
+        "75" | "45" => "45",
+        _ => {
+            return Err(format!("{:?} is not a clear offset; write it with minutes, such as +05:30", shortened(&text)));
+        }
+    };
+    Ok(format!("{hours}:{minutes}"))
+}
+
 /// Reads `+09:00`, `-0330` or `+9`, with or without `UTC` or `GMT` before it.
 fn parse_offset(text: &str) -> Option<Offset> {
     let upper = text.to_ascii_uppercase();
-    let rest = upper.strip_prefix("UTC").or(upper.strip_prefix("GMT")).unwrap_or(&upper).trim_start_matches('_');
+    let rest = upper.strip_prefix("UTC").or(upper.strip_prefix("GMT")).unwrap_or(&upper);
     let (is_west, rest) = match (rest.strip_prefix('+'), rest.strip_prefix('-')) {
         (Some(rest), _) => (false, rest),
         (None, Some(rest)) => (true, rest),

@@ -26,7 +26,7 @@ mod tool;
 mod whose;
 
 pub use error::ToolError;
-pub use fetch_page::{FetchPage, FetchPageError};
+pub use fetch_page::{AllowedHost, BadHost, FetchPage, FetchPageError};
 pub use limits::MAX_INPUT_BYTES;
 pub use progress::{Progress, ProgressSender};
 pub use registry::{AnyTool, BegunCall, RegistryError, ToolRegistry, is_tool_name, server_in};

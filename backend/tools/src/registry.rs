@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    ProgressSender, Slot, Tool, ToolError, ToolOutput, ToolSpec, Whose,
+    ProgressSender, Risk, Slot, Tool, ToolError, ToolOutput, ToolSpec, Whose,
     limits::MAX_INPUT_BYTES,
     notation::{shortened, shortened_to},
     secrets::{HIDDEN, marks_secrets},
@@ -127,6 +127,11 @@ impl ToolRegistry {
         self.tools.get(name).map(|tool| tool.spec())
     }
 
+    /// Returns the risk of a call with arguments as a model wrote them; `None` if there is no such tool.
+    pub fn risk_of(&self, name: &str, input_text: &str) -> Option<Risk> {
+        self.tools.get(name).map(|tool| tool.risk_of(input_text))
+    }
+
     /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
     /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no
     /// timeout and catches no panic: the agent does.
@@ -205,6 +210,11 @@ pub trait AnyTool: Send + Sync {
     /// What a model is told of it.
     fn spec(&self) -> &ToolSpec;
 
+    /// Returns the risk of a call with arguments as a model wrote them.
+    fn risk_of(&self, _input_text: &str) -> Risk {
+        self.spec().risk
+    }
+
     /// Checks arguments as [`Self::call`] does before anything runs.
     fn check(&self, input_text: &str) -> Result<(), ToolError> {
         check_object(input_text)
@@ -228,6 +238,13 @@ struct Entry<T> {
 impl<T: Tool> AnyTool for Entry<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn risk_of(&self, input_text: &str) -> Risk {
+        if self.spec.risk == Risk::Low {
+            return Risk::Low;
+        }
+        parse_args(input_text).map_or(self.spec.risk, |args| self.tool.risk_of(&args))
     }
 
     fn check(&self, input_text: &str) -> Result<(), ToolError> {

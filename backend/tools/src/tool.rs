@@ -25,6 +25,11 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether running it twice is the same as running it once.
     const IDEMPOTENT: bool = false;
 
+    /// Returns the risk of a call with these arguments. May lower a high [`Tool::RISK`], and is not asked otherwise.
+    fn risk_of(&self, _: &Self::Args) -> Risk {
+        Self::RISK
+    }
+
     /// Does the work. Runs as a task of its own under a timeout; an error or a panic becomes a result that the model
     /// sees. Work that computes for more than a millisecond belongs in `compute`.
     fn call(&self, args: Self::Args) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;

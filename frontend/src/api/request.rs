@@ -11,6 +11,9 @@ use crate::browser::{self, Response, Unreachable};
 /// How long a plain request may take.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
+/// The code of an answer to a user whose session is over.
+const SIGNED_OUT: &str = "not-signed-in";
+
 /// For requests that say nothing but their address.
 pub(super) const NO_BODY: Option<&()> = None;
 
@@ -43,6 +46,9 @@ pub(super) async fn request(method: &str, url: &str, body: Option<&impl Serializ
         Err(_) => Default::default(),
     };
     let code = kind.rsplit('/').next().unwrap_or_default().to_owned();
+    if code == SIGNED_OUT {
+        browser::tell_signed_out();
+    }
     Err(ApiError::Refused { status, code, detail })
 }
 

@@ -80,6 +80,12 @@ pub(crate) fn local_time(ms: i64, language: Language) -> Option<LocalTime> {
     })
 }
 
+/// Returns the IANA name of the browser's time zone, such as `Asia/Tokyo`.
+pub(super) fn time_zone() -> Option<String> {
+    let format = js_sys::Intl::DateTimeFormat::new(&js_sys::Array::new(), &js_sys::Object::new());
+    js_sys::Reflect::get(&format.resolved_options(), &"timeZone".into()).ok()?.as_string()
+}
+
 /// Has the browser find out which locales it can write times in, which takes most of the time until it writes the first.
 pub(crate) fn find_locales() {
     js_sys::Intl::DateTimeFormat::supported_locales_of(&js_sys::Array::new(), &js_sys::Object::new());

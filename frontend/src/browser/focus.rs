@@ -1,7 +1,7 @@
 //! Who hears the next key.
 
 use wasm_bindgen::JsCast;
-use web_sys::{FocusOptions, HtmlElement};
+use web_sys::{Element, FocusOptions, HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
 use super::window;
 
@@ -46,9 +46,39 @@ pub(crate) fn press(id: &str) {
     }
 }
 
+/// Returns `true` if the focus is in a text field that is not empty: its user is typing.
+pub(crate) fn is_typed_in() -> bool {
+    let focused = window().ok().and_then(|window| window.document()?.active_element());
+    focused.is_some_and(|element| !written_in(&element).is_empty())
+}
+
+/// Returns `true` if a message is being written, or a text that belongs to one. The settings show texts that are saved, too.
+pub(crate) fn has_written() -> bool {
+    let fields =
+        window().ok().and_then(|window| window.document()?.query_selector_all("main textarea:not(.setting-text)").ok());
+    fields.is_some_and(|fields| {
+        let fields = (0..fields.length()).filter_map(|at| fields.item(at)?.dyn_into::<Element>().ok());
+        fields.map(|field| written_in(&field)).any(|text| !text.is_empty())
+    })
+}
+
+/// Returns the text in a field; empty if the element is not a field for text.
+fn written_in(element: &Element) -> String {
+    if let Some(field) = element.dyn_ref::<HtmlTextAreaElement>() {
+        return field.value();
+    }
+    let is_text = |field: &&HtmlInputElement| !["checkbox", "radio"].contains(&field.type_().as_str());
+    element.dyn_ref::<HtmlInputElement>().filter(is_text).map(HtmlInputElement::value).unwrap_or_default()
+}
+
 /// Gives the focus as [`focus`] does, unless something has it already.
 pub(crate) fn focus_if_free(selector: &str) -> bool {
     is_focus_free() && focus(selector)
+}
+
+/// Returns `true` if the keys that are pressed go to this tab.
+pub(crate) fn has_document_focus() -> bool {
+    window().ok().and_then(|window| window.document()).is_some_and(|document| document.has_focus() == Ok(true))
 }
 
 /// Returns `true` if the focus is on or inside an element that matches `selector`.

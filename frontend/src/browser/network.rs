@@ -1,10 +1,11 @@
 //! Requests, and answers that are read as they come.
 
+use tallybook_protocol::TIME_ZONE_HEADER;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, Headers, ReadableStreamDefaultReader, RequestInit};
 
-use super::{Unreachable, window};
+use super::{Unreachable, clock::time_zone, window};
 
 /// One request's connection; dropping it aborts what is still under way, unless the answer is known to be complete.
 struct Connection {
@@ -79,6 +80,9 @@ pub(crate) async fn fetch(method: &str, url: &str, body: Option<&str>) -> Result
     if let Some(body) = body {
         let headers = Headers::new()?;
         headers.set("content-type", "application/json")?;
+        if let Some(zone) = time_zone() {
+            headers.set(TIME_ZONE_HEADER, &zone)?;
+        }
         init.set_headers(&headers);
         init.set_body(&JsValue::from_str(body));
     }

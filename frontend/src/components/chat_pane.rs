@@ -130,7 +130,8 @@ pub(crate) fn ChatPane(
                 {connection_note(session)}
                 {move || is_deleted.get().then(|| deleted_notice(open_new_chat))}
                 {move || is_archived.get().map(|uuid| archived_notice(uuid, list))}
-                {move || session.notice.get().map(|notice| view! {
+                // The page says by itself that the session is over (`SignedOut`).
+                {move || session.notice.get().filter(|notice| notice != text.signed_out()).map(|notice| view! {
                     <p class="failure" role="alert" data-testid="notice">{notice}</p>
                 })}
                 <ConsentNote session waiting />

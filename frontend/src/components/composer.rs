@@ -1,7 +1,7 @@
 //! The message field: it grows with its text, sends on Enter, and has a button for Stop while a turn runs.
 
 use leptos::{
-    ev::{self, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
+    ev::{self, ClipboardEvent, DragEvent, KeyboardEvent, MouseEvent, SubmitEvent},
     html,
     prelude::*,
     task::{spawn_local, tick},
@@ -39,6 +39,7 @@ pub(crate) fn Composer(session: Session) -> impl IntoView {
         go_on_writing();
     }
     take_drops(session);
+    refuse_pasted_files(session);
     let hint = memo(move |_| match () {
         () if session.is_leaving.get() => Hint::Obstacle(text.send_while_leaving()),
         () if session.phase.get() == Phase::Awaiting => Hint::Obstacle(text.send_after_decision()),
@@ -144,6 +145,22 @@ fn take_drops(session: Session) {
             over.remove();
             dropped.remove();
         });
+    });
+}
+
+/// Says that a file cannot be attached when one is pasted that has no text beside it.
+fn refuse_pasted_files(session: Session) {
+    let text = use_language();
+    effect(move || {
+        let pasted = window_event_listener(ev::paste, move |event: ClipboardEvent| {
+            let Some(data) = event.clipboard_data() else { return };
+            let has = |kind: &str| data.types().includes(&kind.into(), 0);
+            if has("Files") && !has("text/plain") {
+                event.prevent_default();
+                session.say(text.no_files().to_owned());
+            }
+        });
+        on_cleanup(move || pasted.remove());
     });
 }
 

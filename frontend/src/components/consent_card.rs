@@ -25,7 +25,7 @@ use crate::{
     keys::Command,
     language::use_language,
     reactive::{effect, memo},
-    session::{Phase, Session, keep_reason},
+    session::{Phase, Place, Session, keep_input, keep_reason},
     transcript::{Call, Entry},
 };
 
@@ -81,11 +81,22 @@ impl Card {
                 calls.extend(is_seen.then_some(id));
             });
         });
+        effect(move || {
+            // What was written for a call that can no longer run goes where the rest does that was being written.
+            if session.place.with(|place| *place == Place::Deleted)
+                && let Some(written) = self.edited.get_untracked().filter(|written| *written != self.proposed())
+            {
+                self.edited.set(None);
+                keep_input(id, "");
+                session.add_to_draft(&written);
+            }
+        });
         on_cleanup(move || {
             session.seen_calls.try_update(|calls| calls.retain(|call| *call != id));
             // Decided on, and not just left.
             if call.try_with_untracked(|call| call.as_ref().is_some_and(|call| !call.awaits_decision())) == Some(true) {
                 keep_reason(id, "");
+                keep_input(id, "");
             }
             card::leave_focus(id);
         });

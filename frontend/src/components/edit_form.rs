@@ -25,9 +25,10 @@ use crate::{
 pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
-    let draft = RwSignal::new(
-        session.edited.with_untracked(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default()),
-    );
+    // Kept with the session, so that it is there again when the page is loaded anew.
+    let draft = memo(move |_| {
+        session.edited.with(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default())
+    });
     effect(move || {
         if let Some(field) = field.get() {
             in_next_frame(move || {
@@ -70,7 +71,7 @@ pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
                     aria-label=text.edit_label()
                     node_ref=field
                     prop:value=move || draft.get()
-                    on:input:target=move |event| draft.set(event.target().value())
+                    on:input:target=move |event| session.write_edit(event.target().value())
                     on:keydown=move |event: KeyboardEvent| {
                         if sends(&event) {
                             event.prevent_default();

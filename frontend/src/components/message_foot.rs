@@ -123,7 +123,7 @@ fn usage_button(entry: OptionalEntry, session: Session, usage: Usage, text: Lang
 pub(crate) fn QuestionFoot(entry: OptionalEntry, session: Session) -> impl IntoView {
     let text = use_language();
     let edit = move || {
-        let edited = read(entry, |entry| Some(Edited { id: entry.id, text: entry.text.clone() }));
+        let edited = read(entry, |entry| Some(Edited { id: entry.id, text: entry.text.clone(), is_changed: false }));
         session.begin_edit(edited);
     };
     view! {

@@ -54,6 +54,7 @@ pub(crate) mod shown;
 pub(crate) mod sidebar;
 pub(crate) mod sidebar_foot;
 pub(crate) mod sidebar_row;
+pub(crate) mod signed_out;
 mod skeleton;
 pub(crate) mod switches;
 mod tally_marks;

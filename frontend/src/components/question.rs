@@ -1,6 +1,7 @@
 //! What a person said: a bubble with plain text, of a long one the beginning.
 
 use leptos::prelude::*;
+use tallybook_markdown::bounded_marks;
 use tallybook_protocol::MessageId;
 
 use crate::{
@@ -70,7 +71,7 @@ pub(crate) fn bubble(content: String) -> AnyView {
     let is_folded = fold.is_some();
     view! {
         <div class="bubble" dir="auto">
-            <div class="bubble-text" class:folded=move || is_folded && folded.get()>{content}</div>
+            <div class="bubble-text" class:folded=move || is_folded && folded.get()>{bounded_marks(&content).into_owned()}</div>
             {fold}
         </div>
     }

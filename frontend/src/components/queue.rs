@@ -32,8 +32,16 @@ pub(crate) fn Queue(session: Session) -> impl IntoView {
     let is_idle = memo(move |_| session.phase.get() == Phase::Idle);
     let last_status =
         memo(move |_| session.transcript.with(|transcript| transcript.entries().last().map(|last| last.status)));
+    let is_held = memo(move |_| session.queue.with(|queue| queue.is_held));
     let says = move || match last_status.get() {
-        _ if !is_idle.get() => text.queue_goes_on(),
+        _ if !is_idle.get() => {
+            if is_held.get() {
+                text.queue_is_held()
+            } else {
+                text.queue_goes_on()
+            }
+        }
+        Some(MessageStatus::Complete) if is_held.get() => text.queue_is_held(),
         Some(MessageStatus::Complete) => text.queue_rests(),
         Some(MessageStatus::Stopped) => text.queue_was_stopped(),
         _ => text.queue_waits(),
@@ -99,6 +107,7 @@ fn row(Queued { id, text: content, model, mode }: Queued, session: Session) -> A
 fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
+    let content = session.queue.with_untracked(|queue| queue.edited_text.clone()).unwrap_or(content);
     effect(move || {
         if let Some(field) = field.get() {
             in_next_frame(move || {
@@ -123,6 +132,7 @@ fn edited_row(Queued { text: content, .. }: Queued, session: Session) -> AnyView
                 aria-label=text.queue_field()
                 node_ref=field
                 prop:value=content
+                on:input:target=move |event| session.write_queued(event.target().value())
                 on:keydown=move |event: KeyboardEvent| {
                     if sends(&event) {
                         event.prevent_default();

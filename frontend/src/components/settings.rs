@@ -87,6 +87,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
     let has_account = name.is_some();
     let (limits, this_month) =
         me.with_untracked(|me| me.as_ref().map(|me| (me.limits, me.this_month.clone()))).unwrap_or_default();
+    let has_password = me.with_untracked(|me| me.as_ref().is_some_and(|me| me.has_password));
     let issuer = me.with_untracked(|me| me.as_ref().and_then(|me| me.issuer.clone()));
     view! {
         {name.map(|name| profile(name, role, text))}
@@ -97,7 +98,7 @@ fn sections_of(me: RwSignal<Option<Me>>, name: Option<String>, role: UserRole, t
         {shares::section_view(text)}
         {has_account.then(|| sessions::section_view(text))}
         {issuer.filter(|_| has_account).map(|issuer| identities::section_view(&issuer, text))}
-        {has_account.then(|| keys::section_view(text))}
+        {has_account.then(|| keys::section_view(has_password, text))}
         {(has_account && role == UserRole::Admin).then(|| people::section_view(text))}
         {looks::book_section(role, text)}
         {has_account.then(|| looks::section_view(text))}

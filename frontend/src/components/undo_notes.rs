@@ -54,11 +54,13 @@ fn UndoNote(batch: Batch, list: ConversationList) -> impl IntoView {
     let text = use_language();
     let button = NodeRef::<html::Button>::new();
     let number = batch.number;
-    // What was pressed is gone; the next key should find this button.
+    // What was pressed is gone; the next key should find this button, unless it is part of a text that is being typed.
     effect(move || {
         if let Some(button) = button.get() {
             in_next_frame(move || {
-                let _ = button.focus();
+                if !browser::is_typed_in() {
+                    let _ = button.focus();
+                }
             });
         }
     });

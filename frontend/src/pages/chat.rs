@@ -21,6 +21,7 @@ use crate::{
         selection_bar,
         sidebar::Sidebar,
         sidebar_foot::Person,
+        signed_out::SignedOut,
         switches::Switches,
     },
     conversation_list::ConversationList,
@@ -29,6 +30,7 @@ use crate::{
     keys::Command,
     language::use_language,
     models::Models,
+    outbox::Outbox,
     pages::{
         drawer::{Drawer, lies_over_page},
         orders::Orders,
@@ -80,6 +82,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     provide_context(models);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
+    let outbox = Outbox::new(feed);
+    let left_waiting = Callback::new(move |uuid| outbox.attend(uuid));
     let current = Signal::derive(move || navigation.get().uuid());
     let title = use_title(current, list);
     let renaming = RwSignal::new(None);
@@ -122,6 +126,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                     }.into_any())}
                     <Outdated feed />
                     {account_notice(is_account_changed, navigation)}
+                    <SignedOut feed navigation />
                     // Each pane is built anew: what was said long ago in one is no news in another.
                     <Each
                         each=move || [opened.get()]
@@ -144,7 +149,8 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                     || (place_at(address), First::Asked),
                                     |content| place_of(address, content, later_files, session),
                                 );
-                                let ways = ways(number, opened, became, navigation);
+                                address.uuid().into_iter().for_each(|uuid| outbox.release(uuid));
+                                let ways = ways(number, opened, became, navigation, left_waiting);
                                 let open_new_chat = ways.open_new_chat;
                                 let opened = Session::new(place, first, feed, ways);
                                 session.set(Some(opened));
@@ -180,7 +186,13 @@ fn layout_first() -> AnyView {
 }
 
 /// Where the session of pane so-and-so leads, as long as that is open.
-fn ways(number: u32, opened: Memo<Opened>, became: StoredValue<Option<(u32, Uuid)>>, navigation: Navigation) -> Ways {
+fn ways(
+    number: u32,
+    opened: Memo<Opened>,
+    became: StoredValue<Option<(u32, Uuid)>>,
+    navigation: Navigation,
+    left_waiting: Callback<Uuid>,
+) -> Ways {
     let is_open = move || opened.get_untracked().number == number;
     Ways {
         became: Callback::new(move |uuid| {
@@ -194,6 +206,7 @@ fn ways(number: u32, opened: Memo<Opened>, became: StoredValue<Option<(u32, Uuid
                 navigation.replace(Address::NewChat);
             }
         }),
+        left_waiting,
     }
 }
 

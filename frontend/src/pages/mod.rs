@@ -5,6 +5,8 @@ mod drawer;
 pub(crate) mod not_found;
 mod orders;
 #[cfg(feature = "ssr")]
+mod page_room;
+#[cfg(feature = "ssr")]
 pub(crate) mod played;
 #[cfg(feature = "ssr")]
 pub(crate) mod shared;

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use tallybook_protocol::PlayedEvent;
 
-use super::shared::answer_view;
+use super::{page_room::PageRoom, shared::answer_view};
 use crate::{
     language::Language,
     playback::{Recording, Scene},
@@ -33,7 +33,11 @@ pub fn played_answer(language: Language, events: &[PlayedEvent], at_ms: i64) -> 
     scene.go_to(&recording, happened);
     let html = Owner::new().with(|| {
         provide_context(language);
-        scene.answer().map_or_else(String::new, |entry| answer_view(&entry, language).to_html())
+        let Some(entry) = scene.answer() else { return String::new() };
+        let room = PageRoom::default();
+        let html = answer_view(&entry, &room, language).to_html();
+        let rest = room.is_exceeded().then(|| view! { <p class="note">{language.text_left_out()}</p> });
+        html + &rest.to_html()
     });
     PlayedAnswer {
         html,

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use leptos::prelude::*;
+use tallybook_markdown::bounded_marks;
 use tallybook_protocol::{PlanStep, Role, SharedConversation};
 
+use super::page_room::PageRoom;
 use crate::{
     components::{
         call_text::Part,
@@ -73,42 +75,48 @@ pub fn shared_page(
 fn SharedPage(shared: SharedConversation) -> impl IntoView {
     let text = use_language();
     let SharedConversation { title, messages, shared_at } = shared;
+    let room = PageRoom::default();
     let messages = messages.into_iter().map(|message| {
         let role = message.role;
         let entry = Entry::stored(message, &[]);
         match role {
-            Role::User => view! { <Question entry /> }.into_any(),
-            Role::Assistant => answer_view(&entry, text).into_any(),
+            Role::User => room.draw(|| question_view(&entry, text).to_html()).into_any(),
+            Role::Assistant => answer_view(&entry, &room, text).into_any(),
         }
     });
+    let messages = messages.collect_view();
+    let rest =
+        room.is_exceeded().then(|| view! { <p class="note" data-testid="page-left-out">{text.text_left_out()}</p> });
     view! {
         <main class="shared">
             <header>
                 <p class="brand">{PRODUCT}</p>
-                <h1 dir="auto">{title}</h1>
-                <p class="shared-note">{text.shared_on(&shared_at.format("%Y-%m-%d").to_string())}</p>
+                <h1 dir="auto">{bounded_marks(&title).into_owned()}</h1>
+                <p class="shared-note">
+                    {text.shared_on(&shared_at.format("%Y-%m-%d").to_string())}
+                    " "
+                    <a href="?format=text">{text.shared_as_text()}</a>
+                </p>
             </header>
-            <div class="shared-messages">{messages.collect_view()}</div>
+            <div class="shared-messages">{messages}{rest}</div>
         </main>
     }
 }
 
-#[component]
-fn Question(entry: Entry) -> impl IntoView {
-    let text = use_language();
+fn question_view(entry: &Entry, text: Language) -> impl IntoView + use<> {
     view! {
         <article class="message" data-role="user">
             <h2 class="visually-hidden">{text.question()}</h2>
-            <div class="bubble" dir="auto">{entry.text}</div>
+            <div class="bubble" dir="auto">{bounded_marks(&entry.text).into_owned()}</div>
         </article>
     }
 }
 
-/// An answer to be read.
-pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<> {
+/// An answer to be read, as much of it as the page has room for.
+pub(super) fn answer_view(entry: &Entry, room: &PageRoom, text: Language) -> impl IntoView + use<> {
     let pieces = entry.segments().into_iter().map(|segment| match segment {
-        Segment::Plan => plan_view(entry, text).into_any(),
-        piece => piece_view(entry, piece, text),
+        Segment::Plan => plan_view(entry, room, text).into_any(),
+        piece => piece_view(entry, piece, room, text),
     });
     let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
     view! {
@@ -121,18 +129,19 @@ pub(super) fn answer_view(entry: &Entry, text: Language) -> impl IntoView + use<
 }
 
 /// A piece of an answer, or of a step of its plan.
-fn piece_view(entry: &Entry, piece: Segment, text: Language) -> AnyView {
+fn piece_view(entry: &Entry, piece: Segment, room: &PageRoom, text: Language) -> AnyView {
     match piece {
         Segment::Text(range) => {
             let (message, start) = (entry.id, range.start);
-            let words = entry.text.get(range).unwrap_or_default().to_owned();
-            Stretch { message, start, text: words, complete: true, language: text }.into_any()
+            let words = entry.text.get(range).unwrap_or_default();
+            let stretch = || Stretch { message, start, text: words.to_owned(), complete: true, language: text };
+            room.draw(|| stretch().to_html()).into_any()
         }
         Segment::Items(keys) => {
             let items = entry.items.iter().filter(|item| keys.contains(&item.key()));
             let items = items.map(|item| match item {
-                Item::Call(call) => call_view(call, text).into_any(),
-                Item::Thought(thought) => thought_view(thought, text).into_any(),
+                Item::Call(call) => room.draw(|| call_view(call, text).to_html()),
+                Item::Thought(thought) => room.draw(|| thought_view(thought, text).to_html()),
             });
             view! { <div class="tools">{items.collect_view()}</div> }.into_any()
         }
@@ -142,7 +151,7 @@ fn piece_view(entry: &Entry, piece: Segment, text: Language) -> AnyView {
 }
 
 /// The plan of an answer, with all that stands in its steps.
-fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
+fn plan_view(entry: &Entry, room: &PageRoom, text: Language) -> Option<impl IntoView + use<>> {
     let plan = entry.plan.as_deref()?;
     let rounds = rounds_of(plan).into_iter().map(|Round { revision, first, is_anew }| {
         let anew = is_anew.then(|| {
@@ -150,7 +159,7 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
             view! { <p class="plan-anew"><span class="plan-label">{text.plan_anew()}</span>" "<span dir="auto">{reason}</span></p> }
         });
         let steps = plan.steps.iter().zip(1..).filter(|(step, _)| step.revision == revision);
-        let steps = steps.map(|(step, number)| step_view(entry, step, number, text));
+        let steps = steps.map(|(step, number)| step_view(entry, step, number, (room, text)));
         view! { {anew}<ol class="plan-steps" role="list" start=first.to_string()>{steps.collect_view()}</ol> }
     });
     Some(view! {
@@ -170,13 +179,18 @@ fn plan_view(entry: &Entry, text: Language) -> Option<impl IntoView + use<>> {
     })
 }
 
-fn step_view(entry: &Entry, step: &PlanStep, number: usize, text: Language) -> impl IntoView + use<> {
+fn step_view(
+    entry: &Entry,
+    step: &PlanStep,
+    number: usize,
+    (room, text): (&PageRoom, Language),
+) -> impl IntoView + use<> {
     let line = Line::of(entry, step, text);
     let words = line.words(text);
     let told = |label: &'static str, words: String| {
         view! { <p class="plan-told"><span class="plan-label">{label}</span>" "<span dir="auto">{words}</span></p> }
     };
-    let pieces = entry.segments_of(step.step_id).into_iter().map(|piece| piece_view(entry, piece, text));
+    let pieces = entry.segments_of(step.step_id).into_iter().map(|piece| piece_view(entry, piece, room, text));
     view! {
         <li class="plan-step" data-state=line.state.name()>
             <details>

@@ -55,6 +55,11 @@ impl Session {
         self.act(Action::BeginEdit(edited));
     }
 
+    /// Takes what is in the field of the message that is being changed.
+    pub(crate) fn write_edit(self, text: String) {
+        self.act(Action::WriteEdit(text));
+    }
+
     /// Has an answer written anew.
     pub(crate) fn regenerate(self, id: MessageId) {
         self.act(Action::Regenerate(id));
@@ -88,6 +93,11 @@ impl Session {
     /// Begins to change a message that waits, or leaves it as it is.
     pub(crate) fn edit_queued(self, id: Option<String>) {
         self.act(Action::EditQueued(id));
+    }
+
+    /// Takes what is in the field of the message that waits and is being changed.
+    pub(crate) fn write_queued(self, text: String) {
+        self.act(Action::WriteQueued(text));
     }
 
     /// Changes the message that waits and was being changed.

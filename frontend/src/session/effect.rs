@@ -41,7 +41,7 @@ pub(crate) enum Effect {
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Make a conversation for this message.
+    /// Make a conversation with this message, or none if the message is refused.
     Make(NewMessage),
     /// Take a message.
     Send(Uuid, NewMessage),

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::reader::Ticket;
 use super::shown::{Edited, Step};
+use super::storage::Elsewhere;
 use crate::{api::ApiError, feed::News, goal::Goal, reading::Events};
 
 /// Something that happens.
@@ -30,6 +31,8 @@ pub(crate) enum Input {
     Leaving(bool),
     /// What the new chat's field held, when a conversation is gone and what was being written in it goes there.
     Adopted(String),
+    /// Another tab has changed what is kept of this conversation.
+    Elsewhere(Elsewhere),
     /// The tab is hidden, or shown again.
     Hidden(bool),
     /// The browser has a network again.
@@ -57,6 +60,8 @@ pub(crate) enum Action {
     Edit(MessageId, String, String),
     /// Begins to change a message in its place, or leaves it as it is.
     BeginEdit(Option<Edited>),
+    /// Writes in its field.
+    WriteEdit(String),
     Regenerate(MessageId),
     /// The same by another model.
     RegenerateBy(MessageId, String),
@@ -69,6 +74,8 @@ pub(crate) enum Action {
     Unqueue(String),
     /// Begins to change a message that waits, or leaves it as it is.
     EditQueued(Option<String>),
+    /// Writes in its field.
+    WriteQueued(String),
     /// Changes it, with an id for the message that it is then.
     ChangeQueued(String, String),
     /// Sends what waits, whatever became of the last answer.
@@ -82,11 +89,22 @@ pub(crate) enum Action {
     Retry,
 }
 
+/// A conversation that was made for its first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// The server took the message, and tells what comes of it.
+    Taken(Uuid),
+    /// Nobody knows whether it took the message.
+    Unknown(Uuid),
+    /// Stop was pressed before the message was sent, so the conversation is deleted again.
+    Stopped,
+}
+
 /// What comes of what the session waits for.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// The conversation was made.
-    Made(Result<Uuid, ApiError>),
+    /// The conversation was made for its first message, which the server took; or neither is there.
+    Made(Result<Made, ApiError>),
     /// The server took what was asked, and tells what comes of it.
     Opened(Result<(), ApiError>),
     /// The decisions are stored, and others are still to be taken before the turn goes on.

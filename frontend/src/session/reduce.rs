@@ -4,6 +4,8 @@ mod branches;
 mod calls;
 mod deciding;
 mod earlier;
+mod editing;
+mod elsewhere;
 mod going;
 mod gone;
 mod news;
@@ -40,9 +42,11 @@ pub(crate) fn reduce(state: &mut State, input: Input) -> Vec<Effect> {
         Input::News(news) => state.hear(&news, out),
         Input::Leaving(is_leaving) => state.is_leaving = is_leaving,
         Input::Adopted(draft) => state.adopt(&draft),
+        Input::Elsewhere(change) => state.change_elsewhere(change),
         Input::Hidden(is_hidden) => state.attend(is_hidden, out),
         Input::Online => state.come_online(out),
     }
+    state.rescue_edit();
     state.hide(out);
     state.pursue(out);
     state.send_next(out);
@@ -73,6 +77,7 @@ impl State {
                 self.post(&content, Some(edited), id, out);
             }
             Action::BeginEdit(edited) => self.edited = edited,
+            Action::WriteEdit(text) => self.write_edit(text),
             Action::Regenerate(id) => self.regenerate(id, None, out),
             Action::RegenerateBy(id, model) => self.regenerate(id, Some(model), out),
             Action::Step(id, siblings, step) => self.step(id, &siblings, step, out),
@@ -80,6 +85,7 @@ impl State {
             Action::Decide(decisions) => self.decide(decisions, out),
             Action::Unqueue(id) => self.unqueue(&id),
             Action::EditQueued(id) => self.edit_queued(id),
+            Action::WriteQueued(text) => self.write_queued(text),
             Action::ChangeQueued(text, id) => self.change_queued(&text, id),
             Action::SendNow => self.send_now(out),
             Action::Stop => self.stop(out),

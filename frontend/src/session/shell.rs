@@ -18,10 +18,10 @@ use super::{
     reduce::reduce,
     shown::{Answer, Edited, Loading, Phase, Place},
     state::State,
-    storage::{forget_draft, keep_draft, keep_plans_first, keep_queue, kept_draft, kept_plans_first, kept_queue},
+    storage::{Elsewhere, Kept},
 };
 use crate::{
-    browser,
+    browser, drafts,
     feed::Feed,
     goal::Goal,
     language::use_language,
@@ -38,6 +38,8 @@ pub(crate) struct Ways {
     pub(crate) became: Callback<Uuid>,
     /// Leaves for a new chat.
     pub(crate) open_new_chat: Callback<()>,
+    /// The conversation was left with messages that wait.
+    pub(crate) left_waiting: Callback<Uuid>,
 }
 
 /// How a session comes by the conversation that it begins with.
@@ -60,9 +62,6 @@ struct Underway {
     /// All other tasks.
     tasks: Vec<AbortHandle>,
 }
-
-/// What was last kept, and for which conversation: what is being written, what waits, and whether answers are planned.
-type Kept = (Option<Uuid>, String, Queue, bool);
 
 /// The conversation on screen. Its signals belong to the component that made it; its tasks end with that component.
 #[derive(Clone, Copy)]
@@ -116,19 +115,18 @@ impl Session {
             Place::Loading(uuid) | Place::Failed(uuid, _) | Place::Open(uuid) => Some(*uuid),
             Place::NewChat | Place::Missing | Place::Deleted => None,
         };
-        let kept: Kept = (uuid, kept_draft(uuid), kept_queue(uuid), kept_plans_first(uuid));
+        let kept = Kept::of(uuid);
         let (here, coming) = match first {
             First::Asked => (None, None),
             First::Here(conversation) => (Some(*conversation), None),
             First::Coming(coming) => (None, Some(coming)),
         };
-        let mut state = State::new(place, here, kept.1.clone(), use_language());
-        state.restore_queue(kept.2.clone());
-        state.plans_first = kept.3;
+        let mut state = State::new(place, here, kept.draft.clone(), use_language());
+        state.restore_kept(kept.queue.clone(), kept.plans_first, kept.edit.clone(), kept.sent.clone());
         let phase = RwSignal::new(state.phase());
         let queue = RwSignal::new(state.queue.clone());
         let (place, draft) = (RwSignal::new(state.place.clone()), RwSignal::new(state.draft.clone()));
-        let earlier = state.earlier.clone();
+        let (earlier, edited) = (state.earlier.clone(), state.edited.clone());
         let state = StoredValue::new(state);
         let drawing = Drawing::new(state);
         let models = expect_context::<Models>();
@@ -150,9 +148,9 @@ impl Session {
             is_going: RwSignal::new(false),
             expand_all: RwSignal::new(ExpandAll::default()),
             calls: RwSignal::default(),
-            edited: RwSignal::new(None),
+            edited: RwSignal::new(edited),
             seen_calls: RwSignal::default(),
-            next: RwSignal::new((None, kept.3)),
+            next: RwSignal::new((None, kept.plans_first)),
             queue,
             kept: StoredValue::new(kept),
             underway: StoredValue::new(Underway { coming, ..Underway::default() }),
@@ -166,6 +164,11 @@ impl Session {
             let attended = move |_| session.feed(Input::Hidden(browser::is_hidden()));
             let shown = window_event_listener_untyped("visibilitychange", attended);
             let online = window_event_listener_untyped("online", move |_| session.feed(Input::Online));
+            browser::when_stored_elsewhere(move |key, value| {
+                if let Some((name, text)) = drafts::changed_elsewhere(key, value) {
+                    session.hear_elsewhere(&name, text);
+                }
+            });
             on_cleanup(move || {
                 shown.remove();
                 online.remove();
@@ -177,6 +180,10 @@ impl Session {
                 session.let_go();
             }
             session.underway.try_with_value(|underway| underway.tasks.iter().for_each(AbortHandle::abort));
+            if let Some(left) = session.state.try_with_value(State::left_waiting).flatten().filter(|_| browser::IS_HERE)
+            {
+                session.ways.left_waiting.run(left);
+            }
         });
         session
     }
@@ -226,12 +233,34 @@ impl Session {
 
     /// Takes what happened, and has done what that leads to. Nothing when the session is gone.
     fn feed(self, input: Input) {
-        let Some(effects) = self.state.try_update_value(|state| reduce(state, input)) else { return };
+        if self.take(input) {
+            self.keep();
+        }
+    }
+
+    /// The same, without keeping what is written here. Returns `false` if the session is gone.
+    fn take(self, input: Input) -> bool {
+        let Some(effects) = self.state.try_update_value(|state| reduce(state, input)) else { return false };
         self.show();
         for effect in effects {
             self.carry_out(effect);
         }
-        self.keep();
+        true
+    }
+
+    /// Takes over what another tab has changed of what is kept, unless its reader types in this one. It is not written again: by
+    /// then the other tab may have changed more.
+    fn hear_elsewhere(self, name: &str, text: String) {
+        let Some(conversation) = self.kept.try_with_value(|kept| kept.conversation) else { return };
+        let Some(change) = Elsewhere::of(name, text, conversation) else { return };
+        let is_typed_in = browser::has_document_focus() && browser::has_focus_within("input, textarea");
+        if matches!(change, Elsewhere::Draft(_)) && is_typed_in {
+            return;
+        }
+        if self.take(Input::Elsewhere(change)) {
+            let now = self.state.try_with_value(Kept::now);
+            now.map(|now| self.kept.try_set_value(now));
+        }
     }
 
     /// Puts into the signals what changed; the transcript is drawn when that is asked for.
@@ -255,19 +284,12 @@ impl Session {
 
     /// Keeps what is written here for the next time the page is loaded.
     fn keep(self) {
-        let now = |state: &State| (state.uuid(), state.unsent(), state.queue.clone(), state.plans_first);
-        let Some(now) = self.state.try_with_value(now) else { return };
+        let Some(now) = self.state.try_with_value(Kept::now) else { return };
         let before = self.kept.get_value();
-        if now == before {
-            return;
+        if now != before {
+            now.write(&before);
+            self.kept.set_value(now);
         }
-        if now.0 != before.0 {
-            forget_draft(before.0);
-        }
-        keep_draft(now.0, &now.1);
-        keep_queue(now.0, &now.2);
-        keep_plans_first(now.0, now.3);
-        self.kept.set_value(now);
     }
 }
 

@@ -85,8 +85,10 @@ impl Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edited {
     pub(crate) id: MessageId,
-    /// What the field begins with.
+    /// What is in its field.
     pub(crate) text: String,
+    /// Whether that was typed, and is not just the message as it is.
+    pub(crate) is_changed: bool,
 }
 
 /// Which way from one version to another.

@@ -9,6 +9,7 @@ use super::{
     queue::Queue,
     reader::{Asked, Look, Reader, Sought, Ticket},
     shown::{Edited, Loading, Phase, Place},
+    unsent::{KeptEdit, Sent},
 };
 use crate::{goal::Goal, language::Language, transcript::Transcript};
 
@@ -51,9 +52,10 @@ pub(crate) struct State {
     pub(super) sought: Sought,
     /// A message to be sent as soon as what is shown is certain.
     pub(super) held: Option<NewMessage>,
-    /// The last message that failed to be sent, with its id: sent again it is the same message. And the last message that
-    /// was here then.
-    pub(super) failed: Option<(NewMessage, Option<MessageId>)>,
+    /// The last message that was sent, as long as `unstored` is set.
+    pub(super) sent: Option<Sent>,
+    /// The last message that failed to be sent, with its id: sent again it is the same message.
+    pub(super) failed: Option<Sent>,
     /// Whether Stop was pressed before there was a turn to stop.
     pub(super) is_stop_wanted: bool,
     /// Whether the beginning of the turn that was asked for is still to be heard.
@@ -102,6 +104,7 @@ impl State {
             goal: None,
             sought: Sought::default(),
             held: None,
+            sent: None,
             failed: None,
             is_stop_wanted: false,
             begins: false,
@@ -166,6 +169,13 @@ impl State {
         }
     }
 
+    /// Returns the conversation if messages wait in it that are still to be sent when it is left.
+    pub(super) fn left_waiting(&self) -> Option<Uuid> {
+        let Queue { messages, is_held, waits, .. } = &self.queue;
+        let is_open = matches!(self.place, Place::Open(_)) && !self.is_leaving;
+        self.uuid().filter(|_| is_open && !messages.is_empty() && !is_held && !waits)
+    }
+
     /// Whether a message can be sent from here at all.
     pub(crate) fn takes_messages(&self) -> bool {
         !self.is_leaving && matches!(self.place, Place::NewChat | Place::Loading(_) | Place::Open(_))
@@ -176,12 +186,32 @@ impl State {
         matches!(self.reader, Reader::Making(_) | Reader::Asking(_))
     }
 
-    /// What was written here and is not known to be stored, but for what is in the queue.
+    /// Returns what was written in the message field and is not known to be stored.
     pub(crate) fn unsent(&self) -> String {
-        match self.unstored.as_ref().filter(|_| !self.queue.is_sending) {
-            Some(unstored) => joined(unstored, &self.draft),
+        match self.under_way().filter(|sent| sent.edit_of.is_none()) {
+            Some(sent) => joined(&sent.content, &self.draft),
             None => self.draft.clone(),
         }
+    }
+
+    /// Returns the text of a question that was edited and is not known to be stored.
+    pub(super) fn unsent_edit(&self) -> Option<KeptEdit> {
+        if let Some(Edited { id, text, .. }) = self.edited.clone().filter(|edited| edited.is_changed) {
+            return Some(KeptEdit { id, text });
+        }
+        let sent = self.under_way()?;
+        Some(KeptEdit { id: sent.edit_of?, text: sent.content.clone() })
+    }
+
+    /// Returns the message that is being sent, unless it is one from the queue.
+    fn under_way(&self) -> Option<&NewMessage> {
+        self.unstored.as_ref().filter(|_| !self.queue.is_sending)?;
+        self.held.as_ref().or(self.sent.as_ref().map(|sent| &sent.message))
+    }
+
+    /// Returns the message whose arrival is unknown. One that is held back was not sent yet.
+    pub(super) fn uncertain(&self) -> Option<&Sent> {
+        if self.unstored.is_some() && self.held.is_none() { self.sent.as_ref() } else { self.failed.as_ref() }
     }
 
     /// Puts a message back to where it was typed, or where it waited.
@@ -193,7 +223,7 @@ impl State {
             return;
         }
         if let Some(id) = message.edit_of {
-            self.edited = Some(Edited { id, text: message.content });
+            self.edited = Some(Edited { id, text: message.content, is_changed: true });
         } else {
             self.draft = joined(&message.content, &self.draft);
             self.next_model = message.model.or(self.next_model.take());
@@ -201,7 +231,7 @@ impl State {
         }
     }
 
-    /// Drops from the draft what is the last question: kept because nobody said that it was stored, it was.
+    /// Drops the last question from the draft, where it was kept because it was not known to be stored.
     pub(super) fn drop_stored_draft(&mut self) {
         let rest = self.transcript.last_question().and_then(|question| self.draft.trim_start().strip_prefix(question));
         if let Some(rest) = rest.filter(|rest| rest.trim().is_empty() || rest.starts_with('\n')) {

@@ -1,81 +1,180 @@
-//! Where what is being written is kept for the next time the page is loaded.
+//! Keeps what is being written in a conversation, or in a new chat, for the next time the page is loaded.
 
+use serde::Serialize;
 use tallybook_protocol::{NewMessage, ToolCallId};
 use uuid::Uuid;
 
-use super::queue::Queue;
-use crate::browser;
+use super::{
+    queue::Queue,
+    state::State,
+    unsent::{KeptEdit, Sent},
+};
+use crate::drafts;
 
-/// What is kept of what was being written in a conversation, or in a new chat.
+/// What is kept of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The conversation; `None` for a new chat.
+    pub(super) conversation: Option<Uuid>,
+    pub(super) draft: String,
+    pub(super) queue: Queue,
+    pub(super) plans_first: bool,
+    /// A question that is being edited.
+    pub(super) edit: Option<KeptEdit>,
+    /// The message whose arrival is unknown.
+    pub(super) sent: Option<Sent>,
+}
+
+impl Kept {
+    /// Reads what is kept of a conversation.
+    pub(super) fn of(conversation: Option<Uuid>) -> Self {
+        let kept = |kind| drafts::kept(&name_of(kind, conversation));
+        Self {
+            conversation,
+            draft: kept(DRAFT),
+            queue: Queue::from_text(&kept(QUEUE)),
+            plans_first: !kept(PLAN).is_empty(),
+            edit: serde_json::from_str(&kept(EDIT)).ok(),
+            sent: serde_json::from_str(&kept(SENT)).ok(),
+        }
+    }
+
+    /// Returns what is to be kept of a session.
+    pub(super) fn now(state: &State) -> Self {
+        Self {
+            conversation: state.uuid(),
+            draft: state.unsent(),
+            queue: state.queue.clone(),
+            plans_first: state.plans_first,
+            edit: state.unsent_edit(),
+            sent: state.uncertain().cloned(),
+        }
+    }
+
+    /// Writes what differs from `before`. What another tab has changed meanwhile stays unless it was changed here, too.
+    pub(super) fn write(&self, before: &Self) {
+        let is_same = self.conversation == before.conversation;
+        if !is_same {
+            forget_draft(before.conversation);
+        }
+        let none = Self::default();
+        let before = if is_same { before } else { &none };
+        let keep = |kind, text: &str| drafts::keep(&name_of(kind, self.conversation), text);
+        if self.draft != before.draft {
+            keep(DRAFT, &self.draft);
+        }
+        if self.queue != before.queue {
+            keep(QUEUE, &self.queue.to_text());
+        }
+        if self.plans_first != before.plans_first {
+            keep(PLAN, if self.plans_first { "on" } else { "" });
+        }
+        if self.edit != before.edit {
+            keep(EDIT, &json(self.edit.as_ref()));
+        }
+        if self.sent != before.sent {
+            keep(SENT, &json(self.sent.as_ref()));
+        }
+    }
+}
+
+fn json<T: Serialize>(kept: Option<&T>) -> String {
+    kept.and_then(|kept| serde_json::to_string(kept).ok()).unwrap_or_default()
+}
+
+/// What another tab has changed of what is kept of the same conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    Draft(String),
+    Queue(Queue),
+}
+
+impl Elsewhere {
+    /// Reads a change of the text that is kept under `name`; `None` if it concerns another conversation or kind of text.
+    pub(super) fn of(name: &str, text: String, conversation: Option<Uuid>) -> Option<Self> {
+        if name == name_of(DRAFT, conversation) {
+            Some(Self::Draft(text))
+        } else if name == name_of(QUEUE, conversation) {
+            Some(Self::Queue(Queue::from_text(&text)))
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns the draft that is kept of a conversation, or of a new chat.
 pub(super) fn kept_draft(conversation: Option<Uuid>) -> String {
-    browser::kept(&draft_name(conversation))
+    drafts::kept(&draft_name(conversation))
 }
 
-pub(super) fn keep_draft(conversation: Option<Uuid>, text: &str) {
-    browser::keep(&draft_name(conversation), text);
+/// Returns the messages that wait in a conversation.
+pub(crate) fn kept_queue(conversation: Uuid) -> Queue {
+    Queue::from_text(&drafts::kept(&name_of(QUEUE, Some(conversation))))
 }
 
-/// What is kept of the messages that waited there.
-pub(super) fn kept_queue(conversation: Option<Uuid>) -> Queue {
-    Queue::from_text(&browser::kept(&queue_name(conversation)))
-}
-
-pub(super) fn keep_queue(conversation: Option<Uuid>, queue: &Queue) {
-    browser::keep(&queue_name(conversation), &queue.to_text());
-}
-
-/// Whether answers there are to be made by a plan.
-pub(super) fn kept_plans_first(conversation: Option<Uuid>) -> bool {
-    !browser::kept(&plan_name(conversation)).is_empty()
-}
-
-pub(super) fn keep_plans_first(conversation: Option<Uuid>, plans_first: bool) {
-    browser::keep(&plan_name(conversation), if plans_first { "on" } else { "" });
+/// Keeps the messages that wait in a conversation that is not open.
+pub(crate) fn keep_queue(conversation: Uuid, queue: &Queue) {
+    drafts::keep(&name_of(QUEUE, Some(conversation)), &queue.to_text());
 }
 
 /// Forgets what was being written in a conversation, or in a new chat.
 pub(crate) fn forget_draft(conversation: Option<Uuid>) {
-    keep_draft(conversation, "");
-    keep_queue(conversation, &Queue::default());
-    keep_plans_first(conversation, false);
+    for kind in [DRAFT, QUEUE, PLAN, EDIT, SENT] {
+        drafts::keep(&name_of(kind, conversation), "");
+    }
 }
 
 /// Forgets a message that was kept as long as it was not known to be stored.
 pub(super) fn forget_sent(conversation: Option<Uuid>, message: &NewMessage) {
-    let mut queue = kept_queue(conversation);
-    if message.client_message_id.as_ref().is_some_and(|id| queue.remove(id).is_some()) {
-        return keep_queue(conversation, &queue);
+    let mut kept = Kept::of(conversation);
+    let before = kept.clone();
+    kept.sent = None;
+    let is_queued = message.client_message_id.as_ref().is_some_and(|id| kept.queue.remove(id).is_some());
+    if message.edit_of.is_some() {
+        kept.edit = kept.edit.filter(|edit| Some(edit.id) != message.edit_of || edit.text != message.content);
+    } else if !is_queued && let Some(rest) = kept.draft.strip_prefix(&message.content) {
+        kept.draft = rest.trim_start().to_owned();
     }
-    let kept = kept_draft(conversation);
-    if let Some(rest) = kept.strip_prefix(&message.content) {
-        keep_draft(conversation, rest.trim_start());
-    }
+    kept.write(&before);
 }
 
 /// Returns the reason that was written for denying a call. It is kept until the call is decided on.
 pub(crate) fn kept_reason(call: ToolCallId) -> String {
-    browser::kept(&reason_name(call))
+    drafts::kept(&reason_name(call))
 }
 
+/// Keeps the reason for denying a call.
 pub(crate) fn keep_reason(call: ToolCallId, text: &str) {
-    browser::keep(&reason_name(call), text);
+    drafts::keep(&reason_name(call), text);
+}
+
+/// Returns the input that was written in place of a call's. It is kept until the call is decided on.
+pub(crate) fn kept_input(call: ToolCallId) -> Option<String> {
+    Some(drafts::kept(&input_name(call))).filter(|input| !input.is_empty())
+}
+
+/// Keeps the input that is written in place of a call's.
+pub(crate) fn keep_input(call: ToolCallId, text: &str) {
+    drafts::keep(&input_name(call), text);
 }
 
 fn reason_name(call: ToolCallId) -> String {
     format!("reason-{call}")
 }
 
-/// The name that it is kept under.
+fn input_name(call: ToolCallId) -> String {
+    format!("input-{call}")
+}
+
+const DRAFT: &str = "draft";
+const QUEUE: &str = "queue";
+const PLAN: &str = "plan";
+const EDIT: &str = "edit";
+const SENT: &str = "sent";
+
+/// Returns the name under which the text of the message field is kept.
 pub(crate) fn draft_name(conversation: Option<Uuid>) -> String {
-    name_of("draft", conversation)
-}
-
-fn queue_name(conversation: Option<Uuid>) -> String {
-    name_of("queue", conversation)
-}
-
-fn plan_name(conversation: Option<Uuid>) -> String {
-    name_of("plan", conversation)
+    name_of(DRAFT, conversation)
 }
 
 fn name_of(kind: &str, conversation: Option<Uuid>) -> String {

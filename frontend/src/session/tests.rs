@@ -2,6 +2,7 @@
 //! each other, in a `world` with a server that `server` plays and a `screen` on which it is drawn.
 
 mod deciding;
+mod drafts;
 mod elsewhere;
 mod going;
 mod interleavings;
@@ -12,18 +13,20 @@ mod steps;
 mod world;
 
 use tallybook_protocol::{
-    ChatEvent, ContentDelta, Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageEnd, MessageId,
-    MessageStart, MessageStatus, NewMessage, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
+    AnswerMode, ChatEvent, ContentDelta, Conversation, ConversationSummary, FeedEvent, FeedKind, Message, MessageEnd,
+    MessageId, MessageStart, MessageStatus, NewMessage, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
 use super::{
     effect::{Effect, Request},
     input::{Action, Answer, Input},
+    queue::{Queue, Queued},
     reader::{Reader, Ticket},
     reduce::reduce,
     shown::{Phase, Place},
     state::State,
+    storage::Kept,
 };
 use crate::{api::ApiError, feed::News, language::Language};
 
@@ -38,6 +41,18 @@ struct Told {
 impl Told {
     fn new(place: Place, draft: &str) -> Self {
         let state = State::new(place, None, draft.to_owned(), Language::English);
+        let mut told = Self { state, done: Vec::new() };
+        told.tell(Input::Alive);
+        told
+    }
+
+    /// The same session after the page was loaded anew.
+    fn reloaded(&self) -> Self {
+        let kept = Kept::now(&self.state);
+        let queue = Queue::from_text(&kept.queue.to_text());
+        let place = kept.conversation.map_or(Place::NewChat, Place::Loading);
+        let mut state = State::new(place, None, kept.draft, Language::English);
+        state.restore_kept(queue, kept.plans_first, kept.edit, kept.sent);
         let mut told = Self { state, done: Vec::new() };
         told.tell(Input::Alive);
         told
@@ -152,6 +167,17 @@ fn conversation(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
         earlier: None,
         active_message_id: running.map(|turn| MessageId(turn.0 * 10 + 1)),
     }
+}
+
+/// A queue of these messages.
+fn queue_of(texts: &[&str]) -> Queue {
+    let queued = |text: &&str| Queued {
+        id: format!("id of {text}"),
+        text: (*text).to_owned(),
+        model: None,
+        mode: AnswerMode::default(),
+    };
+    Queue { messages: texts.iter().map(queued).collect(), ..Queue::default() }
 }
 
 fn waiting_call(id: i64, status: ToolCallStatus) -> ToolCall {

@@ -402,6 +402,9 @@ impl Language {
         if code == "turn-running" {
             return Some(self.turn_running());
         }
+        if code == "not-signed-in" {
+            return Some(self.signed_out());
+        }
         if code == "awaiting_approval" {
             return Some(self.decide_first());
         }
@@ -428,11 +431,11 @@ impl Language {
                 "見つかりません。すでに削除または取り消された可能性があります。"
             }
             "no-such-conversation" => "会話が見つかりません。削除された可能性があります。",
-            "not-signed-in" => "サインインしていません。ページを再読み込みしてサインインしてください。",
             "unknown-model" => "そのモデルはありません。別のモデルを選んでください。",
             "model-gone" => "この会話のモデルは提供されなくなりました。上の一覧から別のモデルを選んでください。",
             "wrong-password" => "現在のパスワードが違います。",
-            "sign-in-again" => "パスワードを入力するか、サインインし直して10分以内にもう一度お試しください。",
+            "password-needed" => "このアカウントのパスワードを入力してください。",
+            "sign-in-again" => "サインインし直して、10分以内にもう一度お試しください。",
             "too-many-attempts" => "試行回数が多すぎます。しばらくしてからもう一度お試しください。",
             "last-admin" => "管理者があなただけのため、できません。先に別の管理者を決めてください。",
             "account-deleted" => "このアカウントは本人が削除したため、元に戻せません。",
@@ -486,6 +489,9 @@ impl Language {
             "model_bad_stream" => "モデルの応答を読み取れませんでした。もう一度お試しください。",
             "turn_timeout" => "時間の上限に達したため、回答を終了しました。質問を分けて送信してください。",
             "storage_unavailable" => "データベースに接続できないため、回答を保存できません。",
+            "out_of_tokens" => {
+                "24時間以内に使えるトークンを使い切ったため、終了しました。ここまでの内容は残っています。後で続きを生成するか、管理者に相談してください。"
+            }
             "answer_too_long" => "回答が長すぎるため、終了しました。質問を分けて送信してください。",
             "storage_full" => "データベースに空きがないため、回答を保存できません。",
             "storage_rejected" => "データベースが回答の終わりを受け付けなかったため、一部だけが保存されています。",

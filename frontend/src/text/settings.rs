@@ -60,6 +60,8 @@ texts! {
     instructions_placeholder:
         "For example: I work in metric units. Keep answers short, and say how sure you are.",
         "例: メートル法で答えてください。回答は短く、どのくらい確かかも教えてください。";
+    instructions_unsaved: "Not saved yet. This browser keeps what you typed.", "まだ保存されていません。入力した内容はこのブラウザーに残ります。";
+    instructions_discard: "Discard changes", "変更を破棄";
 
     // What one may use up.
     usage_limits: "Limits", "利用の上限";
@@ -116,9 +118,10 @@ texts! {
     never_used: "never used", "未使用";
     key_lifetime: "Expires", "有効期間";
     key_forever: "Never", "無期限";
-    key_password:
-        "Needed if you signed in more than ten minutes ago. Without a password, sign in again instead.",
-        "サインインから10分以上たっている場合に必要です。パスワードがない場合は、サインインし直してください。";
+    key_password: "A key needs your password.", "キーの作成にはパスワードが必要です。";
+    key_fresh_sign_in:
+        "Your account has no password, so make a key within ten minutes after you sign in.",
+        "パスワードのないアカウントでは、サインインから10分以内にキーを作成してください。";
     keys_revoke_all: "Revoke all API keys, too", "すべてのAPIキーも取り消す";
 
     approvals_about: "What runs in your name without asking first.", "先に確認せず、あなたの名前で実行されるものです。";

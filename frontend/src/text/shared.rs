@@ -7,6 +7,7 @@ texts! {
 
     question: "Question", "質問";
     shared_cut_off: "The answer was cut off here.", "回答はここで途切れています。";
+    shared_as_text: "Plain text", "テキスト形式";
     shared_beginning: "Only the beginning is shown.", "先頭部分のみ表示しています。";
     not_shared:
         "This link shows nothing. It may have been taken back, or the conversation deleted.",

@@ -70,6 +70,7 @@ texts! {
     deny: "Deny", "拒否";
     deny_reason: "Why not? The model is told (optional)", "拒否の理由（任意・モデルに伝えられます）";
     change_input: "Edit input", "入力を編集";
+    change_input_further: "Continue editing the input", "入力の編集を再開";
     leave_input: "Leave it as it was", "元のままにする";
     input_as_json: "Input as JSON", "入力（JSON）";
     input_is_no_object: "The input must be one object: { … }", "入力は1つのオブジェクト { … } にしてください";

@@ -180,6 +180,17 @@ fn addresses_in_the_text_are_links() {
             format!("詳細は{}。（{}）", to("https://example.com/a"), to("https://example.com/b"))
         }),
         ("`https://example.com`", "<code>https://example.com</code>".to_owned()),
+        ("_https://example.com/a__b__c.py_ `https://a.b/__c__`", {
+            format!("<em>{}</em> <code>https://a.b/__c__</code>", to("https://example.com/a__b__c.py"))
+        }),
+        ("https://example.com/__init__.py and __this__", {
+            format!("{} and <strong>this</strong>", to("https://example.com/__init__.py"))
+        }),
+        ("<https://a.b/__c__> [d](https://a.b/__c__) [https://e.f/__g__](https://a.b/__c__) (https://a.b/__c__/d)", {
+            let (address, words) = ("https://a.b/__c__", "https://e.f/__g__");
+            format!("{} {} {} ({})", to(address), link(address, "d"), link(address, words), to("https://a.b/__c__/d"))
+        }),
+        ("See www.example.com.", format!("See {}.", link("https://www.example.com", "www.example.com"))),
         ("[see https://a.b](https://c.d)", link("https://c.d", "see https://a.b")),
         ("javascript://a.b, ftp://a.b", "javascript://a.b, ftp://a.b".to_owned()),
     ] {

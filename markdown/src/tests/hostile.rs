@@ -128,3 +128,50 @@ fn hostile_sizes_stay_small() {
         assert!(depth <= 32, "{depth} from {markdown:.20}");
     }
 }
+
+/// A few bytes of Markdown that become hundreds of HTML, in one block or in many.
+#[test]
+fn a_large_text_is_drawn_up_to_its_bound() {
+    let write = |markdown: &str| {
+        let mut html = String::new();
+        write_text(markdown, "p", &labels(), &mut html);
+        html
+    };
+    for (unit, is_cut) in [
+        ("```\n```\n", true),
+        ("a|b\n-|-\n\n", true),
+        ("[a]\n\n", true),
+        ("- ```\n  ```\n", false),
+        ("- [ ] a\n", false),
+        ("*a*", false),
+        ("$a$ ", false),
+        ("<a@b.c> ", false),
+        ("\"&<", false),
+    ] {
+        let markdown = unit.repeat(300_000 / unit.len()) + "\n\n[a]: https://example.com/" + &"b".repeat(10_000);
+        let html = write(&markdown);
+        assert!(html.len() < 5 * 1024 * 1024, "{} from {unit:?}", html.len());
+        assert!(!is_cut || html.ends_with("Left out</p></div>"), "{unit:?}");
+    }
+    let prose = "A sentence of ordinary length, with nothing in it. ".repeat(60_000);
+    let html = write(&prose);
+    assert!(html.len() > prose.len() && !html.contains("text-left-out"), "three megabytes of prose are drawn whole");
+}
+
+/// Browsers take time for each that grows with all before it.
+#[test]
+fn many_marks_on_one_character_are_left_out() {
+    let marks = "\u{301}".repeat(100_000);
+    for markdown in [
+        format!("a{marks}"),
+        format!("`a{marks}`"),
+        format!("```\na{marks}\n```"),
+        format!("[a{marks}](https://example.com)"),
+        format!("$a{marks}$"),
+        "a".to_owned() + &"&#x301;".repeat(10_000),
+    ] {
+        let shown = visible(&html(&markdown));
+        let longest = shown.split(|c| c != '\u{301}').map(|run| run.chars().count()).max().unwrap();
+        assert_eq!(longest, 16, "{markdown:.10}");
+    }
+}

@@ -138,6 +138,10 @@ impl TurnRecorder for MemoryRecorder {
         Ok(PlanStepChanged::default())
     }
 
+    async fn before_step(&mut self, _: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
+        Ok(())
+    }
+
     fn activity(&mut self, activity: Activity<'_>) {
         self.activities.push(match activity {
             Activity::WritingCall { tool_name, bytes } => format!("{tool_name}: {bytes} bytes"),

@@ -1,6 +1,6 @@
 //! An answer as the Messages API streams it (<https://docs.claude.com/en/api/messages-streaming>), read frame by frame.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json, value::RawValue};
@@ -120,7 +120,7 @@ impl Reader {
         // Some gateways send the whole input here instead of in deltas.
         let input = block.get("input").map(RawValue::get).unwrap_or_default();
         let input = if arguments::is_empty_object(input) { "" } else { input };
-        let call = PendingCall { id: text("id"), name: text("name"), input: input.to_owned(), told_bytes: None };
+        let call = PendingCall::begun(text("id"), text("name"), input.to_owned());
         for text in [&call.id, &call.name, &call.input] {
             self.budget.take(text)?;
         }
@@ -132,7 +132,7 @@ impl Reader {
         let index = event.index("index").or_else(|| self.open.keys().next_back().copied());
         let text = |key: &str| delta.string(key).unwrap_or_default();
         let block = index.and_then(|index| self.open.get_mut(&index));
-        match (delta.string("type").as_deref().unwrap_or_default(), block) {
+        match (&*kind_of_delta(&delta), block) {
             // What a block of an unknown kind holds is not for readers.
             (_, Some(Open::Unknown)) => {}
             ("text_delta", _) => return self.text(&text("text")),
@@ -148,11 +148,12 @@ impl Reader {
                 signature.push_str(&text("signature"));
             }
             ("input_json_delta", _) => {
-                let part = text("partial_json");
+                // Some gateways send an object in place of its text.
+                let part = delta.get("partial_json").map(object::written).unwrap_or_default();
                 self.budget.take(&part)?;
                 // An empty part begins no call.
                 let Some(call) = self.call_of(index).filter(|_| !part.is_empty()) else { return Ok(vec![]) };
-                call.input.push_str(&part);
+                call.push_input(&part);
                 return Ok(call.growth().into_iter().collect());
             }
             // A kind of delta that is new.
@@ -213,6 +214,15 @@ impl Reader {
         Ok(events)
     }
 
+    /// Reads an answer that comes as one object, with its end.
+    fn whole(&mut self, message: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
+        let Some(word) = message.string("stop_reason") else { return Ok(vec![]) };
+        let mut events = self.message_start(message)?;
+        self.stop_reason = StopReason::of_word(&word);
+        events.extend(self.end());
+        Ok(events)
+    }
+
     fn message_delta(&mut self, event: &Object<'_>) {
         let word = event.object("delta").and_then(|delta| delta.string("stop_reason"));
         self.stop_reason = word.and_then(|word| StopReason::of_word(&word)).or(self.stop_reason.take());
@@ -255,6 +265,8 @@ impl StreamReader for Reader {
                 Ok(vec![])
             }
             "message_stop" => Ok(self.end()),
+            // The whole answer of a server that does not stream.
+            "message" => self.whole(&event),
             // `ping`, and whatever the API may learn to say.
             _ => Ok(vec![]),
         }
@@ -268,6 +280,18 @@ impl StreamReader for Reader {
     fn on_end(&mut self, _: BodyEnd) -> Option<Vec<ModelEvent>> {
         self.stop_reason.is_some().then(|| self.end())
     }
+}
+
+/// Returns the kind of a delta. Some gateways leave it out, and then its text says it.
+fn kind_of_delta<'a>(delta: &Object<'a>) -> Cow<'a, str> {
+    let kinds = [
+        ("text", "text_delta"),
+        ("partial_json", "input_json_delta"),
+        ("thinking", "thinking_delta"),
+        ("signature", "signature_delta"),
+    ];
+    let by_text = || kinds.into_iter().find(|(key, _)| delta.get(key).is_some()).map(|(_, kind)| Cow::Borrowed(kind));
+    delta.string("type").or_else(by_text).unwrap_or_default()
 }
 
 impl Counts {

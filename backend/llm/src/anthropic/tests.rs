@@ -215,6 +215,34 @@ fn deltas_of_blocks_that_never_began_are_not_lost() {
 }
 
 #[test]
+fn a_delta_without_its_kind_or_with_an_object_is_read() {
+    let call = json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}});
+    let events = [
+        start(0, &json!({"type": "thinking", "thinking": ""})),
+        delta(0, &json!({"thinking": "Hm."})),
+        delta(0, &json!({"signature": "c2ln"})),
+        stop(0),
+        start(1, &json!({"type": "text", "text": ""})),
+        delta(1, &json!({"text": "Well."})),
+        delta(1, &json!({"type": "citations_delta", "citation": {"cited_text": "x"}})),
+        stop(1),
+        start(2, &call),
+        delta(2, &json!({"type": "input_json_delta", "partial_json": {"a": 1}})),
+        stop(2),
+    ];
+    let (events, error) = read(&[&events[..], &end("tool_use")].concat());
+    assert_eq!(
+        (testing::texts(&events).as_str(), calls(&events), error),
+        ("Well.", vec![("toolu_1", "{\"a\":1}")], None)
+    );
+    let thinking = r#"{"signature":"c2ln","thinking":"Hm.","type":"thinking"}"#;
+    assert!(events.contains(&ModelEvent::Opaque(thinking.to_owned())), "{events:?}");
+    // Each fragment repeats all before it.
+    let (events, _) = read(&[&tool_block(0, &["{\"a\":", "{\"a\":1}"])[..], &end("tool_use")].concat());
+    assert_eq!(calls(&events), [("toolu_0", "{\"a\":1}")]);
+}
+
+#[test]
 fn a_message_that_begins_with_its_content_is_read() {
     let call = json!({"type": "tool_use", "id": "a", "name": "add", "input": {"a": 1}});
     let content = json!([{"type": "text", "text": "Let me see."}, call]);

@@ -2,10 +2,8 @@
 //! chunk by chunk. Many servers speak this format, each with an accent; what they are known to do differently is
 //! tolerated here and named where it is.
 
-use std::borrow::Cow;
-
 use serde::de::IgnoredAny;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use tallybook_protocol::{Usage, sse::Frame};
 
 use super::{
@@ -71,6 +69,8 @@ impl Reader {
         if let Some(delta) = delta.or_else(message) {
             self.delta(&delta, events)?;
         }
+        // Kimi counts within the choice.
+        replace_usage(&mut self.usage, &choice.value("usage"));
         let Some(word) = choice.string("finish_reason") else { return Ok(()) };
         if word.eq_ignore_ascii_case("error") {
             return Err(bad_stream("the provider reports an error without saying which"));
@@ -178,7 +178,8 @@ impl Reader {
     fn call(&mut self, part: &Object<'_>, function: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
         let id = part.text("id").unwrap_or_default();
         let name = function.text("name").unwrap_or_default();
-        let arguments = function.get("arguments").map(fragment).unwrap_or_default();
+        // Text to be joined; some servers send the whole as a JSON object instead.
+        let arguments = function.get("arguments").map(object::written).unwrap_or_default();
         for text in [&id, &name, &arguments] {
             self.budget.take(text)?;
         }
@@ -198,7 +199,7 @@ impl Reader {
         if call.name.is_empty() {
             call.name = name.into_owned();
         }
-        call.input.push_str(&arguments);
+        call.push_input(&arguments);
         Ok(call.growth())
     }
 
@@ -270,7 +271,11 @@ impl StreamReader for Reader {
             // JSON of another kind says nothing.
             return parse::<IgnoredAny>(data).map(|_| vec![]);
         };
-        replace_usage(&mut self.usage, &chunk.value("usage"));
+        // Groq counts in a field of its own.
+        let of_groq = chunk.object("x_groq").map(|own| own.value("usage"));
+        for usage in of_groq.into_iter().chain([chunk.value("usage")]) {
+            replace_usage(&mut self.usage, &usage);
+        }
         let mut events = Vec::new();
         // Only one answer is asked for; were there others, they would not belong between its words.
         for choice in chunk.objects("choices").into_iter().filter(|choice| choice.index("index").unwrap_or(0) == 0) {
@@ -309,18 +314,19 @@ fn begins_another(last: &PendingCall, index: Option<u64>, id: &str, name: &str) 
     }
 }
 
-/// A piece of the arguments: text to be joined; some servers send the whole as a JSON object instead.
-fn fragment(arguments: &RawValue) -> Cow<'_, str> {
-    object::string(arguments).unwrap_or(Cow::Borrowed(arguments.get()))
-}
-
 fn replace_usage(usage: &mut Usage, counted: &Value) {
-    let counts = [
-        (&mut usage.input_tokens, &counted["prompt_tokens"]),
-        (&mut usage.output_tokens, &counted["completion_tokens"]),
-        (&mut usage.cached_tokens, &counted["prompt_tokens_details"]["cached_tokens"]),
+    // DeepSeek and Kimi have their own names for the tokens from the cache.
+    let cached = [
+        &counted["prompt_tokens_details"]["cached_tokens"],
+        &counted["prompt_cache_hit_tokens"],
+        &counted["cached_tokens"],
     ];
-    for (count, value) in counts {
-        *count = tokens(value).unwrap_or(*count);
+    let counts = [
+        (&mut usage.input_tokens, tokens(&counted["prompt_tokens"])),
+        (&mut usage.output_tokens, tokens(&counted["completion_tokens"])),
+        (&mut usage.cached_tokens, cached.into_iter().find_map(tokens)),
+    ];
+    for (count, counted) in counts {
+        *count = counted.unwrap_or(*count);
     }
 }

@@ -12,12 +12,17 @@ use std::sync::{
 };
 
 /// The tags between which models write their reasoning.
-const TAGS: [(&str, &str); 5] = [
+const TAGS: [(&str, &str); 10] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
+    ("<Thought>", "</Thought>"),
+    ("<reason>", "</reason>"),
     ("<reasoning>", "</reasoning>"),
     ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("◁think▷", "◁/think▷"),
 ];
 
 /// Maximum length of the blanks before the opening tag.
@@ -183,8 +188,8 @@ impl ThoughtTags {
                     return;
                 }
                 // What cannot be the beginning of the tag is reasoning. The tag's first character occurs once in it.
-                let may_begin = closing.starts_with(c);
-                let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - usize::from(may_begin) };
+                let may_begin_bytes = if closing.starts_with(c) { c.len_utf8() } else { 0 };
+                let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - may_begin_bytes };
                 let words: String = held.drain(..kept).collect();
                 let words = if *blank { words.trim_start() } else { &words };
                 *blank &= words.is_empty();
@@ -348,6 +353,10 @@ mod tests {
             (" x", "", " x"),
             ("<think>a</think>b<think>c</think>", "a", "b<think>c</think>"),
             ("[THINK]a[b[/THINK]c", "a[b", "c"),
+            ("<seed:think>a<b</seed:think>c", "a<b", "c"),
+            ("<reason>a</reason>b", "a", "b"),
+            ("<|begin_of_thought|>a<|b<|end_of_thought|>c", "a<|b", "c"),
+            ("◁think▷a◁b◁/think▷c", "a◁b", "c"),
             ("<reasoning>a</reasoning>b", "a", "b"),
         ] {
             assert_eq!(read(&[answer]), (thought.to_owned(), text.to_owned()), "{answer}");
@@ -361,6 +370,7 @@ mod tests {
             ("\nHm.</think>Three.", "Hm.", "Three."),
             ("Hm.</thinking>Three.", "Hm.", "Three."),
             ("Hm.[/THINK]Three.", "Hm.", "Three."),
+            ("Hm.◁/think▷Three.", "Hm.", "Three."),
             ("Hm.</think>", "Hm.", ""),
             ("</think>\n\nThree.", "", "Three."),
             ("a</think>b</think>c", "a", "b</think>c"),

@@ -5,7 +5,7 @@ use super::Quirk;
 use crate::reason::Reason;
 
 /// Words for a part that the server does not take.
-const NOT_TAKEN: [&str; 36] = [
+const NOT_TAKEN: [&str; 43] = [
     "not support",
     "n't support",
     "unsupported",
@@ -42,11 +42,18 @@ const NOT_TAKEN: [&str; 36] = [
     "can't use",
     "cannot call",
     "can't call",
+    "not able to",
+    "not trained for",
+    "not possible",
+    "not applicable",
+    "not configured",
+    "does not allow",
+    "不支持",
 ];
 
 /// Words for a field that the server does not know. Errors about the id of a call use them too, so they count for
 /// fields only.
-const UNKNOWN: [&str; 8] = [
+const UNKNOWN: [&str; 16] = [
     "unknown",
     "unrecognized",
     "unrecognised",
@@ -55,6 +62,14 @@ const UNKNOWN: [&str; 8] = [
     "extra input",
     "extra field",
     "additional propert",
+    "invalid parameter",
+    "invalid argument",
+    "invalid field",
+    "not a valid parameter",
+    "not a valid field",
+    "not a valid argument",
+    "not expected",
+    "no such field",
 ];
 
 /// Words for a number that does not fit: the server does take the field.
@@ -319,6 +334,15 @@ mod tests {
             "got an unexpected keyword argument 'tools'",
             "property 'tool_calls' is unsupported",
             "Tools are disabled on this deployment",
+            "Unable to submit request because Function Calling is not supported by this model.",
+            "Tools not supported",
+            "The tools parameter is not supported by this model",
+            "Model gemma is not able to use tools",
+            "This model is not trained for tool use",
+            "invalid request: tools are not supported",
+            "Unsupported param: tools",
+            "该模型不支持 function call",
+            "Invalid parameter: tools",
         ] {
             assert_eq!(named(message), [Quirk::NoTools], "{message}");
         }
@@ -336,6 +360,16 @@ mod tests {
             ("Additional properties are not allowed ('stream_options' was unexpected)", Quirk::NoStreamOptions),
             ("Unsupported parameter: 'max_tokens' is not supported with this model.", Quirk::NoMaxTokens),
             ("Please use max_completion_tokens", Quirk::NoMaxTokens),
+            ("Invalid parameter: stream_options", Quirk::NoStreamOptions),
+            ("stream_options is not a valid parameter", Quirk::NoStreamOptions),
+            ("Unrecognized key(s) in object: 'stream_options'", Quirk::NoStreamOptions),
+            ("body.stream_options: property is not expected", Quirk::NoStreamOptions),
+            ("Unrecognized field \"stream_options\" (class Request), not marked as ignorable", Quirk::NoStreamOptions),
+            (
+                "'max_tokens' is not compatible with this model. Use 'max_completion_tokens' instead.",
+                Quirk::NoMaxTokens,
+            ),
+            ("temperature is not applicable to reasoning models", Quirk::NoTemperature),
             ("max_completion_tokens is not supported", Quirk::NoMaxCompletionTokens),
             ("`temperature` is deprecated for this model.", Quirk::NoTemperature),
             (
@@ -362,6 +396,17 @@ mod tests {
             ("Developer instruction is not enabled for models/gemma-3-27b-it", Quirk::NoSystemMessage),
             ("Conversation roles must alternate user/assistant/user/assistant/...", Quirk::NoSystemMessage),
             ("Only user and assistant roles are supported!", Quirk::NoSystemMessage),
+            ("System messages are not supported by this model.", Quirk::NoSystemMessage),
+            ("Role 'system' is not supported", Quirk::NoSystemMessage),
+            ("`system` role is not supported for this model", Quirk::NoSystemMessage),
+            ("'system' is not one of ['user', 'assistant'] - 'messages.0.role'", Quirk::NoSystemMessage),
+            ("Invalid role: system", Quirk::NoSystemMessage),
+            ("Unsupported role: system", Quirk::NoSystemMessage),
+            ("Unexpected role 'system', expected 'user' or 'assistant'", Quirk::NoSystemMessage),
+            (
+                "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+                Quirk::NoSystemMessage,
+            ),
             ("messages[0].role: unknown variant `system`, expected `user` or `assistant`", Quirk::NoSystemMessage),
         ] {
             assert_eq!(named(message).first(), Some(&quirk), "{message}");

@@ -57,6 +57,19 @@ async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer(
         (r#"data: {"type":"error","message":"m","code":"novelty"}"#, "model_bad_stream"),
         (r#"data: {"object":"error"}"#, "model_bad_stream"),
         (r#"data: {"error":{"code":1e999,"message":"m"}}"#, "model_bad_stream"),
+        // Gemini.
+        (r#"data: [{"error":{"code":503,"message":"m","status":"UNAVAILABLE"}}]"#, "model_busy"),
+        // MiniMax, Alibaba, SiliconFlow, FastAPI, gateways.
+        (r#"data: {"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}"#, "model_out_of_credit"),
+        (r#"data: {"code":"InvalidParameter","message":"m","request_id":"r"}"#, "model_bad_stream"),
+        (r#"data: {"code":429,"message":"m","data":null}"#, "model_busy"),
+        (r#"data: {"detail":"m"}"#, "model_bad_stream"),
+        (r#"data: {"errors":[{"message":"m"}]}"#, "model_bad_stream"),
+        // Words that say more than their code.
+        (
+            r#"data: {"error":{"message":"This model's maximum context length is 4096 tokens.","code":null}}"#,
+            "model_context_too_long",
+        ),
     ] {
         let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[SAID, frame, DONE])).await;
         let error = error.unwrap_or_else(|| panic!("{frame} counts as complete"));
@@ -92,7 +105,16 @@ async fn an_error_frame_of_a_messages_server_is_never_a_finished_answer() {
 
 #[tokio::test]
 async fn fields_that_say_there_is_no_error_are_none() {
-    for field in [r#""error":null"#, r#""error":false"#, r#""error":"""#, r#""error":{}"#] {
+    for field in [
+        r#""error":null"#,
+        r#""error":false"#,
+        r#""error":"""#,
+        r#""error":{}"#,
+        r#""error":[]"#,
+        r#""base_resp":{"status_code":0,"status_msg":""}"#,
+        r#""code":0,"message":"ok""#,
+        r#""detail":null,"errors":[]"#,
+    ] {
         let chunk = format!("data: {{{field},\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Fine.\"}}}}]}}");
         let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[&chunk, DONE])).await;
         assert_eq!((said.as_str(), asked), ("Fine.", 1), "{field}: {error:?}");

@@ -1,20 +1,20 @@
 //! Mends schemas of arguments as servers write them, so that every provider takes them: valid JSON Schema 2020-12, an object,
 //! without references, without alternatives at the top, and with `items` in every array.
 
+mod alternatives;
 mod keyword;
+mod target;
 #[cfg(test)]
 mod tests;
 
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::{
-    limits::{MAX_MENDED_SCHEMA_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS},
-    text,
-};
+use super::limits::{MAX_MENDED_SCHEMA_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS};
 
 /// Keywords that providers refuse at the top of a schema.
 const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+/// Keywords that refer to a schema. What a dynamic reference would change in a larger schema does not matter in one.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const NO_SCHEMA: &str = "its schema holds something that is not a schema";
 
 /// A mended schema.
@@ -37,6 +37,7 @@ pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
     }
     let mut walk = Mender { root: schema, left: MAX_MENDED_SCHEMA_BYTES, open: Vec::new() };
     let mut mended = walk.object(root)?;
+    alternatives::merge(&mut mended);
     let mut dropped: Vec<_> = NOT_AT_THE_TOP.into_iter().filter(|&keyword| mended.remove(keyword).is_some()).collect();
     // The walk has taken it out, like all that says nothing of arguments.
     dropped.extend(root.contains_key("$schema").then_some("$schema"));
@@ -88,9 +89,10 @@ impl<'a> Mender<'a> {
     }
 
     fn object(&mut self, members: &'a Map<String, Value>) -> Result<Map<String, Value>, String> {
-        let mut mended = match members.get("$ref") {
-            Some(reference) if !reference.is_null() => self.referenced(reference)?,
-            _ => Map::new(),
+        let reference = REFERENCES.iter().find_map(|keyword| members.get(*keyword).filter(|value| !value.is_null()));
+        let mut mended = match reference {
+            Some(reference) => self.referenced(reference)?,
+            None => Map::new(),
         };
         for (keyword, value) in members {
             self.spend(keyword.len() + 4)?;
@@ -120,8 +122,9 @@ impl<'a> Mender<'a> {
         members: &'a Map<String, Value>,
     ) -> Result<Option<Value>, String> {
         match keyword {
-            "$dynamicRef" | "$recursiveRef" => Err(format!("its schema uses {keyword}")),
             "definitions" | "dependencies" | "additionalItems" => Ok(None),
+            // What drafts before the sixth called `$id`.
+            "id" if value.is_string() => Ok(None),
             keyword if keyword.starts_with('$') => Ok(None),
             "properties" | "patternProperties" | "dependentSchemas" => self.named(keyword, value),
             "oneOf" | "anyOf" | "allOf" | "prefixItems" => self.listed(value),
@@ -176,16 +179,10 @@ impl<'a> Mender<'a> {
         let Value::String(reference) = reference else {
             return Err("its schema has a $ref that is not a text".to_owned());
         };
-        let Some(pointer) = reference.strip_prefix('#') else {
-            return Err(format!("its schema refers to another document: {}", text::message(reference)));
-        };
         if self.open.contains(&reference.as_str()) {
             return Ok(Map::new());
         }
-        let pointer = percent_decode_str(pointer).decode_utf8_lossy();
-        let Some(target) = self.root.pointer(&pointer) else {
-            return Err(format!("its schema refers to what is not there: {}", text::message(reference)));
-        };
+        let target = target::find(self.root, reference)?;
         self.open.push(reference);
         let mended = self.schema(target)?;
         self.open.pop();

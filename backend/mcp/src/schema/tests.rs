@@ -46,8 +46,53 @@ fn alternatives_at_the_top_are_dropped_and_said() {
             json!({ "type": "object", keyword: [{ "required": ["a"] }], "properties": { "a": { "anyOf": [{}] } } });
         let mended = mend(&schema).unwrap();
         assert_eq!(mended.dropped, [keyword]);
-        assert_eq!(mended.schema, json!({ "type": "object", "properties": { "a": { "anyOf": [{}] } } }));
+        let mut expected = json!({ "type": "object", "properties": { "a": { "anyOf": [{}] } } });
+        if keyword == "allOf" {
+            expected["required"] = json!(["a"]);
+        }
+        assert_eq!(mended.schema, expected);
     }
+}
+
+#[test]
+fn arguments_of_alternatives_at_the_top_are_kept() {
+    let schema = json!({
+        "$defs": { "A": { "type": "object", "properties": { "kind": { "const": "a" }, "n": { "type": "int" } } } },
+        "anyOf": [{ "$ref": "#/$defs/A" }, { "type": "object", "properties": { "kind": { "const": "b" } } }],
+    });
+    let top = mend(&schema).unwrap();
+    assert_eq!(top.dropped, ["anyOf"]);
+    let properties = json!({ "kind": { "anyOf": [{ "const": "a" }, { "const": "b" }] }, "n": { "type": "integer" } });
+    assert_eq!(top.schema, json!({ "type": "object", "properties": properties }));
+}
+
+#[test]
+fn references_of_every_draft_are_put_in_place() {
+    for (reference, defs) in [
+        (json!({ "$ref": "#/definitions/A" }), json!({ "definitions": { "A": { "type": "int" } } })),
+        (
+            json!({ "$ref": "#/components/schemas/A" }),
+            json!({ "components": { "schemas": { "A": { "type": "int" } } } }),
+        ),
+        (json!({ "$ref": "#a" }), json!({ "$defs": { "A": { "$anchor": "a", "type": "int" } } })),
+        (json!({ "$ref": "#a" }), json!({ "definitions": { "A": { "$id": "#a", "type": "int" } } })),
+        (json!({ "$ref": "#a" }), json!({ "definitions": { "A": { "id": "#a", "type": "int" } } })),
+        (json!({ "$dynamicRef": "#a" }), json!({ "$defs": { "A": { "$dynamicAnchor": "a", "type": "int" } } })),
+        (json!({ "$ref": "a.json" }), json!({ "$defs": { "A": { "$id": "a.json", "type": "int" } } })),
+        (
+            json!({ "$ref": "https://example.com/s#/$defs/A" }),
+            json!({ "$id": "https://example.com/s", "$defs": { "A": { "type": "int" } } }),
+        ),
+        (json!({ "$ref": "#/$defs/A~1B%5BC%5D" }), json!({ "$defs": { "A/B[C]": { "type": "int" } } })),
+    ] {
+        let Value::Object(mut schema) = defs else { panic!("an object") };
+        schema.insert("properties".to_owned(), json!({ "n": reference }));
+        let properties = mended(&Value::Object(schema))["properties"].clone();
+        assert_eq!(properties, json!({ "n": { "type": "integer" } }), "{reference}");
+    }
+    let recursive = json!({ "$recursiveAnchor": true, "properties": { "next": { "$recursiveRef": "#" } } });
+    let next = json!({ "type": "object", "properties": { "next": { "properties": { "next": {} } } } });
+    assert_eq!(mended(&recursive), next);
 }
 
 #[test]

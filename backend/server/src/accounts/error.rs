@@ -25,10 +25,11 @@ pub enum AccountsError {
         "This account has no password yet. Ask an admin to set one; then you can change it, and delete the account."
     )]
     NoPassword,
-    /// The session is too old to prove by itself that the account's owner asks.
-    #[error(
-        "Prove that this account is yours: send its password, or sign out, sign in again, and do this within ten minutes."
-    )]
+    /// The account has a password, and the request does not.
+    #[error("Enter the password of this account, to prove that it is yours.")]
+    PasswordNeeded,
+    /// The account has no password, and the session is too old to prove by itself that the account's owner asks.
+    #[error("Prove that this account is yours: sign out, sign in again, and do this within ten minutes.")]
     SignInAgain,
     /// The name and the password are right, and the account is deactivated.
     #[error("This account is deactivated. Ask an admin.")]

@@ -118,7 +118,9 @@ impl Accounts {
         let issuer = self.issuer()?;
         let flow = held.and_then(|held| Flow::shown(&held, session.as_deref()));
         let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
-        if named.is_some_and(|named| named != issuer.settings().issuer) {
+        // The setting may lack the slash at the issuer's end.
+        let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
+        if named.is_some_and(|named| without_slash(&named) != without_slash(&issuer.settings().issuer)) {
             return Err(issuer.untrusted("another issuer sent the browser back").into());
         }
         if let Some(kind) = error {

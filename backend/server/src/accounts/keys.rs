@@ -32,8 +32,8 @@ pub(crate) struct NewKey {
 }
 
 impl Accounts {
-    /// Creates a key and returns its secret, which is not stored. A key outlasts the session, so a session alone must not be enough to make one:
-    /// the owner sends the password, or has just signed in.
+    /// Creates a key and returns its secret, which is not stored. A key outlasts the session, so a session alone does not
+    /// create one: see `prove_ownership`.
     pub(crate) async fn create_key(
         &self,
         caller: &Caller,

@@ -28,7 +28,7 @@ pub(super) const USERS_AT_ONCE: u32 = 100;
 pub(super) const IDLE_LIFETIME: Duration = Duration::days(14);
 /// How long a session lasts at most.
 pub(crate) const ABSOLUTE_LIFETIME: Duration = Duration::days(90);
-/// How long after signing in whoever has no password still counts as the one who did.
+/// Age of a session up to which it proves that a user without a password is the one who signed in.
 pub(super) const FRESH_FOR: Duration = Duration::minutes(10);
 /// The longest lifetime of a key that expires.
 pub(super) const MAX_KEY_LIFETIME: Duration = Duration::days(3650);

@@ -22,9 +22,10 @@ impl Accounts {
     /// What is the caller's own.
     pub(crate) async fn find_me(&self, caller: &Caller) -> Result<Me, AccountsError> {
         let instructions = users::find_instructions(&self.context.db, caller.user).await?;
+        let has_password = users::has_password(&self.context.db, caller.user).await?;
         let name = caller.name.as_deref().map(ToOwned::to_owned);
         let issuer = self.issuer_name().map(ToOwned::to_owned);
-        Ok(Me { name, role: caller.role, instructions, issuer, ..Me::default() })
+        Ok(Me { name, role: caller.role, has_password, instructions, issuer, ..Me::default() })
     }
 
     /// Changes what `update` names of it.
@@ -116,8 +117,8 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Checks that the caller owns the account: by the password, or without one by a recent sign-in. Always succeeds on a
-    /// server without accounts.
+    /// Checks that the caller owns the account: by the password if the account has one, else by a sign-in of the last ten
+    /// minutes. Always succeeds on a server without accounts.
     pub(super) async fn prove_ownership(
         &self,
         caller: &Caller,
@@ -125,11 +126,9 @@ impl Accounts {
         address: IpAddr,
     ) -> Result<(), AccountsError> {
         let Credential::Session(id) = caller.credential else { return Ok(()) };
-        if let Some(password) = password {
-            match self.confirm(caller, password, address).await {
-                Err(AccountsError::NoPassword) => {}
-                outcome => return outcome.map(|_| ()),
-            }
+        if users::has_password(&self.context.db, caller.user).await? {
+            let password = password.ok_or(AccountsError::PasswordNeeded)?;
+            return self.confirm(caller, password, address).await.map(|_| ());
         }
         let is_fresh = sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await?;
         if is_fresh { Ok(()) } else { Err(AccountsError::SignInAgain) }

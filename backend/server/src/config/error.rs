@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, path::PathBuf};
 
-use crate::{db::DbError, models::Origin};
+use crate::db::DbError;
 
 /// A setting is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -22,11 +22,13 @@ pub enum ConfigError {
         problem: String,
     },
     /// Something in the settings file makes no sense.
-    #[error("{origin}{problem}")]
+    #[error("{}, line {line}: {problem}", .path.display())]
     File {
-        /// Where.
-        origin: Origin,
-        /// What is wrong there, and what would be right.
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key, what is wrong with it, and what would be right.
         problem: String,
     },
     /// The settings file cannot be read.

@@ -1,5 +1,6 @@
 //! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`, its
-//! reviewers in `review`, its `[memory]` in `memory`, its `[plan]` in `plan`. Every complaint names the file and the line, and none repeats a value that could be a secret.
+//! reviewers in `review`, its `[memory]` in `memory`, its `[plan]` in `plan`. Complaints are worded in `complaint`: each names
+//! the file, the line and the key, and none repeats a value that could be a secret.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,13 +14,15 @@ use serde::Deserialize;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, Quirk, ReasoningEffort, SettingNames, ToolMode};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
-use toml::{Spanned, de::DeTable};
+use toml::Spanned;
 
 use super::{
+    complaint,
     environment::{demo, for_all_models, own_key},
     error::ConfigError,
     memory_section::MemorySection,
     options::{Options, check_wait_hours, set},
+    place::{line_of, span_of},
     plan_section::PlanSection,
     review_section::ReviewSection,
 };
@@ -111,7 +114,7 @@ impl SettingsFile {
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
         let content: Content = toml::from_str(&text).map_err(|error| {
             // Its own way to show itself quotes the line, which may hold what should not be shown.
-            bad_at(&path, &text, error.span().unwrap_or_default(), without_value(error.message()))
+            complaint::unreadable(&path, &text, &error)
         })?;
         Ok(Self { path, text, content })
     }
@@ -120,15 +123,16 @@ impl SettingsFile {
     pub(super) fn models(&self, options: &Options) -> Result<Vec<ModelEntry>, ConfigError> {
         let mut lines = HashMap::new();
         let mut entries = Vec::new();
-        for section in &self.content.models {
+        for (index, section) in self.content.models.iter().enumerate() {
             let section = section.get_ref();
             let name = self.name(&section.name)?;
-            let line = line_of(&self.text, section.name.span());
+            let line = line_of(&self.text, &section.name.span());
             if let Some(first) = lines.insert(name.clone(), line) {
                 let problem = format!("another model is named {name:?}, on line {first}. Names are unique.");
                 return Err(self.bad(&section.name, problem));
             }
-            let origin = Origin::File { path: self.path.clone(), line };
+            let lines = section.spans().map(|(key, span)| (key, line_of(&self.text, &span))).collect();
+            let origin = Origin::File { path: self.path.clone(), line, index, lines };
             let choice = self.choice(section, options)?;
             entries.push(ModelEntry { name, choice, prices: self.prices(section)?, vision: section.vision, origin });
         }
@@ -227,22 +231,8 @@ impl SettingsFile {
 
     /// The demo model, of which nothing but its name can be chosen.
     fn demo(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
-        let spans = [
-            ("model", section.model.as_ref().map(Spanned::span)),
-            ("api_key_env", section.api_key_env.as_ref().map(Spanned::span)),
-            ("base_url", section.base_url.as_ref().map(Spanned::span)),
-            ("temperature", section.temperature.as_ref().map(Spanned::span)),
-            ("max_tokens", section.max_tokens.as_ref().map(Spanned::span)),
-            ("context_tokens", section.context_tokens.as_ref().map(Spanned::span)),
-            ("tool_mode", section.tool_mode.as_ref().map(Spanned::span)),
-            ("reasoning_effort", section.reasoning_effort.as_ref().map(Spanned::span)),
-            ("thinking_tokens", section.thinking_tokens.as_ref().map(Spanned::span)),
-            ("quirks", section.quirks.as_ref().map(Spanned::span)),
-        ];
-        match spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
-            Some((key, span)) => {
-                Err(bad_at(&self.path, &self.text, span, format!("the demo model has no {key}. Take it out.")))
-            }
+        match section.spans().next() {
+            Some((key, span)) => Err(self.bad_at(&span, &format!("the demo model has no {key}. Take it out."))),
             None => Ok(demo(options)),
         }
     }
@@ -322,45 +312,41 @@ impl SettingsFile {
         self.content.oauth.as_ref()
     }
 
-    /// Where a key stands, which is the last of `path` after those of the tables around it.
+    /// Returns the span of a key: the last of `path`, after the keys of the tables around it.
     pub(super) fn span_of(&self, path: &[&str]) -> Option<Range<usize>> {
-        let (last, tables) = path.split_last()?;
-        let document = DeTable::parse(&self.text).ok()?;
-        let mut table = document.get_ref();
-        for name in tables {
-            table = table.iter().find(|(key, _)| key.get_ref() == name)?.1.get_ref().as_table()?;
-        }
-        table.keys().find(|key| key.get_ref() == last).map(Spanned::span)
+        span_of(&self.text, path)
     }
 
     pub(super) fn bad<T>(&self, place: &Spanned<T>, problem: impl Into<String>) -> ConfigError {
-        self.bad_at(place.span(), problem.into())
+        self.bad_at(&place.span(), &problem.into())
     }
 
     /// A complaint about what stands at `span`.
-    pub(super) fn bad_at(&self, span: Range<usize>, problem: String) -> ConfigError {
-        bad_at(&self.path, &self.text, span, problem)
+    pub(super) fn bad_at(&self, span: &Range<usize>, problem: &str) -> ConfigError {
+        complaint::about(&self.path, &self.text, span, problem)
     }
 }
 
-/// What serde says of a value that is not of the right type, without the value where that is a text.
-fn without_value(message: &str) -> String {
-    match (message.split_once(" \""), message.rsplit_once("\", ")) {
-        (Some((before, _)), Some((_, after))) if before.starts_with("invalid ") => format!("{before}, {after}"),
-        _ => message.to_owned(),
+impl ModelSection {
+    /// Returns the keys that are set and that the demo model does not have, with their places.
+    fn spans(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        let spans = [
+            ("model", self.model.as_ref().map(Spanned::span)),
+            ("api_key_env", self.api_key_env.as_ref().map(Spanned::span)),
+            ("base_url", self.base_url.as_ref().map(Spanned::span)),
+            ("temperature", self.temperature.as_ref().map(Spanned::span)),
+            ("max_tokens", self.max_tokens.as_ref().map(Spanned::span)),
+            ("context_tokens", self.context_tokens.as_ref().map(Spanned::span)),
+            ("tool_mode", self.tool_mode.as_ref().map(Spanned::span)),
+            ("reasoning_effort", self.reasoning_effort.as_ref().map(Spanned::span)),
+            ("thinking_tokens", self.thinking_tokens.as_ref().map(Spanned::span)),
+            ("quirks", self.quirks.as_ref().map(Spanned::span)),
+        ];
+        spans.into_iter().filter_map(|(key, span)| Some((key, span?)))
     }
 }
 
 /// Whether a text can be the name of an environment variable.
 pub(super) fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn bad_at(path: &Path, text: &str, span: Range<usize>, problem: String) -> ConfigError {
-    ConfigError::File { origin: Origin::File { path: path.to_owned(), line: line_of(text, span) }, problem }
-}
-
-/// The line on which a span begins, from 1.
-fn line_of(text: &str, span: Range<usize>) -> usize {
-    1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }

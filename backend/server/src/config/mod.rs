@@ -3,6 +3,7 @@
 //! calls, `memory` when conversations are summed up, `plan` how questions are answered by plans, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
 //! read. A bad value is a sentence that names the setting.
 
+mod complaint;
 mod environment;
 mod error;
 mod file;
@@ -10,6 +11,7 @@ mod memory;
 mod memory_section;
 mod openid;
 mod options;
+mod place;
 mod plan;
 mod plan_section;
 mod review;
@@ -26,7 +28,7 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_mcp::ToolServersSettings;
-use tallybook_tools::Secrets;
+use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
 
 use self::{
@@ -52,6 +54,9 @@ const SECS_PER_DAY: u64 = 24 * 60 * 60;
 /// What one person may have answered, where others are there, too.
 const TURNS_PER_PERSON: u32 = 4;
 const MESSAGES_PER_MINUTE: u32 = 30;
+
+/// Tokens that one user may use within 24 hours, if users sign in and nothing else is set.
+const TOKENS_PER_DAY: u64 = 5_000_000;
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
 /// What the program is to do, checked.
@@ -85,6 +90,8 @@ pub struct Settings {
     pub titles: bool,
     /// Whether models may read pages of the public web.
     pub fetch_page: bool,
+    /// Hosts whose pages models may read without approval.
+    pub fetch_page_hosts: Vec<AllowedHost>,
     /// What a turn may use up.
     pub limits: Limits,
     /// What one person may use up.
@@ -170,6 +177,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         plan,
         titles: options.llm_titles,
         fetch_page: options.fetch_page,
+        fetch_page_hosts: options.fetch_page_hosts,
         limits,
         person_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
@@ -207,7 +215,7 @@ fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
     PersonLimits {
         turns: or(options.max_turns_per_person, TURNS_PER_PERSON),
         messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
-        tokens_per_day: options.max_tokens_per_day,
+        tokens_per_day: options.max_tokens_per_day.unwrap_or(if is_shared { TOKENS_PER_DAY } else { 0 }),
     }
 }
 

@@ -9,6 +9,8 @@ use clap::{
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use tallybook_tools::AllowedHost;
+
 use crate::accounts::{AccountsMode, SignUp};
 
 /// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
@@ -157,20 +159,26 @@ pub(super) struct Options {
     /// else 0].
     #[arg(long, env = "MAX_TURNS_PER_PERSON", hide_env_values = true)]
     pub(super) max_turns_per_person: Option<u32>,
-    /// How many messages one person may have answered within a minute; 0 for any number [default: 30 where people sign in,
-    /// else 0].
+    /// Maximum number of messages that one user may send within a minute; 0 for no limit. Other requests that call a model count,
+    /// too; background tasks of API clients count a quarter each [default: 30 if users sign in, else 0].
     #[arg(long, env = "MAX_MESSAGES_PER_MINUTE", hide_env_values = true)]
     pub(super) max_messages_per_minute: Option<u32>,
-    /// How many tokens one person's answers may take within 24 hours; 0 for any number.
-    #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true, default_value_t = 0)]
-    pub(super) max_tokens_per_day: u64,
+    /// Maximum number of tokens that models may read and write for one user within 24 hours; 0 for no limit [default: 5000000 if
+    /// users sign in, else 0].
+    #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true)]
+    pub(super) max_tokens_per_day: Option<u64>,
     /// A text file with your own system prompt [default: the built-in one].
     #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
     pub(super) system_prompt_file: Option<PathBuf>,
-    /// Whether models may read pages of the public web, by the tool fetch_page.
+    /// Offers models the tool fetch_page, which reads pages of the public web. Each call needs approval unless its host is among
+    /// FETCH_PAGE_HOSTS.
     #[arg(long, env = "FETCH_PAGE", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(super) fetch_page: bool,
+    /// Comma-separated hosts whose pages models may read without approval; *.example.org stands for all hosts below example.org
+    /// [default: none].
+    #[arg(long, env = "FETCH_PAGE_HOSTS", hide_env_values = true, value_delimiter = ',')]
+    pub(super) fetch_page_hosts: Vec<AllowedHost>,
     /// A JSON file that names tool servers (MCP) [default: .mcp_servers, where it is there].
     #[arg(long, env = "MCP_SERVERS_FILE", hide_env_values = true)]
     pub(super) mcp_servers_file: Option<PathBuf>,

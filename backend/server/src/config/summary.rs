@@ -37,6 +37,11 @@ impl Settings {
         }
         let _ = writeln!(lines, "  memory: {}", self.memory);
         let _ = writeln!(lines, "  plan:   {}", self.plan);
+        if self.fetch_page {
+            let hosts: Vec<String> = self.fetch_page_hosts.iter().map(ToString::to_string).collect();
+            let hosts = if hosts.is_empty() { "none".to_owned() } else { hosts.join(", ") };
+            let _ = writeln!(lines, "  web:    fetch_page needs approval, except for these hosts: {hosts}");
+        }
         let ToolServersSettings { servers, oauth } = &self.tool_servers;
         if !servers.is_empty() {
             lines += "  tool servers:\n";
@@ -46,6 +51,13 @@ impl Settings {
             let problem = check(server, oauth.as_ref(), |name| std::env::var(name).ok()).err();
             let problem = problem.map(|problem| format!(". It cannot be used: {problem}")).unwrap_or_default();
             let _ = writeln!(lines, "{problem}");
+        }
+        for file in self.database_url.exposed_files() {
+            let file = file.display();
+            let _ = writeln!(
+                lines,
+                "  Other users of this machine may read {file}. The next start makes it private (mode 0600)."
+            );
         }
         for remark in &self.remarks {
             let _ = writeln!(lines, "  {remark}");

@@ -32,7 +32,7 @@ pub(super) fn tool_servers(options: &Options, file: Option<&SettingsFile>) -> Re
         all.oauth.get_or_insert_with(|| oauth.clone());
     }
     let path = options.mcp_servers_file.as_deref().filter(|path| !path.as_os_str().is_empty());
-    let others = others(path).map_err(|problem| bad("MCP_SERVERS_FILE", problem))?;
+    let others = others(path)?;
     let mut sections: Vec<_> = file.map(|file| file.tool_servers().iter().collect()).unwrap_or_default();
     sections.sort_by_key(|(name, _)| name.span().start);
     for (name, settings) in sections {
@@ -59,17 +59,21 @@ fn oauth_of_environment(options: &Options) -> Option<OAuthSettings> {
     })
 }
 
-/// The servers of the named file, or of the default one where it is there. An error is a sentence.
-fn others(named: Option<&Path>) -> Result<ToolServersSettings, String> {
+/// Returns the servers of the named file, or of the default one if it is there.
+fn others(named: Option<&Path>) -> Result<ToolServersSettings, ConfigError> {
     let path = named.unwrap_or(Path::new(DEFAULT_FILE));
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => {
             return Ok(ToolServersSettings::default());
         }
-        Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
     };
-    read_servers_file(&text).map_err(|error| format!("{}: {error}", path.display()))
+    read_servers_file(&text).map_err(|error| ConfigError::File {
+        path: path.to_owned(),
+        line: error.line,
+        problem: error.to_string(),
+    })
 }
 
 /// One `[tool_servers.NAME]`.
@@ -109,7 +113,7 @@ impl Section<'_> {
     fn bad(&self, key: &[&str], problem: &str) -> ConfigError {
         let problem = format!("the tool server {:?} cannot be used: {problem}", self.name.get_ref());
         let path: Vec<&str> = ["tool_servers", self.name.get_ref()].into_iter().chain(key.iter().copied()).collect();
-        self.file.bad_at(self.file.span_of(&path).unwrap_or_else(|| self.name.span()), problem)
+        self.file.bad_at(&self.file.span_of(&path).unwrap_or_else(|| self.name.span()), &problem)
     }
 }
 
@@ -119,7 +123,7 @@ fn check_oauth(file: &SettingsFile, oauth: &OAuthSettings, path: &[&str]) -> Res
         if !is_variable(name) {
             let span = file.span_of(&[path, &[key]].concat()).unwrap_or_default();
             let problem = format!("{key} takes the name of an environment variable, and never what it holds.");
-            return Err(file.bad_at(span, problem));
+            return Err(file.bad_at(&span, &problem));
         }
     }
     Ok(())

@@ -1,20 +1,29 @@
-//! What a person has used up and may still have answered: held when a turn begins or goes on, and counted in the database,
-//! over all replicas.
+//! What a user has used up and may still use: checked when a turn or another request that calls a model begins, and counted in
+//! the database, over all replicas. Tokens are reserved before a model call, since what it uses is known only after it.
 
 use chrono::{DateTime, Utc};
-use tallybook_protocol::{Allowance, Allowances};
+use tallybook_llm::tokens;
+use tallybook_protocol::{Allowance, Allowances, MessageId, MessagePart};
 
 use super::{
     ServiceError,
     context::Context,
-    person_limits::{DAY, MINUTE, PersonLimits},
+    limits::QUARTERS,
+    person_limits::{DAY, MINUTE, PersonLimits, Weight},
     service::ConversationService,
-    store::usage::{self, Since, UsedUp},
+    store::{
+        model_requests::{self, NewRequest, RequestId},
+        usage::{self, Since, UsedUp},
+    },
 };
 use crate::{
     accounts::{UserId, hold_person},
-    db::{Transaction, now},
+    db::{Transaction, now, with_retries},
+    models::Model,
 };
+
+/// Tokens of the conversation so far that a turn reserves when it begins, before its prompt is known.
+const HISTORY_TOKENS: usize = 8_000;
 
 fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
@@ -26,26 +35,156 @@ pub(super) async fn hold(context: &Context, tx: &mut Transaction, user: UserId) 
     if context.person_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
 }
 
-/// Refuses a turn that is written in the transaction when its person has reached a limit.
-pub(super) async fn check(context: &Context, tx: &mut Transaction, user: UserId) -> Result<(), ServiceError> {
+/// A turn that is to begin or to continue.
+#[derive(Clone, Copy)]
+pub(super) struct NewTurn<'a> {
+    pub(super) user: UserId,
+    pub(super) message: MessageId,
+    pub(super) model: &'a Model,
+    /// The question; `None` for a turn that continues.
+    pub(super) parts: Option<&'a [MessagePart]>,
+}
+
+/// Refuses a turn that is written in the transaction if its user has reached a limit; else reserves its first model call.
+pub(super) async fn admit_turn(context: &Context, tx: &mut Transaction, turn: NewTurn<'_>) -> Result<(), ServiceError> {
     let limits = context.person_limits;
     if limits.is_none() {
         return Ok(());
     }
+    let NewTurn { user, message, model, parts } = turn;
     let time = now();
-    let counted = usage::count_in(tx, user, since(context, time)).await?;
-    limits.reached(counted, time).map_or(Ok(()), |reached| Err(reached.into()))
-}
-
-/// Refuses to ask a model once for a person who has no tokens left.
-pub(super) async fn check_tokens(context: &Context, user: UserId) -> Result<(), ServiceError> {
-    let limits = PersonLimits { tokens_per_day: context.person_limits.tokens_per_day, ..PersonLimits::default() };
-    if limits.is_none() {
+    let counted = count_with_reserved(context, tx, user, Some(message), time).await?;
+    if let Some(reached) = limits.reached(counted, Weight::Message, time) {
+        return Err(reached.into());
+    }
+    if limits.tokens_per_day == 0 {
         return Ok(());
     }
+    let specs = context.tool_servers.tools().specs();
+    // A prompt that cannot be made fails the turn, which says so.
+    let beside = context.agent.tokens_beside_history(&specs).unwrap_or_default();
+    let question = parts.map(|parts| tokens::of_text(&MessagePart::join_texts(parts))).unwrap_or_default();
+    let estimate = beside + question + HISTORY_TOKENS + model.window().answer;
+    let new = reservation(context, user, Some(message), 0, estimate, time);
+    // An UPDATE that finds no row would lock the place where others insert theirs.
+    if parts.is_some() {
+        model_requests::create(tx, new).await?;
+    } else {
+        model_requests::reserve_for_turn(tx, new).await?;
+    }
+    Ok(())
+}
+
+/// Returns whether a turn's reservation at its beginning covers its first prompt, of which `beside` tokens are beside the
+/// history.
+pub(super) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
+    prompt_tokens <= beside + HISTORY_TOKENS
+}
+
+/// Reserves the next model call of a running turn. Returns `false` if the user's tokens are used up or reserved by others;
+/// the user's oldest running turn may finish, so that together they overshoot by at most one answer.
+pub(super) async fn admit_step(
+    context: &Context,
+    user: UserId,
+    message: MessageId,
+    estimate: usize,
+) -> sqlx::Result<bool> {
+    with_retries(|| try_admit_step(context, user, message, estimate)).await
+}
+
+async fn try_admit_step(context: &Context, user: UserId, message: MessageId, estimate: usize) -> sqlx::Result<bool> {
+    let limits = PersonLimits { tokens_per_day: context.person_limits.tokens_per_day, ..PersonLimits::default() };
+    if limits.is_none() {
+        return Ok(true);
+    }
+    let mut tx = context.db.begin().await?;
+    hold_person(&mut tx, user).await?;
     let time = now();
-    let counted = usage::count(&context.db, user, since(context, time)).await?;
-    limits.reached(counted, time).map_or(Ok(()), |reached| Err(reached.into()))
+    let counted = count_with_reserved(context, &mut tx, user, Some(message), time).await?;
+    if limits.reached(counted, Weight::Message, time).is_some()
+        && model_requests::find_oldest_running(&mut tx, user).await? != Some(message)
+    {
+        return Ok(false);
+    }
+    let new = reservation(context, user, Some(message), 0, estimate, time);
+    model_requests::reserve_for_turn(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// A request outside of turns that calls a model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) user: UserId,
+    pub(super) weight: Weight,
+    /// Estimate of what the model reads and writes.
+    pub(super) tokens: usize,
+}
+
+/// Refuses a request if its user has reached a limit; else counts it and reserves its tokens. `None` on a server without
+/// limits.
+pub(super) async fn admit_request(context: &Context, request: Request) -> Result<Option<RequestId>, ServiceError> {
+    if context.person_limits.is_none() {
+        return Ok(None);
+    }
+    with_retries(|| try_admit_request(context, request)).await.map(Some)
+}
+
+async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
+    let Request { user, weight, tokens } = request;
+    // Such a request is no turn.
+    let limits = PersonLimits { turns: 0, ..context.person_limits };
+    let mut tx = context.db.begin().await?;
+    hold_person(&mut tx, user).await?;
+    let time = now();
+    let counted = count_with_reserved(context, &mut tx, user, None, time).await?;
+    if let Some(reached) = limits.reached(counted, weight, time) {
+        return Err(reached.into());
+    }
+    let new = reservation(context, user, None, weight.quarters(), tokens, time);
+    let id = model_requests::create(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// Releases the tokens that a request has reserved. What it used is stored by now.
+pub(super) async fn settle(context: &Context, request: Option<RequestId>) -> sqlx::Result<()> {
+    let Some(id) = request else { return Ok(()) };
+    let store = || async {
+        let mut tx = context.db.begin().await?;
+        model_requests::settle(&mut tx, id).await?;
+        tx.commit().await
+    };
+    with_retries(store).await
+}
+
+fn reservation(
+    context: &Context,
+    user: UserId,
+    message: Option<MessageId>,
+    quarters: i64,
+    tokens: usize,
+    time: DateTime<Utc>,
+) -> NewRequest {
+    let reserved_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    // Longer than any call takes, and than the request counts.
+    let expires_at = time + context.agent.limits().turn_time + MINUTE;
+    NewRequest { user, message, quarters, reserved_tokens, created_at: time, expires_at }
+}
+
+async fn count_with_reserved(
+    context: &Context,
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+    time: DateTime<Utc>,
+) -> sqlx::Result<UsedUp> {
+    let counted = usage::count_in(tx, user, since(context, time)).await?;
+    if context.person_limits.tokens_per_day == 0 {
+        return Ok(counted);
+    }
+    let reserved_tokens = model_requests::sum_reserved(tx, user, turn, time).await?;
+    Ok(UsedUp { reserved_tokens, ..counted })
 }
 
 impl ConversationService {
@@ -55,15 +194,16 @@ impl ConversationService {
         if limits.is_none() {
             return Ok(Allowances::default());
         }
-        let UsedUp { turns, messages, tokens } =
+        let UsedUp { turns, message_quarters, tokens, .. } =
             usage::count(&self.context.db, user, since(&self.context, now())).await?;
         let allowance = |limit: u64, counted: i64| {
             let left = limit.saturating_sub(u64::try_from(counted).unwrap_or(0));
             (limit > 0).then_some(Allowance { limit, left })
         };
+        let messages = message_quarters.used.saturating_add(QUARTERS - 1) / QUARTERS;
         Ok(Allowances {
             turns: allowance(limits.turns.into(), turns),
-            messages_per_minute: allowance(limits.messages_per_minute.into(), messages.used),
+            messages_per_minute: allowance(limits.messages_per_minute.into(), messages),
             tokens_per_day: allowance(limits.tokens_per_day, tokens.used),
         })
     }

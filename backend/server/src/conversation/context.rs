@@ -22,6 +22,7 @@ use super::{
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
+    time_zones::TimeZones,
     turn::group_commit::GroupCommit,
     turn_counts::TurnCounts,
 };
@@ -46,6 +47,8 @@ pub(super) struct Context {
     pub(super) journal: Journal,
     /// The open feeds, one for each user.
     pub(super) feeds: Feeds,
+    /// The last known time zone of each user.
+    pub(super) time_zones: TimeZones,
     /// The right to search.
     pub(super) searches: Slots<UserId>,
     /// The right to export a conversation.
@@ -122,6 +125,7 @@ impl Context {
             models,
             journal: Journal::default(),
             feeds: Feeds::default(),
+            time_zones: TimeZones::default(),
             searches: Slots::new(MAX_SEARCHES),
             exports: Slots::new(MAX_EXPORTS),
             plain_calls: Slots::new(MAX_PLAIN_CALLS),

@@ -43,6 +43,9 @@ pub(super) const MAX_WAITING_EXPORT_PARTS: usize = 4;
 /// Models that programs ask once at the same time, half of them for one person; further ones are refused.
 pub(super) const MAX_PLAIN_CALLS: usize = 32;
 
+/// Parts of a message in which requests count against the limit of messages per minute.
+pub(super) const QUARTERS: i64 = 4;
+
 /// Tools that programs call without a turn at the same time, half of them for one person; further ones are refused. And bytes of an output that they get.
 pub(super) const MAX_DIRECT_CALLS: usize = 32;
 pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
@@ -50,6 +53,9 @@ pub(super) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
 /// Calls of an answer that a model is told to sum it up, and characters of each of their texts.
 pub(super) const MAX_SUMMED_CALLS: usize = 50;
 pub(super) const MAX_SUMMED_CHARS: usize = 300;
+
+/// Tokens that are reserved while an answer is summed up.
+pub(super) const MAX_SUMMING_TOKENS: usize = 20_000;
 
 /// Exchanges that a model is told at once to sum a conversation up, and how often it is asked after one answer.
 pub(super) const MAX_SUMMED_EXCHANGES: usize = 20;

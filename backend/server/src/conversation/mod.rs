@@ -2,7 +2,7 @@
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`, `tool_definitions`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
-//! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), what becomes of deleted ones (`retention`), and what is stored
+//! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), in which time zone users are (`time_zones`), what becomes of deleted ones (`retention`), and what is stored
 //! (`store`). Knows no HTTP.
 
 mod allowance;
@@ -27,6 +27,7 @@ mod search;
 mod service;
 mod share;
 mod store;
+mod time_zones;
 mod titles;
 mod tool_call;
 mod tool_definitions;
@@ -40,7 +41,7 @@ pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub(crate) use limits::MAX_PINNED;
 pub use memory_settings::MemorySettings;
-pub use person_limits::{PersonLimits, Reached};
+pub use person_limits::{PersonLimits, Reached, Weight};
 pub use plain::PlainEvent;
 pub use plan_settings::PlanSettings;
 pub use retention::{Deleted, count_deleted, purge_all_due};

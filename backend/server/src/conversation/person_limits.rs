@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::store::usage::{UseRow, UsedUp};
+use super::{
+    limits::QUARTERS,
+    store::usage::{UseRow, UsedUp},
+};
 
 /// Within which messages are counted, and within which tokens.
 pub(super) const MINUTE: Duration = Duration::from_mins(1);
@@ -19,10 +22,28 @@ const TURN_WAIT_SECS: u64 = 5;
 pub struct PersonLimits {
     /// Turns that run at the same time. One that waits for consent does not run.
     pub turns: u32,
-    /// Answers that begin or go on within a minute.
+    /// Answers that begin or continue within a minute, and other requests that call a model, by their weight.
     pub messages_per_minute: u32,
     /// Tokens that models read and write within 24 hours, above which no answer begins.
     pub tokens_per_day: u64,
+}
+
+/// What a request counts for against the limit of messages per minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// A whole message: an answer, or a model that is asked once.
+    Message,
+    /// A quarter: a background task of an API client, of which one message causes several.
+    Task,
+}
+
+impl Weight {
+    pub(super) fn quarters(self) -> i64 {
+        match self {
+            Self::Message => QUARTERS,
+            Self::Task => 1,
+        }
+    }
 }
 
 impl PersonLimits {
@@ -67,13 +88,22 @@ pub enum Reached {
         /// When there is room again.
         wait: Duration,
     },
+    /// The rest of the tokens of a day is reserved for model calls in progress.
+    #[error(
+        "What is left of your tokens for 24 hours ({limit}) is reserved for answers that are being written. Wait for one of \
+         them to end, then try again."
+    )]
+    Reserved {
+        /// How many there are for a day.
+        limit: u64,
+    },
 }
 
 impl Reached {
     /// Seconds until it is worth trying again.
     pub fn retry_after_secs(self) -> u64 {
         match self {
-            Self::Turns { .. } => TURN_WAIT_SECS,
+            Self::Turns { .. } | Self::Reserved { .. } => TURN_WAIT_SECS,
             Self::Messages { wait, .. } | Self::Tokens { wait, .. } => wait.as_secs(),
         }
     }
@@ -85,18 +115,22 @@ impl PersonLimits {
         self == Self::default()
     }
 
-    /// The limit that is reached with one more turn, which is among those that run already.
-    pub(super) fn reached(self, used: UsedUp, time: DateTime<Utc>) -> Option<Reached> {
+    /// Returns the limit that one more request of this weight exceeds. A turn is among those that run already.
+    pub(super) fn reached(self, used: UsedUp, weight: Weight, time: DateTime<Utc>) -> Option<Reached> {
         let Self { turns, messages_per_minute, tokens_per_day } = self;
-        let UsedUp { turns: running, messages, tokens } = used;
+        let UsedUp { turns: running, message_quarters, tokens, reserved_tokens } = used;
         if turns > 0 && running > i64::from(turns) {
             return Some(Reached::Turns { limit: turns });
         }
-        if messages_per_minute > 0 && messages.used >= i64::from(messages_per_minute) {
-            return Some(Reached::Messages { limit: messages_per_minute, wait: wait(messages, MINUTE, time) });
+        let quarters = message_quarters.used.saturating_add(weight.quarters());
+        if messages_per_minute > 0 && quarters > i64::from(messages_per_minute) * QUARTERS {
+            return Some(Reached::Messages { limit: messages_per_minute, wait: wait(message_quarters, MINUTE, time) });
         }
-        let is_used_up = tokens_per_day > 0 && u64::try_from(tokens.used).unwrap_or(0) >= tokens_per_day;
-        is_used_up.then(|| Reached::Tokens { limit: tokens_per_day, wait: wait(tokens, DAY, time) })
+        let is_used_up = |tokens: i64| tokens_per_day > 0 && u64::try_from(tokens).unwrap_or(0) >= tokens_per_day;
+        if is_used_up(tokens.used) {
+            return Some(Reached::Tokens { limit: tokens_per_day, wait: wait(tokens, DAY, time) });
+        }
+        is_used_up(tokens.used.saturating_add(reserved_tokens)).then_some(Reached::Reserved { limit: tokens_per_day })
     }
 }
 
@@ -110,7 +144,7 @@ fn wait(used: UseRow, window: Duration, time: DateTime<Utc>) -> Duration {
 mod tests {
     use chrono::TimeDelta;
 
-    use super::{PersonLimits, Reached, UseRow, UsedUp};
+    use super::{PersonLimits, Reached, UseRow, UsedUp, Weight};
     use crate::db::now;
 
     #[test]
@@ -118,15 +152,19 @@ mod tests {
         let time = now();
         let row = |used, seconds| UseRow { used, since: Some(time - TimeDelta::seconds(seconds)) };
         let limits = PersonLimits { turns: 2, messages_per_minute: 3, tokens_per_day: 100 };
-        let used = UsedUp { turns: 2, messages: row(2, 50), tokens: row(99, 3600) };
-        assert_eq!(limits.reached(used, time), None);
-        let reached = |used| limits.reached(used, time).unwrap();
+        let used = UsedUp { turns: 2, message_quarters: row(8, 50), tokens: row(99, 3600), reserved_tokens: 0 };
+        assert_eq!(limits.reached(used, Weight::Message, time), None);
+        let reached = |used| limits.reached(used, Weight::Message, time).unwrap();
         assert_eq!(reached(UsedUp { turns: 3, ..used }), Reached::Turns { limit: 2 });
-        assert_eq!(reached(UsedUp { messages: row(3, 50), ..used }).retry_after_secs(), 10);
+        let quarters = |used_quarters| UsedUp { message_quarters: row(used_quarters, 50), ..used };
+        assert_eq!(reached(quarters(9)).retry_after_secs(), 10);
+        assert_eq!(limits.reached(quarters(11), Weight::Task, time), None);
+        assert_eq!(limits.reached(quarters(12), Weight::Task, time), Some(reached(quarters(12))));
+        assert_eq!(reached(UsedUp { reserved_tokens: 1, ..used }), Reached::Reserved { limit: 100 });
         let tokens = reached(UsedUp { tokens: row(100, 3600), ..used });
         assert_eq!(tokens.retry_after_secs(), 23 * 3600);
         assert!(tokens.to_string().contains("about 23 hours"), "{tokens}");
-        let much = UsedUp { turns: 99, messages: row(99, 1), tokens: row(999, 1) };
-        assert_eq!(PersonLimits::default().reached(much, time), None);
+        let much = UsedUp { turns: 99, message_quarters: row(99, 1), tokens: row(999, 1), reserved_tokens: 999 };
+        assert_eq!(PersonLimits::default().reached(much, Weight::Message, time), None);
     }
 }

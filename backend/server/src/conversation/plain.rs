@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice};
+use tallybook_llm::{ModelError, ModelEvent, ModelMessage, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
 use tallybook_protocol::Usage;
 use tallybook_tools::Slot;
 use tokio::{
@@ -13,9 +13,11 @@ use tokio::{
 };
 
 use super::{
-    ServiceError, allowance,
+    ServiceError,
+    allowance::{self, Request},
     context::Context,
     limits::MAX_WAITING_PLAIN_EVENTS,
+    person_limits::Weight,
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
@@ -44,21 +46,23 @@ pub enum PlainEvent {
 
 impl ConversationService {
     /// Asks a model of the catalog once; the default where none is named. What it says comes as it does; who lets go of the
-    /// receiver ends it. It counts against the person's tokens.
+    /// receiver ends it. It counts against the user's limits.
     pub async fn ask_plainly(
         &self,
         user: UserId,
         model: Option<&str>,
         input: GivenInput,
+        weight: Weight,
     ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
         let context = &self.context;
         if context.draining.is_cancelled() {
             return Err(ServiceError::ShuttingDown);
         }
         let model = context.model_for(model, None)?;
-        allowance::check_tokens(context, user).await?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let GivenInput { messages, system, sampling, .. } = input;
+        let tokens = tokens_of(&system, &messages) + model.window().answer;
+        let reserved = allowance::admit_request(context, Request { user, weight, tokens }).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let stream = model.client().stream(request);
@@ -75,9 +79,18 @@ impl ConversationService {
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
                 tracing::warn!(%error, "what a model used up that was asked once could not be stored");
             }
+            if let Err(error) = allowance::settle(&task_context, reserved).await {
+                tracing::warn!(%error, "tokens that were reserved for a model call stay reserved for some minutes");
+            }
         });
         Ok(events)
     }
+}
+
+/// Estimates the tokens of a prompt.
+fn tokens_of(system: &[String], messages: &[ModelMessage]) -> usize {
+    let system: usize = system.iter().map(|text| tokens::of_text(text)).sum();
+    system + messages.iter().map(tokens::of_message).sum::<usize>()
 }
 
 /// Passes on what the model says until it has ended, its time is over, or nobody listens.

@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::{
     context::Context,
-    store::{retention, turns},
+    store::{model_requests, retention, turns},
 };
-use crate::db::{Database, with_retries};
+use crate::db::{Database, now, with_retries};
 
 /// How often is looked for what is due.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
@@ -43,16 +43,30 @@ pub async fn purge_all_due(db: &Database, kept_for: Duration) -> sqlx::Result<()
     while purge_part(db, kept_for).await? {
         tokio::time::sleep(PAUSE).await;
     }
-    Ok(())
+    // A journal that a reader still needs is emptied by the server, or by the next purge.
+    db.empty_journal().await.map(|_| ())
 }
 
 /// Purges what was deleted, when it is due, until the server drains.
 pub(super) async fn purge_deleted(context: Arc<Context>) {
     let kept_for = context.lifetimes.deleted;
+    // Whether the journal of an embedded database may still hold texts that were purged.
+    let mut journal_has_purged = false;
     loop {
         let pause = match purge_part(&context.db, kept_for).await {
-            Ok(true) => PAUSE,
-            Ok(false) => LOOK_EVERY,
+            Ok(true) => {
+                journal_has_purged = true;
+                PAUSE
+            }
+            Ok(false) => {
+                if journal_has_purged {
+                    journal_has_purged = !empty_journal(&context.db).await;
+                }
+                if let Err(error) = model_requests::delete_expired(&context.db, now()).await {
+                    tracing::warn!(%error, "requests that no longer count could not be deleted");
+                }
+                LOOK_EVERY
+            }
             Err(error) => {
                 tracing::warn!(%error, "what was deleted could not be purged");
                 LOOK_EVERY
@@ -64,6 +78,14 @@ pub(super) async fn purge_deleted(context: Arc<Context>) {
             () = tokio::time::sleep(pause) => {}
         }
     }
+}
+
+/// Empties the journal of an embedded database. Returns `false` if it must be tried again.
+async fn empty_journal(db: &Database) -> bool {
+    db.empty_journal().await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the database's journal could not be emptied after a purge");
+        false
+    })
 }
 
 /// Purges a part of one conversation that is due. False when none is. Whoever else purges the same does nothing wrong: each

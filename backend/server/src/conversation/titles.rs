@@ -75,10 +75,31 @@ fn title_line(answer: &str) -> Option<&str> {
 fn title_in_json(answer: &str) -> Option<String> {
     let start = answer.find(['{', '['])?;
     let mut values = serde_json::Deserializer::from_str(&answer[start..]).into_iter::<serde_json::Value>();
-    let value = values.next()?.ok()?;
+    let Ok(value) = values.next()? else { return title_in_broken_json(&answer[start..]) };
     let first = value.get(0).unwrap_or(&value);
     let title = ["title", "Title", "name"].into_iter().find_map(|field| first.get(field));
     title.or_else(|| value.get(0)).and_then(|title| title.as_str()).map(str::to_owned)
+}
+
+/// Returns the title in an object that is cut off, or written as Python writes one.
+fn title_in_broken_json(json: &str) -> Option<String> {
+    let inside = json.strip_prefix('{')?.trim_start();
+    let (quote, rest) =
+        inside.chars().next().filter(|c| matches!(*c, '"' | '\'')).map(|quote| (quote, &inside[1..]))?;
+    let rest = rest.strip_prefix("title").or_else(|| rest.strip_prefix("Title"))?.strip_prefix(quote)?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(*c, '"' | '\''))?;
+    let mut title = String::new();
+    let mut characters = value[1..].chars();
+    loop {
+        match characters.next() {
+            None => break,
+            Some('\\') => title.extend(characters.next()),
+            Some(c) if c == quote => break,
+            Some(c) => title.push(c),
+        }
+    }
+    (!title.is_empty()).then_some(title)
 }
 
 /// Takes off what models put around a title.
@@ -189,6 +210,7 @@ mod tests {
             "「銀河鉄道の夜」の感想",
             "[Draft] Sums",
             "{x | x > 0}",
+            "{'a': 1} in Python",
         ] {
             assert_eq!(title_from_model(title).as_deref(), Some(title), "{title}");
         }
@@ -200,6 +222,9 @@ mod tests {
             "{\"title\": \"Sums\"}",
             "```json\n{\n  \"title\": \"Sums\"\n}\n```",
             "[\"Sums\"]",
+            "{'title': 'Sums'}",
+            "{\"title\": \"Sums",
+            "```json\n{\"title\": \"Sums\"",
             "Here is the JSON: [{\"title\": \"Sums.\"}]",
             "```\nSums\n```",
             "Here is a title:\n\nSums",

@@ -7,30 +7,45 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sqlx::{ConnectOptions as _, Connection as _, SqlitePool};
+
 use super::{
     database::Database,
     error::DbError,
     lock::{DatabaseLock, unusable},
-    open::create_folder_of,
+    private_files::{COMPANIONS, create_folder_of, create_new},
     timeouts::in_command_time,
     url::DatabaseUrl,
 };
-
-/// What SQLite keeps beside a database.
-const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 impl Database {
     /// Writes a copy as it is at this moment, whole, while others go on reading and writing. `file` must not be there yet.
     pub async fn back_up(&self, file: &Path) -> Result<(), DbError> {
         let Self::Sqlite(pool, _) = self else { return Err(DbError::NotEmbedded) };
-        if file.exists() {
-            return Err(DbError::FileExists { path: file.display().to_string() });
-        }
-        create_folder_of(file).await?;
         let path = file.to_str().ok_or_else(|| DbError::BadPath { path: file.display().to_string() })?;
-        in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(pool)).await?;
-        Ok(())
+        create_folder_of(file)?;
+        // SQLite writes into an empty file, and keeps its mode.
+        create_new(file).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => DbError::FileExists { path: path.to_owned() },
+            _ => unusable(file, source),
+        })?;
+        let written = copy_to(pool, path).await;
+        if written.is_err() {
+            // Half a copy is of no use, and a second attempt needs the name.
+            let _ = tokio::fs::remove_file(file).await;
+        }
+        written
     }
+}
+
+/// Writes a copy on a connection of its own: readers may write nothing, not even another file, and the writer is needed.
+async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
+    let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
+    let mut connection = options.connect().await?;
+    let copied = in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
+    connection.close().await?;
+    copied?;
+    Ok(())
 }
 
 /// Puts a copy in the place of the database that `url` names, which no server may use meanwhile. What was there is kept
@@ -42,8 +57,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     let _lock = DatabaseLock::take(url).await?;
     let file = file.canonicalize().map_err(|source| unusable(file, source))?;
     let incoming = beside(&file, ".restoring");
-    let copied = tokio::fs::copy(copy, &incoming).await.map(|_| ());
-    copied.map_err(|source| unusable(copy, source))?;
+    copy_to_private(copy, &incoming).await.map_err(|source| unusable(copy, source))?;
     let checked = check(&incoming).await;
     if let Err(error) = checked {
         // What remains of it is nothing that anybody asked for.
@@ -60,6 +74,18 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     }
     tokio::fs::rename(&incoming, &file).await.map_err(|source| unusable(&file, source))?;
     Ok(had_data.then_some(kept))
+}
+
+/// Copies a file to one with mode 0600, in the place of what an earlier attempt left there.
+async fn copy_to_private(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = tokio::fs::File::open(from).await?;
+    match tokio::fs::remove_file(to).await {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut target = tokio::fs::File::from_std(create_new(to)?);
+    tokio::io::copy(&mut source, &mut target).await?;
+    target.sync_all().await
 }
 
 /// Opens a database file and closes it again, so that nothing of it is left beside it.

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     error::DbError,
-    open::create_folder_of,
+    private_files::{create_folder_of, open_or_create},
     timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL},
     url::DatabaseUrl,
 };
@@ -28,7 +28,7 @@ impl DatabaseLock {
     /// a database that many processes share, and for one in memory.
     pub async fn take(url: &DatabaseUrl) -> Result<Option<Self>, DbError> {
         let Some(file) = url.file() else { return Ok(None) };
-        create_folder_of(file).await?;
+        create_folder_of(file)?;
         let database = real_path(file).map_err(|source| unusable(file, source))?;
         // A lock on the database file itself would interfere with SQLite's own.
         let mut path = database.clone().into_os_string();
@@ -47,7 +47,7 @@ impl DatabaseLock {
 fn real_path(file: &Path) -> io::Result<PathBuf> {
     match file.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            File::options().create(true).truncate(false).write(true).open(file)?;
+            open_or_create(file)?;
             file.canonicalize()
         }
         outcome => outcome,
@@ -55,8 +55,7 @@ fn real_path(file: &Path) -> io::Result<PathBuf> {
 }
 
 async fn lock_file(path: &Path, database: &Path) -> Result<File, DbError> {
-    let file = File::options().create(true).truncate(false).write(true).open(path);
-    let file = file.map_err(|source| unusable(path, source))?;
+    let file = open_or_create(path).map_err(|source| unusable(path, source))?;
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         match file.try_lock() {

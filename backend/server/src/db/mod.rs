@@ -3,6 +3,7 @@
 //! (`conversation::store`, …); this module knows no table but those that it needs for itself.
 
 mod backup;
+mod checkpoint;
 mod clock;
 mod cluster;
 mod database;
@@ -15,6 +16,7 @@ mod migrations;
 mod on_db;
 mod open;
 mod pattern;
+mod private_files;
 mod retry;
 mod schema;
 mod timeouts;

@@ -17,7 +17,9 @@ use super::{
     database::Database,
     error::DbError,
     failure::{FailureKind, classify, mysql_number},
+    lock::unusable,
     migrations,
+    private_files::{create_folder_of, make_private},
     timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, in_time, within},
     url::DatabaseUrl,
 };
@@ -133,8 +135,9 @@ fn is_about_rights(error: &sqlx::Error) -> bool {
 
 async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Result<Database, DbError> {
     if let Some(file) = url.file() {
-        create_folder_of(file).await?;
+        create_folder_of(file)?;
         check_before_use(file, options).await?;
+        make_private(file).map_err(|source| unusable(file, source))?;
     }
     // WAL lets readers go on while one writes. NORMAL keeps every commit when the process dies; only a power cut may
     // take back the last ones, never tear the file.
@@ -146,8 +149,12 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
-    let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(options.clone()).await.map_err(refused)?;
-    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(options).await.map_err(refused)?;
+    // Deleted texts are overwritten with zeros. FAST would leave those of whole pages that become free, as of long texts.
+    let writer_options = options.clone().pragma("secure_delete", "ON");
+    let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(writer_options).await.map_err(refused)?;
+    // A write that goes past the writer fails at once, instead of waiting for its lock.
+    let read_only = options.pragma("query_only", "ON");
+    let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(read_only).await.map_err(refused)?;
     let db = Database::Sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
@@ -185,9 +192,24 @@ fn is_no_database(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
 }
 
-/// Makes the folder that a file is to lie in.
-pub(super) async fn create_folder_of(file: &Path) -> Result<(), DbError> {
-    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    let made = tokio::fs::create_dir_all(folder).await;
-    made.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
+#[cfg(test)]
+mod tests {
+    use super::Database;
+
+    #[tokio::test]
+    async fn readers_cannot_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
+        let db = Database::connect(&url).await.unwrap();
+        let Database::Sqlite(readers, writer) = &db else { panic!("the database is embedded") };
+        for write in ["DELETE FROM conversations WHERE id = -1", "UPDATE write_check SET period = period"] {
+            let refused = sqlx::query(write).execute(readers).await.unwrap_err();
+            assert!(refused.to_string().contains("readonly"), "{refused}");
+            sqlx::query(write).execute(writer).await.unwrap();
+        }
+        let copy = folder.path().join("copy.db");
+        db.back_up(&copy).await.unwrap();
+        assert!(copy.exists());
+        db.close().await;
+    }
 }

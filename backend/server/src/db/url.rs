@@ -1,10 +1,14 @@
 //! `DATABASE_URL`, checked once. Whatever prints it prints no password.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use sqlx::{mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions};
 
-use super::error::DbError;
+use super::{error::DbError, private_files};
 
 /// Where the database is, and who we are there.
 #[derive(Clone)]
@@ -22,6 +26,12 @@ impl DatabaseUrl {
             Self::Sqlite(options) => Some(options.get_filename()).filter(|file| !is_in_memory(file)),
             Self::MySql(_) => None,
         }
+    }
+
+    /// Returns the files of an embedded database that other users of this machine may read or write. The next start takes
+    /// these rights away.
+    pub fn exposed_files(&self) -> Vec<PathBuf> {
+        self.file().map(private_files::exposed_files).unwrap_or_default()
     }
 }
 

@@ -1,5 +1,5 @@
 //! How a file is encoded when it is handed out: compressed in a way that the client can read, or not at all, when the client has
-//! it already. What this server writes itself is compressed here.
+//! it already. Responses that this server makes for one request are compressed in `compression`.
 
 use std::{
     io::{self, Write as _},

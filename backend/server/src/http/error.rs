@@ -246,7 +246,7 @@ fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) 
 /// The same for what one person may use up.
 fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
     let (kind, title) = match reached {
-        Reached::Turns { .. } => ("too-many-turns", "Too many turns at once"),
+        Reached::Turns { .. } | Reached::Reserved { .. } => ("too-many-turns", "Too many turns at once"),
         Reached::Messages { .. } => ("too-many-messages", "Too many messages"),
         Reached::Tokens { .. } => ("too-many-tokens", "Too many tokens"),
     };
@@ -262,6 +262,7 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         }
         AccountsError::WrongPassword => (StatusCode::FORBIDDEN, "wrong-password", "Wrong password"),
         AccountsError::NoPassword => (StatusCode::CONFLICT, "no-password", "No password"),
+        AccountsError::PasswordNeeded => (StatusCode::FORBIDDEN, "password-needed", "Password needed"),
         AccountsError::SignInAgain => (StatusCode::FORBIDDEN, "sign-in-again", "Sign in again"),
         AccountsError::OpenId(error) => openid_kind(error),
         AccountsError::Deleted => (StatusCode::CONFLICT, "account-deleted", "The account is deleted"),

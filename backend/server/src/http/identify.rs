@@ -16,6 +16,7 @@ use actix_web::{
     middleware::Next,
     web::Bytes,
 };
+use tallybook_protocol::TIME_ZONE_HEADER;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use url::form_urlencoded;
 
@@ -49,6 +50,9 @@ pub(super) async fn identify<B: MessageBody + 'static>(
     };
     match caller_of(&state, &request).await {
         Ok(Some(caller)) => {
+            if let Some(zone) = request.headers().get(TIME_ZONE_HEADER).and_then(|zone| zone.to_str().ok()) {
+                state.service.note_time_zone(caller.user, zone);
+            }
             request.extensions_mut().insert(caller.clone());
             tracing::Span::current().record(trace::USER_FIELD, caller.user.0);
             let response = next.call(request).await?;

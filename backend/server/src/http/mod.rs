@@ -1,5 +1,5 @@
 //! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, the writing of
-//! server-sent events, OpenAI's format for programs (`openai`), the tool server (`mcp`), and the
+//! server-sent events, compression (`compression`), OpenAI's format for programs (`openai`), the tool server (`mcp`), and the
 //! API described (`openapi`).
 
 mod accounts;
@@ -9,6 +9,7 @@ mod body;
 mod book;
 mod caller;
 mod client_address;
+mod compression;
 mod connection;
 mod consent;
 mod content_encoding;
@@ -20,6 +21,7 @@ mod feed;
 mod guard;
 mod health;
 mod hosts;
+mod http10;
 mod identify;
 mod limits;
 mod mcp;

@@ -7,7 +7,6 @@ use actix_web::{
         StatusCode,
         header::{self, HeaderValue},
     },
-    middleware::Compress,
     web,
 };
 use leptos::prelude::{use_context, use_nonce};
@@ -36,8 +35,7 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     let shell = move || tallybook_frontend::shell(folder, Arc::clone(&data));
     let is_shared = state.accounts.settings().required;
     let page = render_app_async_with_context(move || set_headers(is_shared), shell, Method::Get);
-    // The page alone: its files are compressed beforehand, and what is streamed must not wait to be.
-    app.service(web::scope("").guard(is_reading()).wrap(Compress::default()).default_service(page));
+    app.service(web::scope("").guard(is_reading()).default_service(page));
 }
 
 /// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
@@ -130,6 +128,10 @@ impl PageData for ServerPageData {
             let find = |book: Book| async move { book.has_account_changes(&caller).await };
             state.run_book(find).await.map_err(page_error)
         })
+    }
+
+    fn user_id(&self) -> i64 {
+        caller().map(|caller| caller.user.0).unwrap_or_default()
     }
 
     fn set_status(&self, status: u16) {

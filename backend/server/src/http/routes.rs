@@ -13,9 +13,9 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, book, consent, conversations,
+    accounts, assets, body, book, compression, consent, conversations,
     error::ApiError,
-    export, feed, guard, health, identify,
+    export, feed, guard, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
@@ -46,12 +46,14 @@ pub(super) fn app(
     let shutdown = shutdown.clone();
     App::new()
         .configure(|app| configure(app, state))
+        .wrap(from_fn(compression::compress))
         .wrap(from_fn(move |request, next| body::limit_time(shutdown.clone(), request, next)))
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
         .wrap(from_fn(guard::guard))
-        // Outermost, so that what the guard refuses has an id too.
+        // Outside the guard, so that what it refuses has an id too.
         .wrap(from_fn(trace::with_request_id))
+        .wrap(from_fn(http10::end_by_closing))
         .wrap(TracingLogger::<RequestSpan>::new())
 }
 

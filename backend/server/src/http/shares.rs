@@ -2,12 +2,13 @@
 //! engine keeps them.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
+    HttpRequest, HttpResponse, HttpResponseBuilder,
     http::{StatusCode, header},
     web,
 };
+use serde::Deserialize;
 use tallybook_frontend::Language;
-use tallybook_protocol::{NewShare, Page, Share, ShareId};
+use tallybook_protocol::{NewShare, Page, Role, Share, ShareId, SharedConversation};
 use uuid::Uuid;
 
 use super::{
@@ -72,10 +73,31 @@ pub(super) async fn revoke(
     Ok(HttpResponse::NoContent().finish())
 }
 
+/// In which form a link shows its conversation.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Page,
+    /// Texts of messages alone, whole.
+    Text,
+}
+
+/// The query of a link. An unknown one shows the page.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Shown {
+    #[serde(default)]
+    format: Format,
+}
+
 /// What a link shows; the same where there is no such link, no longer one, and where nothing is shared any more.
 pub(super) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
     let chosen = preferences::of(&request);
     let found = find(&state, &token).await;
+    let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
+    if let (Ok(Some(shared)), Format::Text) = (&found, shown.format) {
+        return headers(StatusCode::OK, "text/plain; charset=utf-8").body(as_text(shared));
+    }
     let status = match &found {
         Ok(Some(_)) => StatusCode::OK,
         Ok(None) => StatusCode::NOT_FOUND,
@@ -88,16 +110,39 @@ pub(super) async fn show(state: State, request: HttpRequest, token: web::Path<St
             Language::Japanese => FAILED_IN_JAPANESE.to_owned(),
         }
     });
-    HttpResponse::build(status)
-        .content_type("text/html; charset=utf-8")
+    headers(status, "text/html; charset=utf-8").body(tallybook_frontend::shared_page(
+        state.site.folder(),
+        chosen,
+        found,
+    ))
+}
+
+fn headers(status: StatusCode, content_type: &'static str) -> HttpResponseBuilder {
+    let mut response = HttpResponse::build(status);
+    response
+        .content_type(content_type)
         .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
         // It may be taken back at any time.
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"))
-        .body(tallybook_frontend::shared_page(state.site.folder(), chosen, found))
+        .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"));
+    response
 }
 
-async fn find(state: &AppState, token: &str) -> Result<Option<tallybook_protocol::SharedConversation>, ApiError> {
+/// Returns the texts of all messages, each below the name of its role.
+fn as_text(shared: &SharedConversation) -> String {
+    let mut text = shared.title.clone();
+    for message in &shared.messages {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        text.extend(["\n\n[", role, "]\n", &message.content]);
+    }
+    text.push('\n');
+    text
+}
+
+async fn find(state: &AppState, token: &str) -> Result<Option<SharedConversation>, ApiError> {
     let Some(token) = token.parse::<Uuid>().ok().filter(|_| state.accounts.settings().sharing) else { return Ok(None) };
     state.run(move |service| async move { service.find_shared(token).await }).await
 }

@@ -73,7 +73,7 @@ fn frames(entries: Vec<LogEntry>) -> Vec<Frame> {
 
 fn frame(entry: &LogEntry) -> Bytes {
     let event = entry.event();
-    match event.data() {
+    match entry.json() {
         Ok(data) => write_frame(entry.id().map(|id| id.to_string()).as_deref(), event.name(), &data).into(),
         Err(error) => {
             tracing::error!(%error, event = event.name(), "an event cannot be written as JSON");

@@ -1,11 +1,11 @@
 //! One event in the record of a turn, and its bytes for each wire format.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use bytes::Bytes;
 use tallybook_protocol::{ChatEvent, Plan, PlanStep, Reasoning, ToolCall, ToolCallReview};
 
-use super::EventId;
+use super::{EventId, lock::lock};
 
 /// In which form readers get events. Who writes them is in `http`; an entry only keeps what was written, so that it is
 /// written once for all its readers.
@@ -26,13 +26,20 @@ pub struct LogEntry(Arc<Content>);
 struct Content {
     id: Option<EventId>,
     event: ChatEvent,
+    /// The event's JSON from when it was stored, until a wire format has taken it.
+    json: Mutex<Option<Arc<str>>>,
     encoded: [OnceLock<Bytes>; FORMATS],
 }
 
 impl LogEntry {
     /// An entry; one without `id` is no part of the record.
     pub fn new(id: Option<EventId>, event: ChatEvent) -> Self {
-        Self(Arc::new(Content { id, event, encoded: [const { OnceLock::new() }; FORMATS] }))
+        Self::with_json(id, event, None)
+    }
+
+    /// Returns an entry with the JSON of its event, if that was made already.
+    pub fn with_json(id: Option<EventId>, event: ChatEvent, json: Option<Arc<str>>) -> Self {
+        Self(Arc::new(Content { id, event, json: Mutex::new(json), encoded: [const { OnceLock::new() }; FORMATS] }))
     }
 
     /// A reference that does not keep the entry.
@@ -48,6 +55,12 @@ impl LogEntry {
     /// What happened.
     pub fn event(&self) -> &ChatEvent {
         &self.0.event
+    }
+
+    /// Returns the event's JSON on one line: the JSON that was stored, once, and otherwise JSON that is made now.
+    pub fn json(&self) -> Result<Arc<str>, serde_json::Error> {
+        let stored = lock(&self.0.json).take();
+        stored.map_or_else(|| self.0.event.data().map(Arc::from), Ok)
     }
 
     /// The bytes of a format, made by `encode` when nobody has asked for them before.
@@ -119,4 +132,21 @@ fn plan_bytes(plan: &Plan) -> usize {
 
 fn text_bytes(text: Option<&String>) -> usize {
     text.map_or(0, String::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{ChatEvent, ContentDelta};
+
+    use super::LogEntry;
+
+    #[test]
+    fn json_that_was_stored_is_not_made_again() {
+        let event = ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: "x".to_owned() });
+        let made = event.data().unwrap();
+        let entry = LogEntry::with_json(None, event.clone(), Some("{\"stored\":1}".into()));
+        assert_eq!(&*entry.json().unwrap(), "{\"stored\":1}");
+        assert_eq!(*entry.json().unwrap(), *made, "it is kept for one wire format only");
+        assert_eq!(*LogEntry::new(None, event).json().unwrap(), *made);
+    }
 }

@@ -1,6 +1,6 @@
 //! The record of one turn in memory: its events in a bounded buffer, for any number of readers (`subscription`).
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
@@ -12,7 +12,7 @@ use super::{
     event_id::EventId,
     lock::lock,
     progress::Progress,
-    stored::StoredEvent,
+    stored::{EncodedEvent, StoredEvent},
     words::Words,
 };
 use crate::db::now;
@@ -147,11 +147,20 @@ impl TurnLog {
 
     /// The same, of something that was stored under the time `at`.
     pub fn append_at(&self, event: ChatEvent, at: DateTime<Utc>) {
+        self.push(event, None, at);
+    }
+
+    /// Sends an event that was just stored to all readers. Its JSON is not made again.
+    pub(crate) fn append_encoded(&self, event: ChatEvent, encoded: &EncodedEvent, at: DateTime<Utc>) {
+        self.push(event, Some(encoded.json()), at);
+    }
+
+    fn push(&self, event: ChatEvent, json: Option<Arc<str>>, at: DateTime<Utc>) {
         let mut state = lock(&self.state);
         state.progress.apply(&event, at);
         let seq = state.next_seq;
         state.written(seq, &event);
-        state.push(seq, LogEntry::new(Some(self.id(seq)), event));
+        state.push(seq, LogEntry::with_json(Some(self.id(seq)), event, json));
         drop(state);
         self.changed.send_replace(());
     }

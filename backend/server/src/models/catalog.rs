@@ -34,7 +34,7 @@ pub enum CatalogError {
     #[error("There is no model to ask. Name one in the settings.")]
     Empty,
     /// One of its models cannot be set up.
-    #[error("{origin}{} {source}", .origin.name_of(.source.setting()))]
+    #[error("{} {source}", .origin.place_of(.source.setting()))]
     Model {
         /// Where its settings stand.
         origin: Origin,

@@ -6,7 +6,7 @@ mod catalog;
 mod review;
 mod window;
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tallybook_demo_model::DemoModel;
 use tallybook_llm::{ConnectError, ModelClient, ModelSettings, connect, priced};
@@ -50,8 +50,12 @@ pub enum Origin {
     File {
         /// The file.
         path: PathBuf,
-        /// The line on which the model begins, from 1.
+        /// The line of the model's name, from 1.
         line: usize,
+        /// The number of the model in the file, from 0.
+        index: usize,
+        /// The lines of the keys that are set for this model.
+        lines: Vec<(&'static str, usize)>,
     },
 }
 
@@ -83,26 +87,16 @@ impl ModelEntry {
 }
 
 impl Origin {
-    /// A setting that `llm` knows by this name, as whoever wrote the settings knows it.
-    fn name_of(&self, setting: &str) -> String {
-        match (self, setting) {
-            (Self::File { .. }, "api_key") => "api_key_env".to_owned(),
-            (
-                Self::File { .. },
-                "base_url" | "temperature" | "max_tokens" | "context_tokens" | "reasoning_effort" | "thinking_tokens",
-            ) => setting.to_owned(),
-            _ => format!("LLM_{}", setting.to_ascii_uppercase()),
-        }
-    }
-}
-
-impl fmt::Display for Origin {
-    /// What stands before a sentence about the settings; nothing for the environment, whose variables name themselves.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Environment => Ok(()),
-            Self::File { path, line } => write!(f, "{}, line {line}: ", path.display()),
-        }
+    /// Returns the place of a setting, which `llm` knows by this name, and the name that the operator knows it by.
+    fn place_of(&self, setting: &str) -> String {
+        let variable = format!("LLM_{}", setting.to_ascii_uppercase());
+        let Self::File { path, line, index, lines } = self else { return variable };
+        let key = if setting == "api_key" { "api_key_env" } else { setting };
+        let set_at = lines.iter().find(|(name, _)| *name == key).map(|(_, line)| *line);
+        // What the file does not say, a variable says for all models.
+        let is_of_all = matches!(key, "temperature" | "max_tokens" | "context_tokens" | "anthropic_version");
+        let name = if set_at.is_none() && is_of_all { variable } else { format!("models[{index}].{key}") };
+        format!("{}, line {}: {name}", path.display(), set_at.unwrap_or(*line))
     }
 }
 

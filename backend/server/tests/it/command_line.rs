@@ -58,14 +58,14 @@ fn help_lists_settings_and_never_their_values() {
 }
 
 /// A server, ended when the test is.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     greeting: Vec<String>,
 }
 
 impl Running {
     /// Starts the program and reads the three lines that say where it is.
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let greeting = lines.take(3).map(Result::unwrap).collect();

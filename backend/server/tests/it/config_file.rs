@@ -68,7 +68,7 @@ fn the_example_is_sound_and_has_every_key() {
     ] {
         let output = check_text(&format!("{section}anything = 1\n"));
         let refusal = String::from_utf8(output.stderr).unwrap();
-        let known: Vec<&str> = refusal.split('`').skip(3).step_by(2).collect();
+        let known: Vec<&str> = refusal.split('`').skip(1).step_by(2).collect();
         assert!(some.iter().all(|key| known.contains(key)), "{refusal}");
         for key in known {
             let is_shown = text.contains(&format!("\n{key} = ")) || text.contains(&format!(".{key}]"));
@@ -138,34 +138,87 @@ fn a_mistake_is_told_with_its_file_and_line() {
     let model = |rest: &str| format!("[[models]]\nname = \"A\"\nprovider = \"openai\"\n{rest}\n");
     for (text, line, words) in [
         ("models = ".to_owned(), 1, ""),
-        ("\n\nhost = \"x\"\n".to_owned(), 3, "unknown field `host`"),
-        (model(&format!("api_key = \"{KEY}\"")), 4, "unknown field `api_key`"),
-        (model(&format!("api_key_env = \"{KEY}\"")), 4, "api_key_env takes the name of an environment variable"),
+        ("models = many".to_owned(), 1, "this is not TOML: "),
+        ("\n\nhost = \"x\"\n".to_owned(), 3, "host is not a setting. The keys here are: `models`"),
+        ("models = 5".to_owned(), 1, "models must be a list in brackets, but is a whole number."),
+        ("\n[models]\nname = \"A\"".to_owned(), 2, "Write [[models]], with two brackets, above each model."),
+        (model(&format!("api_key = \"{KEY}\"")), 4, "models[0].api_key is not a setting. The keys here are: "),
+        (model("temprature = 1"), 4, " Did you mean temperature?"),
+        (
+            model(&format!("api_key_env = \"{KEY}\"")),
+            4,
+            "models[0].api_key_env: api_key_env takes the name of an environment variable",
+        ),
         (model("api_key_env = \"NOT_SET\""), 4, "the environment variable that api_key_env names here is not set"),
-        (model(""), 2, "api_key_env is not set. openai needs a key: set OPENAI_API_KEY"),
+        (model(""), 2, "models[0].api_key_env is not set. openai needs a key: set OPENAI_API_KEY"),
         (
             model("api_key_env = \"A_KEY\"\nbase_url = \"http://me:hunter2@x/\""),
-            2,
-            "base_url \"x\" must not hold a user",
+            5,
+            "models[0].base_url \"x\" must not hold a user",
         ),
-        (model("api_key_env = \"A_KEY\"\ntemperature = 3"), 2, "temperature must be a number from 0 to 2"),
-        (model("max_tokens = \"many\""), 4, "invalid type: string"),
+        (model("api_key_env = \"A_KEY\"\ntemperature = 9"), 5, "models[0].temperature must be a number from 0 to 2"),
+        (
+            [
+                model("api_key_env = \"A_KEY\""),
+                "\n[[models]]\nname = \"B\"\nprovider = \"ollama\"\ntemperature = -1".to_owned(),
+            ]
+            .concat(),
+            9,
+            "models[1].temperature must be a number from 0 to 2",
+        ),
+        (
+            model("max_tokens = \"many\""),
+            4,
+            "models[0].max_tokens must be a whole number that is not negative, but is text. For example: max_tokens = 8192\n",
+        ),
+        (
+            model("max_tokens = -1"),
+            4,
+            "models[0].max_tokens must be a whole number that is not negative, but is out of range.",
+        ),
+        (
+            model("max_tokens = 1.5"),
+            4,
+            "models[0].max_tokens must be a whole number that is not negative, but is a number with",
+        ),
+        (model("api_key_env = \"A_KEY\"\nmax_tokens = 0"), 5, "models[0].max_tokens must be a number from 1 to"),
+        (
+            model("temperature = \"hot\""),
+            4,
+            "models[0].temperature must be a number, but is text. For example: temperature = 0.2",
+        ),
+        (
+            model("vision = \"yes\""),
+            4,
+            "models[0].vision must be true or false, but is text. For example: vision = true",
+        ),
+        (model("name = \"B\""), 4, "this is not TOML: duplicate key"),
         (model("tool_mode = \"telepathy\""), 4, "is no tool mode"),
         (model("reasoning_effort = \"much\""), 4, "\"much\" is no effort: use none, minimal, low"),
         (
             model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"),
-            2,
-            "thinking_tokens is for anthropic and openrouter",
+            5,
+            "models[0].thinking_tokens is for anthropic and openrouter",
         ),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
         (
             model("api_key_env = \"A_KEY\"\ncontext_tokens = 999"),
-            2,
-            "context_tokens must be a number from 1000 to 10000000",
+            5,
+            "models[0].context_tokens must be a number from 1000 to 10000000",
         ),
-        (model("context_tokens = \"many\""), 4, "invalid type: string"),
-        (model("[models.quirks]\nno_hats = true"), 5, "unknown variant `no_hats`, expected one of `no_stream_options`"),
+        (model("context_tokens = \"many\""), 4, "models[0].context_tokens must be a whole number that is not negative"),
+        (
+            model("[models.quirks]\nno_hats = true"),
+            5,
+            "models[0].quirks.no_hats is not a setting. The keys here are: `no_stream_options`",
+        ),
+        (
+            model("[models.quirks]\nno_stop = 1"),
+            5,
+            "models[0].quirks.no_stop must be true or false, but is a whole number.",
+        ),
+        (model("quirks = { no_stop = \"x\" }"), 4, "models[0].quirks.no_stop must be true or false, but is text."),
         (model("quirks = { no_tools = true }"), 4, "no_tools is set by tool_mode"),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\nquirks = { no_stop = true }".to_owned(),
@@ -179,15 +232,28 @@ fn a_mistake_is_told_with_its_file_and_line() {
         ),
         ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
         ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
-        ("[memory]\nmax_chars = -1".to_owned(), 2, "invalid value"),
-        ("[memory]\nforget = 1".to_owned(), 2, "unknown field `forget`"),
+        ("[memory]\nmax_chars = -1".to_owned(), 2, "memory.max_chars must be a whole number that is not negative"),
+        ("[memory]\nforget = 1".to_owned(), 2, "memory.forget is not a setting"),
+        ("memory = 3".to_owned(), 1, "memory must be a table, but is a whole number."),
+        ("[agent]\nmax_tool_turns = 0".to_owned(), 2, "agent.max_tool_turns: max_tool_turns is 1 to 100."),
+        ("[agent]\nmax_tool_turns = \"9\"".to_owned(), 2, "agent.max_tool_turns must be a whole number"),
         ("[memory]\nsummary_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\n[memory]\nsummary_model = \"A\"".to_owned(),
             5,
             "the demo model cannot sum up",
         ),
-        ("[[models]]\nprovider = \"demo\"".to_owned(), 1, "missing field `name`"),
+        (
+            "[[models]]\nprovider = \"demo\"".to_owned(),
+            1,
+            "models[0].name is missing. For example: name = \"Sonnet\"\n",
+        ),
+        ("\n[[models]]\nname = \"A\"".to_owned(), 2, "models[0].provider is missing."),
+        (
+            "[[models]]\nname = 1\nprovider = \"demo\"".to_owned(),
+            2,
+            "models[0].name must be text in quotes, but is a whole",
+        ),
         ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is no model provider"),
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\nmodel = \"x\"".to_owned(), 4, "the demo model has no model"),
         ("[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(), 2, "a model's name is 1 to 100 characters"),
@@ -201,8 +267,13 @@ fn a_mistake_is_told_with_its_file_and_line() {
             5,
             "the demo model cannot plan",
         ),
-        ("[plan]\nsteps = 9".to_owned(), 2, "unknown field `steps`"),
-        ("[consent]\nwait_hours = -1".to_owned(), 2, "wait_hours must be a number of hours from 0 to 87600"),
+        ("[plan]\nsteps = 9".to_owned(), 2, "plan.steps is not a setting"),
+        ("[consent]\nwait_hours = \"long\"".to_owned(), 2, "consent.wait_hours must be a number, but is text."),
+        (
+            "[consent]\nwait_hours = -1".to_owned(),
+            2,
+            "consent.wait_hours: wait_hours must be a number of hours from 0 to 87600",
+        ),
     ] {
         let output = check_text(&text);
         let said = said(&output);
@@ -245,16 +316,20 @@ fn a_mistake_in_the_review_is_told_with_its_line() {
     let models = [named("A"), named("B"), "[[models]]\nname = \"D\"\nprovider = \"demo\"\n".to_owned()].concat();
     let review = |rest: &str| format!("{models}[review]\n{rest}\n");
     for (text, line, words) in [
-        (review("quorum = 2"), 12, "missing field `models`"),
+        (review("quorum = 2"), 12, "review.models is missing. For example: models = [\"Sonnet\", \"Local\"]"),
         (review("models = []"), 13, "1 to 5 models review"),
-        (review("models = [\n\"A\",\n\"Z\"]"), 15, "there is no model named \"Z\". There are: A, B, D."),
+        (
+            review("models = [\n\"A\",\n\"Z\"]"),
+            15,
+            "review.models[1]: there is no model named \"Z\". There are: A, B, D.",
+        ),
         (review("models = [\"A\", \"D\"]"), 13, "the demo model cannot review"),
         (review("models = [\"A\", \"A\"]"), 13, "\"A\" has one vote"),
         (review("models = [\"A\", \"B\"]\nquorum = 3"), 14, "quorum is 1 to 2"),
         (review("models = [\"A\"]\nquorum = 0"), 14, "quorum is 1 to 1"),
         (review("models = [\"A\"]\nmode = \"veto\""), 14, "mode is advise, or decide"),
         (review("models = [\"A\"]\ntimeout_secs = 0"), 14, "timeout_secs is 1 to 600"),
-        (review("models = [\"A\"]\nvoters = 1"), 14, "unknown field `voters`"),
+        (review("models = [\"A\"]\nvoters = 1"), 14, "review.voters is not a setting"),
     ] {
         let output = check_text(&text);
         let said = said(&output);
@@ -277,10 +352,24 @@ fn a_mistake_in_a_tool_server_is_told_with_its_line() {
         format!("{}{own}{rest}\n", server("requires_auth = true\n"))
     };
     for (text, line, words) in [
-        (server("adress = 1"), 3, "unknown field `adress`"),
-        (server("args = \"--password hunter2\""), 3, "invalid type: string, expected a sequence"),
-        (server("risk = \"none\""), 3, "unknown variant `none`"),
-        (server("pin = true"), 3, "wanted string or table"),
+        (server("adress = 1"), 3, "tool_servers.docs.adress is not a setting."),
+        (server("args = \"--password hunter2\""), 3, "tool_servers.docs.args must be a list in brackets, but is text."),
+        (server("args = [\"-y\", 3]"), 3, "tool_servers.docs.args[1] must be text in quotes, but is a whole number."),
+        (
+            server("risk = \"hunter2\""),
+            3,
+            "tool_servers.docs.risk must be one of: high, low, claimed. For example: risk = \"claimed\"\n",
+        ),
+        (server("pin = true"), 3, "tool_servers.docs.pin must be text in quotes"),
+        (
+            server("env = { LEVEL = 1 }"),
+            3,
+            "tool_servers.docs.env.LEVEL must be text in quotes, but is a whole number.",
+        ),
+        (server("requires_auth = \"yes\""), 3, "tool_servers.docs.requires_auth must be true or false, but is text."),
+        (server("timeout_secs = \"20\""), 3, "tool_servers.docs.timeout_secs must be a whole number"),
+        ("tool_servers = []".to_owned(), 1, "tool_servers must be a table, but is a list."),
+        ("[tool_servers]\nurl = \"x\"".to_owned(), 2, "tool_servers.url must be a table, but is text."),
         (server("timeout_secs = 0"), 3, "timeout_secs is 1 to 86400"),
         (server("command = \"npx\""), 3, "it has a url and a command"),
         (server("env = { LEVEL = \"1\" }"), 3, "env says nothing here"),
@@ -288,9 +377,14 @@ fn a_mistake_in_a_tool_server_is_told_with_its_line() {
         (server("[tool_servers.docs.headers]\nX-Key = \"hunter2\""), 4, "Write X-Key as \"${NAME_OF_A_VARIABLE}\""),
         (server("requires_auth = true"), 3, "nothing says where tokens come from"),
         (oauth("client_secret_env = \"hunter2!\""), 8, "client_secret_env takes the name of an environment variable"),
-        (oauth("client_secret = \"hunter2\""), 8, "unknown field `client_secret`"),
+        (
+            oauth("client_secret = \"hunter2\""),
+            8,
+            "tool_servers.docs.oauth.client_secret is not a setting. The keys here are: ",
+        ),
         (oauth("client_secret_env = \"S\"").replace("\"https://x\"", "\"http://x\""), 6, "its token_url must be https"),
-        (server("[oauth]\ntoken_url = 1"), 4, "invalid type"),
+        (server("[oauth]\ntoken_url = 1"), 4, "oauth.token_url must be text in quotes, but is a whole number."),
+        (server("[oauth]\nscope = \"x\""), 3, "oauth.token_url is missing."),
         ("[tool_servers.docs]\nrisk = \"low\"".to_owned(), 1, "it has neither a url nor a command"),
         ("\n[tool_servers.docs]\nurl = \"http://x/mcp\"".to_owned(), 3, "its url must be https; set allow_http"),
         ("[tool_servers.docs]\nurl = \"https://me:hunter2@x/mcp\"".to_owned(), 2, "must not hold a user name"),
@@ -325,7 +419,7 @@ fn the_tool_servers_of_both_files_are_united() {
     write("tallybook.toml", &[section("ape"), section("met")].concat());
     let output = check(folder.path()).output().unwrap();
     let refused = said(&output);
-    let twice = "tallybook: tallybook.toml, line 6: there are two tool servers named \"met\"; give one of them another name. \
+    let twice = "tallybook: tallybook.toml, line 6: tool_servers.met: there are two tool servers named \"met\"; give one of them another name. \
                  The other one is in .mcp_servers.\n";
     assert!(!output.status.success() && refused == twice, "{refused}");
 }
@@ -348,4 +442,33 @@ fn a_server_does_not_start_with_a_mistake() {
     let said = said(&output);
     assert!(!output.status.success() && said.contains("tallybook.toml, line 2: "), "{said}");
     assert!(!folder.path().join("data").exists());
+}
+
+/// The other file with tool servers, which is JSON.
+#[test]
+fn a_mistake_in_the_servers_file_is_told_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, line, words) in [
+        (
+            "{\n\"mcpServers\": [\"hunter2\"]}",
+            2,
+            "mcpServers must be an object with a tool server under each name, but is a list.",
+        ),
+        ("{\n\"mcpServers\": {\"a\": {}},\n\"servers\": {\"a\": {}}}", 3, "there are two tool servers named \"a\""),
+        ("{\"mcpServers\":\nhunter2}", 2, "this is not JSON: expected value."),
+    ] {
+        std::fs::write(folder.path().join(".mcp_servers"), text).unwrap();
+        let output = check(folder.path()).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+        assert!(said.starts_with(&format!("tallybook: .mcp_servers, line {line}: ")), "{text}: {said}");
+        assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
+    }
+    // A server that is written wrong fails alone.
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"args\": \"hunter2\"}}}";
+    std::fs::write(folder.path().join(".mcp_servers"), text).unwrap();
+    let output = check(folder.path()).output().unwrap();
+    let said = said(&output);
+    let words = "It cannot be used: line 2: args must be a list in brackets, but is text";
+    assert!(output.status.success() && said.contains(words) && !said.contains("hunter2"), "{said}");
 }

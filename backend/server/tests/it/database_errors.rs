@@ -33,7 +33,7 @@ const MYSQL: [(&str, FailureKind); 7] = [
 ];
 
 async fn sqlite(engine: &Engine) -> SqlitePool {
-    let Database::Sqlite(pool, _) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let Database::Sqlite(_, pool) = engine.database().await else { unreachable!("the engine is SQLite") };
     pool
 }
 

@@ -332,7 +332,7 @@ async fn a_start_whose_commit_got_no_answer() {
 async fn the_database_is_locked_before_the_start_row() {
     let engine = Engine::sqlite();
     let mut fixture = Fixture::set_up(&engine).await;
-    let Database::Sqlite(pool, _) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let Database::Sqlite(_, pool) = engine.database().await else { unreachable!("the engine is SQLite") };
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     fixture.assert_refused("storage_unavailable").await;
     // Reading goes on all the while.

@@ -17,7 +17,7 @@ async fn refuse_ends(engine: &Engine, states: &str) {
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
         }
-        tallybook::db::Database::Sqlite(pool, _) => {
+        tallybook::db::Database::Sqlite(_, pool) => {
             let sql = format!(
                 "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status IN ({states}) \
                  BEGIN SELECT RAISE(ABORT, 'refused'); END"
@@ -68,7 +68,7 @@ on_every_engine! {
                      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END";
                 sqlx::raw_sql(sql).execute(pool).await.unwrap();
             }
-            tallybook::db::Database::Sqlite(pool, _) => {
+            tallybook::db::Database::Sqlite(_, pool) => {
                 let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages \
                      WHEN OLD.content = 'never' AND NEW.status <> 'streaming' BEGIN SELECT RAISE(ABORT, 'refused'); END";
                 sqlx::raw_sql(sql).execute(pool).await.unwrap();

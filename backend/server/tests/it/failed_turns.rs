@@ -57,7 +57,7 @@ impl Tool for LooksItselfUp {
         const SQL: &str = "SELECT COUNT(*) FROM tool_calls WHERE tool_name = 'looks_itself_up' AND status = 'pending'";
         let count: i64 = match Database::connect(&self.url.parse().unwrap()).await.unwrap() {
             Database::MySql(pool, _) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
-            Database::Sqlite(pool, _) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
+            Database::Sqlite(_, pool) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
         };
         self.rows_seen.store(usize::try_from(count).unwrap(), Ordering::SeqCst);
         Ok(ToolOutput::text("looked"))

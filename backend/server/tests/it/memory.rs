@@ -57,7 +57,7 @@ async fn write_long(app: &TestApp) -> String {
     for statement in sql {
         match &db {
             Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
-            Database::Sqlite(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::Sqlite(_, pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }
     conversation

@@ -71,6 +71,30 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
+    /// A refusal in the history is text of the assistant's, in a field or in a part, in every API.
+    async fn a_refusal_in_the_history_is_told_to_the_model(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let app = TestApp::spawn(&engine, &model).await;
+        let part = json!([{"type": "refusal", "refusal": "I decline."}]);
+        let (first, last) = (json!({"role": "user", "content": "Help?"}), json!({"role": "user", "content": "Why?"}));
+        let by_field = json!([first, {"role": "assistant", "content": null, "refusal": "I decline."}, last]);
+        let by_part = json!([first, {"role": "assistant", "content": part}, last]);
+        for (path, field, history) in [
+            ("/v1/chat/completions", "messages", &by_field),
+            ("/v1/chat/completions", "messages", &by_part),
+            ("/v1/chat", "messages", &by_field),
+            ("/v1/chat", "messages", &by_part),
+            ("/v1/responses", "input", &by_part),
+        ] {
+            model.reply([text("I may not.")]);
+            let response = app.post(path, json!({"model": "test-model", "stream": false, field: history})).await;
+            assert_eq!(response.status(), 200, "{path}: {}", response.text().await.unwrap());
+            let told = model.requests().last().unwrap().body["messages"].clone();
+            let told: Vec<&str> = told.as_array().unwrap().iter().map(|it| it["content"][0]["text"].as_str().unwrap()).collect();
+            assert_eq!(told, ["Help?", "I decline.", "Why?"], "{path}");
+        }
+    }
+
     /// By the UUID that was answered, or by an id of the program's own; whatever cannot go on there begins a new one.
     async fn a_chat_is_one_conversation_unless_it_is_busy(engine: Engine) {
         let model = MockLlm::start().await.unwrap();

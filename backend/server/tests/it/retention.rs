@@ -70,7 +70,7 @@ async fn write_large(db: &Database) {
     for statement in sql {
         match db {
             Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
-            Database::Sqlite(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Database::Sqlite(_, pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }
 }
@@ -147,6 +147,33 @@ on_every_engine! {
         let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations WHERE id = 1");
         assert_eq!(claims, [(None,)]);
     }
+}
+
+/// Returns whether a text stands anywhere in the files of an embedded database, in rows or in what is left of them.
+fn is_in_files(engine: &Engine, text: &str) -> bool {
+    let file = engine.url.strip_prefix("sqlite://").unwrap();
+    ["", "-wal"].iter().any(|end| {
+        let bytes = fs::read(format!("{file}{end}")).unwrap_or_default();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+/// Short and long texts, of messages, calls, events and titles, while the server runs.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn purged_texts_are_gone_from_the_files() {
+    let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
+    let app = start(&engine, &model, Duration::ZERO).await;
+    let secret = "xyzzy-plugh-4711";
+    ask(&app, &model).await;
+    let conversation = app.create_conversation().await;
+    let long = format!("{secret} ").repeat(2000);
+    model.reply([tool_call("evaluate", serde_json::json!({"expression": long}).to_string())]);
+    model.reply([text("So: "), text(&long)]);
+    app.send(&conversation, secret).await.all().await;
+    assert!(is_in_files(&engine, secret));
+    app.delete(&conversation).await;
+    eventually("nothing of it is left", async || !is_in_files(&engine, secret)).await;
+    assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM conversations"), [(1,)]);
 }
 
 /// Statements of the store that need not say `deleted_at`, and why.

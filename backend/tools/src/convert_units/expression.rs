@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use super::{
     dimension::Dimension,
     fraction::Fraction,
@@ -18,6 +20,8 @@ use crate::{
 const MAX_CHARS: usize = 60;
 /// Maximum number of words in a unit's name, such as `inch of mercury`.
 const MAX_NAME_WORDS: usize = 4;
+/// Words that say whose unit of a name is meant, in lower case.
+const KINDS: [&str; 6] = ["us", "uk", "imperial", "imp", "british", "metric"];
 const INCOMPLETE: &str = "the expression lacks a unit; write one such as km, km/h or m^2";
 
 /// A unit that a quantity can have.
@@ -98,28 +102,34 @@ impl fmt::Display for Expression {
     }
 }
 
-/// Reduces the ways to write a character, a power, a quotient and a space to one each.
+/// Reduces the ways to write a character, a power, a product, a quotient and a space to one each.
 fn canonical(text: &str) -> String {
+    let text = compatible(text);
     let mut result = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next() {
+        let before = result.chars().next_back();
+        if let Some(letters) = abbreviation(rest).filter(|_| !before.is_some_and(char::is_alphanumeric)) {
+            result.extend(rest[..letters].chars().filter(|c| *c != '.'));
+            rest = &rest[letters..];
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        let next = rest.chars().next();
         match c {
             '\u{3bc}' => result.push('µ'),
-            '\u{212b}' => result.push('Å'),
-            '\u{2126}' => result.push('Ω'),
-            '\u{2032}' | '’' => result.push('\''),
-            '\u{2033}' | '”' => result.push('"'),
-            '℃' => result.push_str("°C"),
-            '℉' => result.push_str("°F"),
-            '²' => result.push('2'),
-            '³' => result.push('3'),
-            '¹' => result.push('1'),
-            '⁻' => result.push('-'),
-            '*' if characters.next_if_eq(&'*').is_some() => result.push('^'),
+            '*' if next == Some('*') => {
+                result.push('^');
+                rest = &rest[1..];
+            }
+            // A full stop in a product of symbols, such as `m.s-1`, or behind a shortened word.
+            '.' if before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphabetic) => {
+                result.push(' ');
+            }
             '.' => {}
             '_' => result.push(' '),
             // A hyphen joins words; before a digit it is the sign of an exponent.
-            '-' if characters.peek().is_some_and(char::is_ascii_digit) => result.push('-'),
+            '-' if next.is_some_and(|c| c.is_ascii_digit()) => result.push('-'),
             '-' if !result.ends_with('^') => result.push(' '),
             c => result.push(c),
         }
@@ -127,13 +137,32 @@ fn canonical(text: &str) -> String {
     result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Replaces characters that are another way to write one or several, such as `㎡`, `ℓ`, `²`, `⁻`, `₂` and `℃`.
+fn compatible(text: &str) -> String {
+    let signs = text.chars().map(|c| match c {
+        // Signs that people type for a degree.
+        'º' | '˚' => '°',
+        '\u{2032}' | '’' => '\'',
+        '\u{2033}' | '”' => '"',
+        c => c,
+    });
+    signs.nfkc().map(plain).collect()
+}
+
+/// Returns the length of an abbreviation that has a full stop behind each letter, such as `m.p.h.` or `U.S.`.
+fn abbreviation(text: &str) -> Option<usize> {
+    let is_pair = |pair: &&[u8]| matches!(pair, [letter, b'.'] if letter.is_ascii_alphabetic());
+    let pairs = text.as_bytes().chunks_exact(2).take_while(is_pair).count();
+    // Behind it no word goes on.
+    let is_over = !text[2 * pairs..].starts_with(char::is_alphanumeric);
+    (pairs > 1 && is_over).then_some(2 * pairs)
+}
+
 /// Returns the units of an expression with their exponents, or why it is refused.
 fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
-    // Names such as `gallon (US)`, `pounds per square inch` and `L/100km` are looked up whole.
-    let whole = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
-        Some((name, kind)) => format!("{} {kind}", name.trim_end()),
-        None => text.to_owned(),
-    };
+    let text = &without_brackets(text);
+    // Names such as `pounds per square inch`, `lb*ft` and `L/100km` are looked up whole.
+    let whole = text.replace('*', " ");
     match find(&whole) {
         Ok(named) => return Ok(vec![(named, 1)]),
         Err(Unknown::Refused(reason)) => return Err(reason),
@@ -157,6 +186,19 @@ fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
         factors.extend(found.into_iter().map(|(named, exponent)| (named, sign * exponent)));
     }
     Ok(factors)
+}
+
+/// Takes the brackets from the countries and systems of units in `gallon (US)` and `miles per gallon (imperial)`.
+fn without_brackets(text: &str) -> String {
+    let mut result = text.to_owned();
+    for kind in KINDS {
+        // The kinds are ASCII, so the positions are those of the text.
+        while let Some(at) = result.to_ascii_lowercase().find(&format!("({kind})")) {
+            let written = format!(" {} ", &result[at + 1..=at + kind.len()]);
+            result.replace_range(at..at + kind.len() + 2, &written);
+        }
+    }
+    result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Reads units that are multiplied, such as `kg m^2` or `N*m`, each by its longest name.

@@ -124,6 +124,7 @@ pub(super) const UNITS: &[&[Unit]] =
 
 const SPACE: &[Unit] = &[
     unit(LENGTH, "1", "m", "meter, meters, metre, metres").prefixed("f, p, n, µ, m, c, d, k"),
+    unit(LENGTH, "1000", "kms", ""),
     unit(LENGTH, "1e-6", "", "micron, microns"),
     unit(LENGTH, "1e-10", "Å", "angstrom, angstroms, ångström, ångströms"),
     unit(LENGTH, "0.0254", "in", "inch, inches"),
@@ -155,6 +156,8 @@ const SPACE: &[Unit] = &[
 
 const VOLUMES: &[Unit] = &[
     unit(VOLUME, "0.001", "L, l", "liter, liters, litre, litres").prefixed("n, µ, m, c, d, h, k"),
+    unit(VOLUME, "0.001", "ltr, ltrs", ""),
+    unit(VOLUME, "0.000001", "mls", ""),
     unit(VOLUME, "1000", "", "megaliter, megaliters, megalitre, megalitres"),
     unit(VOLUME, "0.000001", "cc, ccm", ""),
     unit(VOLUME, "1", "cbm", ""),
@@ -174,15 +177,16 @@ const VOLUMES: &[Unit] = &[
     imperial!("0.00056826125", "pint", "pints"),
     imperial!("0.000284130625", "cup", "cups"),
     imperial!("0.0000284130625", "fluid ounce", "fluid ounces", "fl oz", "floz", "fluid oz"),
-    unit(VOLUME, "0.00025", "", "metric cup, metric cups"),
-    unit(VOLUME, "0.000015", "", "metric tablespoon, metric tablespoons"),
-    unit(VOLUME, "0.000005", "", "metric teaspoon, metric teaspoons"),
+    unit(VOLUME, "0.00025", "", "metric cup, metric cups, cup metric, cups metric"),
+    unit(VOLUME, "0.000015", "", "metric tablespoon, metric tablespoons, tablespoon metric, tablespoons metric"),
+    unit(VOLUME, "0.000005", "", "metric teaspoon, metric teaspoons, teaspoon metric, teaspoons metric"),
     unit(VOLUME, "0.158987294928", "", "oil barrel, oil barrels, barrel of oil, barrels of oil")
         .assumed("barrel, barrels, bbl, bbls", "oil barrel"),
 ];
 
 const MASSES: &[Unit] = &[
     unit(MASS, "0.001", "g", "gram, grams, gramme, grammes").prefixed("p, n, µ, m, c, k"),
+    unit(MASS, "1", "kgs", ""),
     unit(MASS, "1e-9", "mcg", ""),
     unit(MASS, "1000", "t", "tonne, tonnes").prefixed("M, G"),
     unit(MASS, "1000", "", "metric ton, metric tons, metric tonne, metric tonnes, ton metric, tons metric"),
@@ -205,6 +209,8 @@ const TIMES: &[Unit] = &[
     unit(TIME, "1", "s", "second, seconds").prefixed("f, p, n, µ, m"),
     unit(TIME, "1", "sec, secs", ""),
     unit(TIME, "0.001", "msec, msecs", ""),
+    unit(TIME, "0.000001", "µsec, usec", ""),
+    unit(TIME, "1e-9", "nsec", ""),
     unit(TIME, "60", "min, mins", "minute, minutes"),
     unit(TIME, "3600", "h, hr, hrs", "hour, hours"),
     unit(TIME, "86400", "d", "day, days"),
@@ -235,8 +241,9 @@ const MOTION: &[Unit] = &[
     unit(
         FUEL_ECONOMY,
         "1e-8",
-        "L/100km, L/100 km, l/100km, l/100 km",
-        "L per 100 km, l per 100 km, liters per 100 km, litres per 100 km, liters per 100 kilometers, litres per 100 kilometres",
+        "L/100km, L/100 km, l/100km, l/100 km, L per 100 km, L per 100km, l per 100 km, l per 100km",
+        "liters/100km, liters/100 km, liters per 100km, liters per 100 km, liters per 100 kilometers, liter per 100 km, \
+        litres/100km, litres/100 km, litres per 100km, litres per 100 km, litres per 100 kilometres, litre per 100 km",
     )
     .on(Scale::Inverse),
 ];
@@ -248,14 +255,14 @@ const TEMPERATURES: &[Unit] = &[
         TEMPERATURE,
         "1",
         "°C, ° C, C, degC, deg C, degree C, degrees C",
-        "celsius, °celsius, deg celsius, degree celsius, degrees celsius, centigrade, degree centigrade, degrees centigrade",
+        "celsius, °celsius, ° celsius, deg celsius, degree celsius, degrees celsius, centigrade, degree centigrade, degrees centigrade",
     )
     .on(Scale::Offset("273.15")),
     unit(
         TEMPERATURE,
         "5/9",
         "°F, ° F, F, degF, deg F, degree F, degrees F",
-        "fahrenheit, °fahrenheit, deg fahrenheit, degree fahrenheit, degrees fahrenheit",
+        "fahrenheit, °fahrenheit, ° fahrenheit, deg fahrenheit, degree fahrenheit, degrees fahrenheit",
     )
     .on(Scale::Offset("459.67")),
     unit(
@@ -276,19 +283,23 @@ const ANGLES: &[Unit] = &[
 ];
 
 const INFORMATION: &[Unit] = &[
-    unit(DATA, "1", "bit, bits", "bit, bits").prefixed("k, M, G, T, P, Ki, Mi, Gi, Ti"),
-    unit(DATA, "1e6", "Mb", ""),
+    unit(DATA, "1", "bit, bits", "bit, bits").prefixed("k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei"),
+    unit(DATA, "1e6", "Mb, MBit, MBits", ""),
     unit(DATA, "1e9", "Gb", ""),
     unit(DATA, "1e12", "Tb", ""),
+    unit(DATA, "1e15", "Pb", ""),
+    unit(DATA, "1e18", "Eb", ""),
     unit(DATA, "1024", "Kib", ""),
     unit(DATA, "1048576", "Mib", ""),
     unit(DATA, "1073741824", "Gib", ""),
     unit(DATA, "1099511627776", "Tib", ""),
+    unit(DATA, "1125899906842624", "Pib", ""),
+    unit(DATA, "1152921504606846976", "Eib", ""),
     unit(DATA, "8", "B", "byte, bytes").prefixed("k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei"),
     unit(DATA, "8000", "", "").assumed("KB", "1000 bytes"),
     unit(DATA_RATE, "1", "bps", "").prefixed("k, M, G, T"),
     unit(DATA_RATE, "1000", "Kbps", ""),
-    unit(DATA_RATE, "8", "Bps", "").prefixed("k, M, G"),
+    unit(DATA_RATE, "8", "Bps", "").prefixed("k, M, G, T"),
 ];
 
 const ELECTRICITY: &[Unit] = &[
@@ -328,9 +339,14 @@ const FORCES: &[Unit] = &[
         "millimeter of mercury, millimeters of mercury, millimetres of mercury",
     ),
     unit(PRESSURE, "3386.388640341", "inHg, in Hg", "inch of mercury, inches of mercury"),
-    unit(PRESSURE, "98.0665", "cmH2O", ""),
+    unit(PRESSURE, "98.0665", "cmH2O, cm H2O", ""),
     unit(PRESSURE, "249.08891", "inH2O, in H2O", "inch of water, inches of water"),
-    unit(PRESSURE, "4.4482216152605/0.00064516", "psi", "pound per square inch, pounds per square inch"),
+    unit(
+        PRESSURE,
+        "4.4482216152605/0.00064516",
+        "psi",
+        "pound per square inch, pounds per square inch, pounds per sq inch, pounds per sq in",
+    ),
     unit(PRESSURE, "4448.2216152605/0.00064516", "ksi", ""),
     unit(PRESSURE, "4.4482216152605/0.09290304", "psf", "pound per square foot, pounds per square foot"),
 ];

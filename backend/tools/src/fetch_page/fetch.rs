@@ -17,7 +17,7 @@ use reqwest::{
 };
 use tokio::time::timeout;
 
-use super::public_address::is_public;
+use super::{allowed_host::AllowedHost, public_address::is_public};
 use crate::{ToolError, notation::shortened};
 
 /// The longest address that is asked for.
@@ -77,13 +77,14 @@ impl Fetcher {
 
     /// Gets a page. Fails with `invalid_argument` for an address that may not be asked, with `not_text` and `too_large`
     /// for what is no page to read, with `timeout`, and with `fetch_failed` for everything else.
-    pub(super) async fn get(&self, url: &str) -> Result<Page, ToolError> {
-        timeout(FETCH_TIMEOUT, self.follow(url)).await.map_err(|_| {
+    /// Follows redirects to `hosts` only, if they are given.
+    pub(super) async fn get(&self, url: &str, hosts: Option<&[AllowedHost]>) -> Result<Page, ToolError> {
+        timeout(FETCH_TIMEOUT, self.follow(url, hosts)).await.map_err(|_| {
             ToolError::other("timeout", format!("the page took longer than {} s", FETCH_TIMEOUT.as_secs()))
         })?
     }
 
-    async fn follow(&self, url: &str) -> Result<Page, ToolError> {
+    async fn follow(&self, url: &str, hosts: Option<&[AllowedHost]>) -> Result<Page, ToolError> {
         let mut address = self.check(url, None)?;
         for _ in 0..=MAX_REDIRECTS {
             let request =
@@ -95,7 +96,11 @@ impl Fetcher {
             let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok()).ok_or_else(|| {
                 ToolError::other("fetch_failed", format!("{} redirects to nowhere", host_of(&address)))
             })?;
-            address = self.check(target, Some(&address))?;
+            let target = self.check(target, Some(&address))?;
+            if hosts.is_some_and(|hosts| !hosts.iter().any(|host| host.covers(&target))) {
+                return Err(needs_approval(&address, &target));
+            }
+            address = target;
         }
         Err(ToolError::other("fetch_failed", format!("more than {MAX_REDIRECTS} redirects")))
     }
@@ -199,6 +204,16 @@ fn failed(address: &Url, error: &reqwest::Error) -> ToolError {
     let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     let cause = chain.last().map(ToString::to_string).unwrap_or_default();
     ToolError::other("fetch_failed", format!("{} could not be read: {cause}", host_of(address)))
+}
+
+/// A redirect leaves the hosts that may be read without approval.
+fn needs_approval(from: &Url, to: &Url) -> ToolError {
+    let message = format!(
+        "{} redirects to {:?}, whose host needs approval; call the tool with that address to ask for it",
+        host_of(from),
+        shortened(to.as_str())
+    );
+    ToolError::other("fetch_failed", message)
 }
 
 fn host_of(address: &Url) -> &str {

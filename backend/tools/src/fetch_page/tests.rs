@@ -17,8 +17,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{FetchPage, fetch::Fetcher, public_address::is_public};
-use crate::{ToolError, ToolRegistry};
+use super::{AllowedHost, FetchPage, fetch::Fetcher, public_address::is_public};
+use crate::{Risk, ToolError, ToolRegistry};
 
 /// A server that gives each connection the next of its answers, as bytes, and then closes.
 struct Server {
@@ -77,6 +77,11 @@ fn redirect(target: &str) -> Vec<u8> {
 /// A registry whose tool finds `pages.example` on this machine, `inside.example` there too though it says it is
 /// elsewhere, and takes 127.0.0.1 for public. Everything else of this machine and its network stays refused.
 fn registry() -> ToolRegistry {
+    registry_allowing(Vec::new())
+}
+
+/// The same, where pages of `hosts` need no approval.
+fn registry_allowing(hosts: Vec<AllowedHost>) -> ToolRegistry {
     let look_up = |host: String| -> futures_util::future::BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             match host.as_str() {
@@ -89,7 +94,7 @@ fn registry() -> ToolRegistry {
     };
     let is_allowed = |address: IpAddr| address == IpAddr::V4(Ipv4Addr::LOCALHOST) || is_public(address);
     let fetcher = Fetcher::with(Arc::new(look_up), is_allowed).unwrap();
-    ToolRegistry::default().with(FetchPage { fetcher }).unwrap()
+    ToolRegistry::default().with(FetchPage { fetcher, hosts }).unwrap()
 }
 
 async fn fetch(url: &str) -> Result<String, ToolError> {
@@ -211,6 +216,45 @@ async fn redirects_are_followed_and_checked_again() {
     }
     let server = Server::start(vec![redirect("http://inside.example/")]).await;
     assert!(fetch(&server.url()).await.unwrap_err().message.ends_with("it is not on the public internet"));
+}
+
+#[test]
+fn an_address_needs_approval_unless_its_host_is_allowed() {
+    let registry = registry_allowing(vec!["pages.example".parse().unwrap(), "*.docs.example".parse().unwrap()]);
+    let risk = |url: &str| registry.risk_of("fetch_page", &json!({ "url": url }).to_string()).unwrap();
+    for url in ["https://pages.example/a?b", " http://PAGES.example:8080/", "https://a.docs.example/"] {
+        assert_eq!(risk(url), Risk::Low, "{url}");
+    }
+    for url in [
+        "https://evil.example/?data",
+        "https://docs.example/",
+        "https://pages.example@evil.example/",
+        "pages.example",
+        "",
+    ] {
+        assert_eq!(risk(url), Risk::High, "{url}");
+    }
+    assert_eq!(registry.risk_of("fetch_page", "{"), Some(Risk::High));
+    assert_eq!(registry.find_spec("fetch_page").unwrap().risk, Risk::High);
+}
+
+#[tokio::test]
+async fn a_redirect_leaves_the_allowed_hosts_only_after_approval() {
+    let allowed = || registry_allowing(vec!["pages.example".parse().unwrap()]);
+    let page = answer("HTTP/1.1 200 OK\r\ncontent-type: text/plain", "there");
+    let server = Server::start(vec![redirect("/b"), page.clone()]).await;
+    let input = json!({ "url": server.url() }).to_string();
+    assert!(allowed().call("fetch_page", &input).await.unwrap().text.ends_with("there"));
+
+    let elsewhere = Server::start(vec![page.clone(), page]).await;
+    let target = format!("http://both.example:{}/?secret", elsewhere.port);
+    let server = Server::start(vec![redirect(&target), redirect(&target)]).await;
+    let input = json!({ "url": server.url() }).to_string();
+    let error = allowed().call("fetch_page", &input).await.unwrap_err();
+    assert!(error.message.contains("whose host needs approval"), "{}", error.message);
+    assert_eq!(elsewhere.asked.load(Ordering::SeqCst), 0);
+    // A call that was approved follows redirects to public addresses.
+    assert!(registry().call("fetch_page", &input).await.unwrap().text.ends_with("there"));
 }
 
 #[tokio::test]

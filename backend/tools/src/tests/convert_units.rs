@@ -93,6 +93,56 @@ async fn units_are_written_in_many_ways() {
 }
 
 #[tokio::test]
+async fn similar_characters_and_stops_are_understood() {
+    for (from, to, result) in [
+        ("㎡", "cm²", "10000"),
+        ("㎥", "ℓ", "1000"),
+        ("㎞", "kms", "1"),
+        ("m⁴", "cm^4", "100000000"),
+        ("cmH₂O", "cm H2O", "1"),
+        ("m.s-1", "km/h", "3.6"),
+        ("m.s⁻²", "m/s/s", "1"),
+        ("N.m", "J", "1"),
+        ("lb·ft", "ft-lbs", "1"),
+        ("fl.oz.", "fl. oz.", "1"),
+        ("m.p.h.", "mph", "1"),
+        ("MBit/s", "Mbps", "1"),
+        ("usec", "µs", "1"),
+        ("litres/100 km", "L per 100km", "1"),
+        ("miles per gallon (US)", "mpg (us)", "1"),
+        ("gallon (U.S.)", "US gal", "1"),
+        ("pounds per sq. in.", "psi", "1"),
+    ] {
+        let output = call("convert_units", &input("1", from, to)).await.unwrap();
+        assert!(output.contains(&format!(" = {result} ")), "{output}");
+    }
+    for degree in ['º', '˚', '°'] {
+        let output = call("convert_units", &input("98.6", &format!("{degree}F"), &format!("{degree} Celsius"))).await;
+        assert!(output.unwrap().contains(" = 37 "), "{degree}");
+    }
+    // A full stop joins no two symbols to another one: m.s is no millisecond.
+    assert!(failure("convert_units", &input("1", "m.s", "s")).await.contains("incompatible"));
+    assert!(failure("convert_units", &input("1", "p.s.i", "bar")).await.starts_with("invalid_from: "));
+}
+
+#[tokio::test]
+async fn large_units_of_data_are_not_taken_for_their_neighbors() {
+    for (from, to, result) in [
+        ("Pb", "PB", "0.125"),
+        ("Eb", "EB", "0.125"),
+        ("Pib", "PiB", "0.125"),
+        ("Eib", "EiB", "0.125"),
+        ("TBps", "Tbps", "8"),
+    ] {
+        let output = call("convert_units", &input("1", from, to)).await.unwrap();
+        assert!(output.contains(&format!(" = {result} ")), "{output}");
+    }
+    for unit in ["pb", "eb", "pib", "eib", "tbps"] {
+        assert!(failure("convert_units", &input("1", unit, "B")).await.contains("depending on capitals"), "{unit}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_name_was_taken_for_is_said() {
     gives("1", "Cal", "kJ", "1 Cal (kcal) = 4.184 kJ").await;
     gives("1", "gallon", "L", "1 gallon (US gallon) = 3.785411784 L").await;

@@ -126,3 +126,22 @@ async fn names_are_understood_as_people_write_them() {
     assert!(at(winter, json!("＋９")).await.unwrap().ends_with("in UTC+09:00"));
     assert!(at(winter, json!("Tokio")).await.unwrap_err().ends_with("did you mean Tokyo?"));
 }
+
+#[tokio::test]
+async fn an_offset_may_have_a_fraction_if_it_is_clear() {
+    for (zone, name) in [
+        ("UTC+5.5", "UTC+05:30"),
+        ("UTC+5.30", "UTC+05:30"),
+        ("GMT-3.5", "UTC-03:30"),
+        ("+5.75", "UTC+05:45"),
+        ("+0.5", "UTC+00:30"),
+        ("UTC + 1.0", "UTC+01:00"),
+    ] {
+        let text = at(winter, json!(zone)).await.unwrap();
+        assert!(text.ends_with(&format!(", in {name}")), "{zone}: {text}");
+    }
+    for zone in ["+5.2", "+5.50", "UTC+9.", "+5.5.5"] {
+        let error = at(winter, json!(zone)).await.unwrap_err();
+        assert!(error.starts_with("invalid_zone: "), "{zone}: {error}");
+    }
+}

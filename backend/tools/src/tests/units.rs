@@ -14,6 +14,7 @@ type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const UNITS: &[Row] = &[
     // Length: the international inch, mile and nautical mile; the IAU's unit and parsec; the Julian light year.
+    ("kms", "m", "1000", ""),
     ("micron microns", "m", "1/1000000", "micron"),
     ("Å angstrom angstroms ångström ångströms", "m", "1/10^10", ""),
     ("in inch inches", "m", "2.54/100", "inch"),
@@ -44,6 +45,8 @@ const UNITS: &[Row] = &[
     ("坪 tsubo", "m^2", "(6*10/33)^2", ""),
     // Volume: the US gallon has 231 cubic inches, the bushel 2150.42, the imperial gallon 4.54609 L.
     ("L l liter liters litre litres", "m^3", "1/1000", "liter"),
+    ("ltr ltrs", "m^3", "1/1000", ""),
+    ("mls", "m^3", "(1/100)^3", ""),
     ("megaliter megaliters megalitre megalitres", "m^3", "1000", ""),
     ("cc ccm", "m^3", "(1/100)^3", ""),
     ("cbm", "m^3", "1", ""),
@@ -63,11 +66,12 @@ const UNITS: &[Row] = &[
     ("imperial: pint pints", "m^3", "4.54609/8/1000", ""),
     ("imperial: cup cups", "m^3", "4.54609/16/1000", ""),
     ("imperial: fluid_ounce fluid_ounces fl_oz floz fluid_oz", "m^3", "4.54609/160/1000", ""),
-    ("metric_cup metric_cups", "m^3", "250/10^6", ""),
-    ("metric_tablespoon metric_tablespoons", "m^3", "15/10^6", ""),
-    ("metric_teaspoon metric_teaspoons", "m^3", "5/10^6", ""),
+    ("metric_cup metric_cups cup_metric cups_metric", "m^3", "250/10^6", ""),
+    ("metric_tablespoon metric_tablespoons tablespoon_metric tablespoons_metric", "m^3", "15/10^6", ""),
+    ("metric_teaspoon metric_teaspoons teaspoon_metric teaspoons_metric", "m^3", "5/10^6", ""),
     ("oil_barrel oil_barrels barrel_of_oil barrels_of_oil barrel barrels bbl bbls", "m^3", "42*231*0.0254^3", ""),
     // Mass: the pound of 1959 has 7000 grains and 16 ounces; the troy ounce has 480 grains.
+    ("kgs", "kg", "1", ""),
     ("mcg", "kg", "1/10^9", ""),
     ("t tonne tonnes metric_ton metric_tons metric_tonne metric_tonnes ton_metric tons_metric", "kg", "1000", "tonne"),
     ("kilotonne kilotonnes", "kg", "1000*1000", ""),
@@ -85,6 +89,8 @@ const UNITS: &[Row] = &[
     // Time: the year of the Gregorian calendar is 146097 days in 400 years.
     ("sec secs", "s", "1", ""),
     ("msec msecs", "s", "1/1000", ""),
+    ("µsec usec", "s", "1/1000000", ""),
+    ("nsec", "s", "1/10^9", ""),
     ("min mins minute minutes", "s", "60", "minute"),
     ("h hr hrs hour hours", "s", "60*60", "hour"),
     ("d day days", "s", "24*60*60", "day"),
@@ -110,8 +116,9 @@ const UNITS: &[Row] = &[
     ("imperial_mpg imp_mpg UK_mpg mpg_imperial mpg_imp mpg_UK", "m^-2", "5280*0.3048/(4.54609/1000)", ""),
     ("kpl kmpl", "m^-2", "1000*1000", ""),
     (
-        "L/100km L/100_km l/100km l/100_km L_per_100_km l_per_100_km liters_per_100_km litres_per_100_km \
-        liters_per_100_kilometers litres_per_100_kilometres",
+        "L/100km L/100_km l/100km l/100_km L_per_100_km L_per_100km l_per_100_km l_per_100km liters/100km \
+        liters/100_km liters_per_100km liters_per_100_km liters_per_100_kilometers liter_per_100_km litres/100km \
+        litres/100_km litres_per_100km litres_per_100_km litres_per_100_kilometres litre_per_100_km",
         "m^-2",
         "100000*1000",
         "",
@@ -119,14 +126,14 @@ const UNITS: &[Row] = &[
     // Temperature, at 1 on each scale.
     ("K kelvin kelvins °K deg_K degree_K degrees_K degree_kelvin degrees_kelvin", "K", "1", ""),
     (
-        "°C °_C C degC deg_C degree_C degrees_C celsius °celsius deg_celsius degree_celsius degrees_celsius centigrade \
+        "°C °_C C degC deg_C degree_C degrees_C celsius °celsius °_celsius deg_celsius degree_celsius degrees_celsius centigrade \
         degree_centigrade degrees_centigrade",
         "K",
         "273.15+1",
         "",
     ),
     (
-        "°F °_F F degF deg_F degree_F degrees_F fahrenheit °fahrenheit deg_fahrenheit degree_fahrenheit \
+        "°F °_F F degF deg_F degree_F degrees_F fahrenheit °fahrenheit °_fahrenheit deg_fahrenheit degree_fahrenheit \
         degrees_fahrenheit",
         "K",
         "(1-32)*5/9+273.15",
@@ -151,13 +158,17 @@ const UNITS: &[Row] = &[
     ("rev revs revolution revolutions turn turns", "rad", "2*pi", "revolution"),
     // Data.
     ("bit bits", "bit", "1", "bit"),
-    ("Mb", "bit", "10^6", ""),
+    ("Mb MBit MBits", "bit", "10^6", ""),
     ("Gb", "bit", "10^9", ""),
     ("Tb", "bit", "10^12", ""),
+    ("Pb", "bit", "10^15", ""),
+    ("Eb", "bit", "10^18", ""),
     ("Kib", "bit", "2^10", ""),
     ("Mib", "bit", "2^20", ""),
     ("Gib", "bit", "2^30", ""),
     ("Tib", "bit", "2^40", ""),
+    ("Pib", "bit", "2^50", ""),
+    ("Eib", "bit", "2^60", ""),
     ("B byte bytes", "bit", "8", "byte"),
     ("KB", "bit", "8*1000", ""),
     ("bps", "bit/s", "1", ""),
@@ -205,9 +216,14 @@ const UNITS: &[Row] = &[
         "",
     ),
     ("inHg in_Hg inch_of_mercury inches_of_mercury", "kg m^-1 s^-2", "13595.1*9.80665*0.0254", ""),
-    ("cmH2O", "kg m^-1 s^-2", "1000*9.80665/100", ""),
+    ("cmH2O cm_H2O", "kg m^-1 s^-2", "1000*9.80665/100", ""),
     ("inH2O in_H2O inch_of_water inches_of_water", "kg m^-1 s^-2", "1000*9.80665*0.0254", ""),
-    ("psi pound_per_square_inch pounds_per_square_inch", "kg m^-1 s^-2", "0.45359237*9.80665/0.0254^2", ""),
+    (
+        "psi pound_per_square_inch pounds_per_square_inch pounds_per_sq_inch pounds_per_sq_in",
+        "kg m^-1 s^-2",
+        "0.45359237*9.80665/0.0254^2",
+        "",
+    ),
     ("ksi", "kg m^-1 s^-2", "1000*0.45359237*9.80665/0.0254^2", ""),
     ("psf pound_per_square_foot pounds_per_square_foot", "kg m^-1 s^-2", "0.45359237*9.80665/0.3048^2", ""),
     // Energy and power: the thermochemical calorie, the BTU of the International Table, the SI's electronvolt.

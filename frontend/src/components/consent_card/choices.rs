@@ -4,7 +4,7 @@ use leptos::{ev::MouseEvent, prelude::*};
 use tallybook_protocol::ApprovalScope;
 
 use super::card::Card;
-use crate::{browser, components::ids::card_id, reactive::memo};
+use crate::{browser, components::ids::card_id, reactive::memo, session::kept_input};
 
 impl Card {
     pub(super) fn choices(self) -> AnyView {
@@ -91,9 +91,9 @@ impl Card {
                         class="button quiet"
                         data-testid="change-input"
                         disabled=move || is_unseen.get()
-                        on:click=move |_| self.edited.set(Some(self.proposed()))
+                        on:click=move |_| self.edited.set(Some(kept_input(self.id).unwrap_or_else(|| self.proposed())))
                     >
-                        {text.change_input()}
+                        {move || if kept_input(self.id).is_some() { text.change_input_further() } else { text.change_input() }}
                     </button>
                 })}
             </div>

@@ -8,6 +8,7 @@ use crate::{
     consent::Flaw,
     invisible::Found,
     reactive::memo,
+    session::keep_input,
 };
 
 impl Card {
@@ -41,7 +42,11 @@ impl Card {
                     aria-invalid=move || flaw.with(Option::is_some).to_string()
                     aria-describedby=described_by
                     prop:value=initial
-                    on:input:target=move |event| edited.set(Some(event.target().value()))
+                    on:input:target=move |event| {
+                        let written = event.target().value();
+                        keep_input(self.id, &written);
+                        edited.set(Some(written));
+                    }
                     on:keydown=move |event| if escapes(&event) {
                         event.stop_propagation();
                         self.leave_editor();
@@ -60,6 +65,7 @@ impl Card {
     }
 
     fn leave_editor(self) {
+        keep_input(self.id, "");
         self.edited.set(None);
         self.take_focus();
     }

@@ -7,6 +7,7 @@ use crate::{
     api::account::{self, EXPORT_URL},
     browser,
     components::icon::{Draw, Icon},
+    drafts,
     in_turn::in_next_frame,
     language::Language,
 };
@@ -30,6 +31,7 @@ pub(super) fn delete_section(text: Language) -> AnyView {
         event.prevent_default();
         let given = password.get_untracked();
         deed.run(text, async move { account::delete_me(&given).await }, |()| {
+            drafts::clear();
             // The server leads on to the form.
             browser::reload();
             None

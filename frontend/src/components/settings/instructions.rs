@@ -4,16 +4,25 @@ use leptos::{ev::SubmitEvent, prelude::*};
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe};
 
 use super::{deed::Deed, section::section};
-use crate::{api::account, language::Language, reactive::memo};
+use crate::{
+    api::account,
+    drafts,
+    language::Language,
+    reactive::{effect, memo},
+};
+
+/// The name under which the browser keeps instructions that are not saved.
+const DRAFT: &str = "instructions";
 
 pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView {
     let kept = move || me.with(|me| me.as_ref().map(|me| me.instructions.clone()).unwrap_or_default());
-    let draft = RwSignal::new(untrack(kept));
+    let unsaved = Some(drafts::kept(DRAFT)).filter(|unsaved| !unsaved.is_empty());
+    let draft = RwSignal::new(unsaved.unwrap_or_else(|| untrack(kept)));
+    let is_saved = memo(move |_| draft.with(|draft| me.with(|me| is_kept(me.as_ref(), draft))));
+    effect(move || draft.with(|draft| drafts::keep(DRAFT, if is_saved.get() { "" } else { draft })));
     let deed = Deed::new();
     let count = memo(move |_| draft.with(|draft| draft.trim().chars().count()));
-    let cannot_save = memo(move |_| {
-        count.get() > MAX_INSTRUCTIONS_CHARS || draft.with(|draft| me.with(|me| is_kept(me.as_ref(), draft)))
-    });
+    let cannot_save = memo(move |_| count.get() > MAX_INSTRUCTIONS_CHARS || is_saved.get());
     let save = move |event: SubmitEvent| {
         event.prevent_default();
         if cannot_save.get_untracked() {
@@ -57,6 +66,20 @@ pub(super) fn section_view(me: RwSignal<Option<Me>>, text: Language) -> AnyView 
                     {move || text.of_most(count.get(), MAX_INSTRUCTIONS_CHARS)}
                 </span>
             </div>
+            {move || (!is_saved.get()).then(|| view! {
+                <p class="setting-note" data-testid="instructions-unsaved">
+                    {text.instructions_unsaved()}
+                    " "
+                    <button
+                        type="button"
+                        class="button small quiet"
+                        data-testid="discard-instructions"
+                        on:click=move |_| draft.set(untrack(kept))
+                    >
+                        {text.instructions_discard()}
+                    </button>
+                </p>
+            })}
             {deed.told()}
         </form>
     };

@@ -23,7 +23,7 @@ use crate::{
 /// Lifetimes that are offered for a key, in days.
 const LIFETIMES: [u32; 3] = [30, 90, 365];
 
-pub(super) fn section_view(text: Language) -> AnyView {
+pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
     let created = RwSignal::new(None::<MadeKey>);
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
@@ -78,14 +78,12 @@ pub(super) fn section_view(text: Language) -> AnyView {
                 <option value="">{text.key_forever()}</option>
                 {LIFETIMES.map(|days| view! { <option value=days.to_string()>{text.days(days)}</option> }).collect_view()}
             </select>
-            {password::field_with(
-                "key-password",
-                text.password_current(),
-                "current-password",
-                Some(text.key_password()),
-                false,
-                given,
-            )}
+            {if has_password {
+                let rule = Some(text.key_password());
+                password::field("key-password", text.password_current(), "current-password", rule, given)
+            } else {
+                view! { <p class="setting-note">{text.key_fresh_sign_in()}</p> }.into_any()
+            }}
             <div class="setting-buttons">
                 <button type="submit" class="button" data-testid="make-key" aria-disabled=move || creating.busy()>
                     {text.key_make()}

@@ -17,7 +17,7 @@ pub(super) fn section_view(text: Language) -> Option<AnyView> {
     let chosen = chosen.filter(|chosen| names.contains(chosen));
     let options = names.into_iter().map(|name| {
         let is_chosen = chosen.as_ref() == Some(&name);
-        view! { <option value=name.clone() selected=is_chosen>{name}</option> }
+        view! { <option value=name.clone() selected=is_chosen>{name.clone()}</option> }
     });
     let content = view! {
         <div class="setting-row">

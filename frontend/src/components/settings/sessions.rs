@@ -8,6 +8,7 @@ use crate::{
     api::account,
     browser,
     components::{switches::switch, times::when},
+    drafts,
     language::Language,
 };
 
@@ -23,6 +24,7 @@ pub(super) fn section_view(text: Language) -> AnyView {
     });
     let end_all = move |_| {
         all.run(text, account::sign_out_everywhere(revoke_keys.get_untracked()), |()| {
+            drafts::clear();
             // The server leads on to the form.
             browser::reload();
             None

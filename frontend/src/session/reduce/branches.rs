@@ -17,6 +17,7 @@ impl State {
     /// Has an answer written anew, by `model` or by the conversation's.
     pub(super) fn regenerate(&mut self, id: MessageId, model: Option<String>, out: &mut Vec<Effect>) {
         let Some(uuid) = self.at_rest() else { return };
+        self.queue.hold_back();
         let cut = self.transcript.split_off(id);
         self.begins = true;
         self.notice = None;
@@ -28,6 +29,7 @@ impl State {
     /// Has the last answer go on that was cut off.
     pub(super) fn continue_turn(&mut self, out: &mut Vec<Effect>) {
         let Some(uuid) = self.at_rest() else { return };
+        self.queue.hold_back();
         self.notice = None;
         self.feed_told_end = false;
         self.read(Reader::Asking(Asked::Continue), Request::Continue(uuid), out);

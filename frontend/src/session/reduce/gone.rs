@@ -19,7 +19,7 @@ impl State {
         if let Some(unstored) = unstored {
             self.draft = joined(&unstored, &self.draft);
         }
-        if let Some(edited) = self.edited.take() {
+        if let Some(edited) = self.edited.take().filter(|edited| edited.is_changed) {
             self.draft = joined(&edited.text, &self.draft);
         }
         (self.notice, self.failed, self.begins) = (None, None, false);

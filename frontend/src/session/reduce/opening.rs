@@ -5,9 +5,11 @@ use tallybook_protocol::Conversation;
 use super::{
     super::{
         effect::Effect,
+        queue::Queue,
         reader::Reader,
-        shown::{Loading, Place},
+        shown::{Edited, Loading, Place},
         state::State,
+        unsent::{KeptEdit, Sent},
     },
     earlier::{DRAWN_AT_ONCE, take_newest},
     waiting::FIRST,
@@ -29,6 +31,14 @@ impl State {
             _ => Reader::Resting,
         };
         state
+    }
+
+    /// Takes what was kept when the page was last there, but for the draft.
+    pub(crate) fn restore_kept(&mut self, queue: Queue, plans_first: bool, edit: Option<KeptEdit>, sent: Option<Sent>) {
+        self.failed = sent;
+        self.edited = edit.map(Edited::from);
+        self.plans_first = plans_first;
+        self.restore_queue(queue);
     }
 
     /// The newest messages of a conversation that is opened. Those before them are held back, to come into sight after them.

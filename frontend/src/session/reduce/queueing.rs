@@ -6,6 +6,7 @@ use super::super::{
     queue::{MAX_QUEUED, Queue, Queued},
     shown::Phase,
     state::{State, joined},
+    unsent::Sent,
 };
 
 impl State {
@@ -13,7 +14,8 @@ impl State {
     pub(crate) fn restore_queue(&mut self, mut queue: Queue) {
         if std::mem::take(&mut queue.is_sending) {
             // Nobody heard whether it arrived.
-            self.failed = queue.messages.first().map(|first| (first.to_message(), None));
+            let last = self.failed.take().and_then(|sent| sent.last);
+            self.failed = queue.messages.first().map(|first| Sent { message: first.to_message(), last });
         }
         queue.waits = !self.transcript.runs();
         self.queue = queue;
@@ -57,11 +59,18 @@ impl State {
     /// Begins to change a message that waits, or leaves it as it is.
     pub(super) fn edit_queued(&mut self, id: Option<String>) {
         self.queue.edited = id.filter(|id| !self.is_on_its_way(id));
+        self.queue.edited_text = None;
+    }
+
+    /// Takes what is in the field of the message that is being changed.
+    pub(super) fn write_queued(&mut self, text: String) {
+        self.queue.edited_text = Some(text).filter(|_| self.queue.edited.is_some());
     }
 
     /// Changes the message that was being changed. It is another message then: the one before may have been stored, of
     /// which nobody heard.
     pub(super) fn change_queued(&mut self, text: &str, new_id: String) {
+        self.queue.edited_text = None;
         let (Some(id), text) = (self.queue.edited.take(), text.trim()) else { return };
         let queued = self.queue.messages.iter_mut().find(|queued| queued.id == id);
         if let Some(queued) = queued.filter(|queued| !text.is_empty() && queued.text != text) {
@@ -76,14 +85,14 @@ impl State {
     /// Sends what waits, whatever became of the last answer.
     pub(super) fn send_now(&mut self, out: &mut Vec<Effect>) {
         if self.phase() == Phase::Idle {
-            self.queue.waits = false;
+            (self.queue.waits, self.queue.is_held) = (false, false);
             self.send_first(out);
         }
     }
 
     /// Sends the next message that waits, if the last answer has ended well.
     pub(super) fn send_next(&mut self, out: &mut Vec<Effect>) {
-        if !self.queue.waits && self.at_rest().is_some() && self.transcript.is_answered() {
+        if !self.queue.waits && !self.queue.is_held && self.at_rest().is_some() && self.transcript.is_answered() {
             self.send_first(out);
         }
     }
@@ -98,7 +107,12 @@ impl State {
 
     /// The conversation is gone: what waits goes on as a draft.
     pub(super) fn queue_into_draft(&mut self) {
-        let texts: Vec<_> = std::mem::take(&mut self.queue).messages.into_iter().map(|queued| queued.text).collect();
+        let Queue { messages, edited, edited_text, .. } = std::mem::take(&mut self.queue);
+        let text = |queued: Queued| match &edited_text {
+            Some(text) if edited.as_ref() == Some(&queued.id) => text.clone(),
+            _ => queued.text,
+        };
+        let texts: Vec<_> = messages.into_iter().map(text).collect();
         self.draft = joined(&texts.join("\n"), &self.draft);
     }
 }

@@ -56,7 +56,6 @@ impl State {
                 self.refresh(newest, out);
                 self.draw_newest_first(out);
                 if self.held.is_none() {
-                    self.drop_stored_draft();
                     self.drop_what_was_stored();
                 }
                 if !self.deliver_held(out) {

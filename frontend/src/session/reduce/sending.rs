@@ -8,9 +8,11 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
+        input::Made,
         reader::{Asked, Reader},
         shown::{Phase, Place},
         state::State,
+        unsent::Sent,
     },
     waiting::LOUD,
 };
@@ -33,6 +35,7 @@ impl State {
         if edit_of.is_some() {
             self.edited = None;
         }
+        self.queue.hold_back();
         let message = self.message(content, edit_of, id);
         self.post_message(message, out);
         true
@@ -43,6 +46,7 @@ impl State {
         self.begins = true;
         self.notice = None;
         self.unstored = Some(message.content.clone());
+        self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
         match (&self.place, &self.reader) {
             (Place::Open(uuid), Reader::Resting | Reader::Looking(_)) => self.deliver(*uuid, message, out),
             (Place::NewChat, _) => self.read(Reader::Making(message.clone()), Request::Make(message), out),
@@ -54,7 +58,7 @@ impl State {
     /// The message to send: the one that failed to be sent, when it is the same, so that it is stored once. A new one takes
     /// along the model and the mode that were chosen for it alone.
     fn message(&mut self, content: &str, edit_of: Option<MessageId>, id: String) -> NewMessage {
-        let again = self.failed.as_ref().map(|(failed, _)| failed);
+        let again = self.failed.as_ref().map(|failed| &failed.message);
         let again = again.filter(|failed| failed.content == content && failed.edit_of == edit_of);
         let message = again.cloned().unwrap_or_else(|| NewMessage {
             content: content.to_owned(),
@@ -72,6 +76,7 @@ impl State {
     }
 
     fn deliver(&mut self, uuid: Uuid, message: NewMessage, out: &mut Vec<Effect>) {
+        self.sent = Some(Sent { message: message.clone(), last: self.transcript.last() });
         let cut = message.edit_of.map(|id| self.transcript.split_off(id)).unwrap_or_default();
         if !cut.is_empty() {
             out.push(Effect::Draw);
@@ -97,28 +102,37 @@ impl State {
         true
     }
 
-    pub(super) fn made(&mut self, made: Result<Uuid, ApiError>, message: NewMessage, out: &mut Vec<Effect>) {
+    pub(super) fn made(&mut self, made: Result<Made, ApiError>, message: NewMessage, out: &mut Vec<Effect>) {
         match made {
-            Ok(uuid) => {
-                self.place = Place::Open(uuid);
-                out.push(Effect::Became(uuid));
-                if self.is_stop_wanted {
-                    self.take_back(message);
-                    self.rest(out);
-                } else {
-                    self.deliver(uuid, message, out);
-                }
+            Ok(Made::Taken(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.opened(Ok(()), Asked::Message { message, cut: Vec::new() }, out);
+            }
+            // Sent again it is the same message.
+            Ok(Made::Unknown(uuid)) => {
+                self.become_conversation(uuid, out);
+                self.deliver(uuid, message, out);
+            }
+            Ok(Made::Stopped) => {
+                self.take_back(message);
+                self.rest(out);
             }
             Err(error) => self.give_back(message, Vec::new(), &error, out),
         }
     }
 
+    fn become_conversation(&mut self, uuid: Uuid, out: &mut Vec<Effect>) {
+        self.place = Place::Open(uuid);
+        out.push(Effect::Became(uuid));
+    }
+
     /// The server has taken what was asked of it, or not.
     pub(super) fn opened(&mut self, opened: Result<(), ApiError>, asked: Asked, out: &mut Vec<Effect>) {
         match (opened, asked) {
-            (Ok(()), _) => {
+            (Ok(()), asked) => {
                 self.reader = Reader::Streaming;
-                self.queue.waits = false;
+                // Other turns that begin here leave alone what waits for its reader.
+                self.queue.waits &= !self.queue.is_sending && asked != Asked::Decide;
                 self.last_event = None;
                 self.attempt = 0;
                 self.stop_if_wanted(out);
@@ -134,7 +148,7 @@ impl State {
     /// What was typed goes back to where it was typed; what has been written meanwhile stays below it.
     fn give_back(&mut self, message: NewMessage, cut: Vec<Arc<Entry>>, error: &ApiError, out: &mut Vec<Effect>) {
         let last = cut.last().map(|entry| entry.id).or_else(|| self.transcript.last());
-        self.failed = Some((message.clone(), last));
+        self.failed = Some(Sent { message: message.clone(), last });
         let has_waited = self.queue.is_sending;
         self.take_back(message);
         self.restore(cut, error, out);
@@ -155,7 +169,7 @@ impl State {
 
     /// A message that failed to be sent is stored after all, as its conversation shows: it is in no field any more.
     pub(super) fn drop_what_was_stored(&mut self) {
-        let Some((failed, last)) = &self.failed else { return };
+        let Some(Sent { message: failed, last }) = &self.failed else { return };
         let is_newer = |entry: &Entry| Some(entry.id) > *last && entry.text == failed.content;
         if !self.transcript.last_asked().is_some_and(is_newer) {
             return;

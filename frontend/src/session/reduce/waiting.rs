@@ -73,6 +73,10 @@ impl State {
         self.attempt = 0;
         self.looked_up = None;
         self.queue.arrived();
+        if self.transcript.entries().last().is_some_and(|last| last.status.is_cut_off()) {
+            // A later answer that ends well does not send them, either.
+            self.queue.hold_back();
+        }
         if self.unstored.take().is_some() {
             out.push(Effect::Draw);
         }

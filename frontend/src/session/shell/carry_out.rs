@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{
     super::{
         effect::{Effect, Request},
-        input::{Answer, Input},
+        input::{Answer, Input, Made},
         reader::Ticket,
         shown::Step,
         storage::{forget_sent, kept_draft},
@@ -82,19 +82,7 @@ impl Session {
     async fn wait_for(self, ticket: Ticket, request: Request) {
         let answer = |answer| self.feed(Input::Answer(ticket, answer));
         match request {
-            Request::Make(message) => {
-                let off = self.tools.chosen_for_new_chat();
-                let made = api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await;
-                let made = made.map(|made| {
-                    self.models.learn(Some(made.uuid), made.model);
-                    self.tools.became(made.uuid, off);
-                    made.uuid
-                });
-                match made {
-                    Ok(uuid) if self.is_gone() => deliver(uuid, &message).await,
-                    made => answer(Answer::Made(made)),
-                }
-            }
+            Request::Make(message) => self.make(ticket, message).await,
             Request::Send(uuid, message) => {
                 let sent = api::send_message(uuid, &message).await;
                 if sent.is_ok() && self.is_gone() {
@@ -137,6 +125,42 @@ impl Session {
         }
     }
 
+    /// Makes a conversation, sends its first message and follows the answer. If the message is refused, nothing is left of the
+    /// conversation.
+    async fn make(self, ticket: Ticket, message: NewMessage) {
+        let answer = |made| self.feed(Input::Answer(ticket, Answer::Made(made)));
+        let off = self.tools.chosen_for_new_chat();
+        let made = match api::create_conversation(self.models.chosen_for_new_chat(), off.clone()).await {
+            Ok(made) => made,
+            Err(error) => return answer(Err(error)),
+        };
+        if self.state.try_with_value(|state| state.is_stop_wanted) == Some(true) {
+            let _ = api::delete_conversation(made.uuid).await;
+            return answer(Ok(Made::Stopped));
+        }
+        let sent = api::send_message(made.uuid, &message).await;
+        if let Err(error @ ApiError::Refused { .. }) = sent {
+            // What is not deleted now is an empty conversation, which the list shows.
+            let _ = api::delete_conversation(made.uuid).await;
+            return answer(Err(error));
+        }
+        if self.is_gone() {
+            if sent.is_ok() {
+                forget_sent(None, &message);
+            }
+            return;
+        }
+        self.models.learn(Some(made.uuid), made.model);
+        self.tools.became(made.uuid, off);
+        match sent {
+            Ok(stream) => {
+                answer(Ok(Made::Taken(made.uuid)));
+                self.listen_if_free(ticket, stream).await;
+            }
+            Err(_) => answer(Ok(Made::Unknown(made.uuid))),
+        }
+    }
+
     /// The conversation that came with the page, the first time that it is asked for.
     async fn sent_with_page(self) -> Option<Box<Conversation>> {
         self.underway.try_update_value(|underway| underway.coming.take()).flatten()?.await.ok()
@@ -164,17 +188,20 @@ impl Session {
         match opened {
             Ok(stream) => {
                 self.feed(Input::Answer(ticket, Answer::Opened(Ok(()))));
-                match StreamPlace::take().await {
-                    Some(place) => self.listen(ticket, stream, place).await,
-                    None => {
-                        // The turn goes on without this reader, and the connection is free for requests.
-                        drop(stream);
-                        self.feed(Input::Answer(ticket, Answer::Crowded));
-                    }
-                }
+                self.listen_if_free(ticket, stream).await;
             }
             Err(error) => self.feed(Input::Answer(ticket, Answer::Opened(Err(error)))),
         }
+    }
+
+    /// Reads a stream if this browser may have another one; else closes it, so that the connection is free for requests. The turn
+    /// continues either way.
+    async fn listen_if_free(self, ticket: Ticket, stream: EventStream) {
+        if let Some(place) = StreamPlace::take().await {
+            return self.listen(ticket, stream, place).await;
+        }
+        drop(stream);
+        self.feed(Input::Answer(ticket, Answer::Crowded));
     }
 
     /// Reads a stream until it breaks off or the turn is over. It holds its place among the streams of this browser until then.
@@ -203,13 +230,6 @@ impl Session {
     fn spawn(self, task: impl Future<Output = ()> + 'static) {
         let handle = spawn(task);
         self.underway.update_value(|underway| underway.tasks.push(handle));
-    }
-}
-
-/// Sends the first message of a conversation after its reader went elsewhere.
-async fn deliver(uuid: Uuid, message: &NewMessage) {
-    if api::send_message(uuid, message).await.is_ok() {
-        forget_sent(None, message);
     }
 }
 

@@ -1,13 +1,12 @@
 //! Messages that are sent while an answer is being written.
 
 use tallybook_protocol::{
-    AnswerMode,
-    MessageStatus::{Complete, Stopped, Streaming},
+    MessageStatus::{AwaitingApproval, Complete, Stopped, Streaming},
     Plan,
 };
 
 use super::*;
-use crate::session::queue::{MAX_QUEUED, Queue};
+use crate::session::queue::{Due, MAX_QUEUED};
 
 /// A conversation whose second answer is being written.
 fn busy() -> Told {
@@ -256,4 +255,22 @@ fn only_the_next_message_is_planned() {
     here.events(vec![end(2, "A2")]);
     here.send("Thanks");
     assert_eq!(sent(&here).unwrap().mode, AnswerMode::React);
+}
+
+#[test]
+fn in_a_conversation_that_is_not_open_the_first_goes_after_a_complete_answer_alone() {
+    let queue = queue_of(&["Q2", "Q3"]);
+    let at = |status| conversation(&[(1, "Q1", status)]);
+    let Due::Send(message) = queue.due(&at(Complete)) else { panic!("it is not sent") };
+    assert_eq!((message.content.as_str(), message.client_message_id.as_deref()), ("Q2", Some("id of Q2")));
+    let on_its_way = Queue { is_sending: true, ..queue.clone() };
+    assert_eq!(on_its_way.due(&at(Complete)), Due::Send(message), "sent again it is the same message");
+    assert_eq!(queue.due(&at(Streaming)), Due::Wait);
+    assert_eq!(queue.due(&at(AwaitingApproval)), Due::Wait);
+    assert_eq!(queue.due(&at(Stopped)), Due::Hold);
+    let held = Queue { is_held: true, ..queue.clone() };
+    let changed = Queue { edited: Some("id of Q2".to_owned()), ..queue };
+    for queue in [held, changed, Queue::default()] {
+        assert_eq!(queue.due(&at(Complete)), Due::End);
+    }
 }

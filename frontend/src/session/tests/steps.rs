@@ -5,7 +5,7 @@ use tallybook_protocol::{
     Window,
 };
 
-use super::*;
+use super::{super::input::Made, *};
 
 #[test]
 fn a_message_written_while_a_conversation_loads_goes_there() {
@@ -73,15 +73,44 @@ fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
 }
 
 #[test]
-fn stop_while_a_conversation_is_made_gives_the_message_back() {
+fn stop_while_a_conversation_is_made_stops_its_first_turn() {
     let mut here = Told::new(Place::NewChat, "");
     here.send("Q1");
     assert!(matches!(here.waits_for().1, Request::Make(_)));
     here.act(Action::Stop);
-    here.answer(Answer::Made(Ok(HERE)));
-    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
-    assert!(matches!(here.waits_for().1, Request::Make(_)), "nothing was sent");
+    assert_eq!(here.stops(), 0, "there is nothing to stop yet");
+    here.answer(Answer::Made(Ok(Made::Taken(HERE))));
+    assert_eq!(here.stops(), 1);
     assert!(here.done.contains(&Effect::Became(HERE)));
+}
+
+#[test]
+fn stop_before_the_first_message_is_sent_gives_it_back() {
+    let mut here = Told::new(Place::NewChat, "");
+    here.send("Q1");
+    here.act(Action::Stop);
+    here.answer(Answer::Made(Ok(Made::Stopped)));
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
+    assert!(here.state.place == Place::NewChat && !here.done.contains(&Effect::Became(HERE)));
+}
+
+#[test]
+fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
+    let mut here = Told::new(Place::NewChat, "");
+    here.send("Q1");
+    here.answer(Answer::Made(Err(refused(400))));
+    assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
+    assert!(here.state.place == Place::NewChat && here.state.notice.is_some());
+    assert!(!here.done.contains(&Effect::Became(HERE)));
+}
+
+#[test]
+fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
+    let mut here = Told::new(Place::NewChat, "");
+    here.send("Q1");
+    here.answer(Answer::Made(Ok(Made::Unknown(HERE))));
+    assert!(here.done.contains(&Effect::Became(HERE)));
+    assert!(matches!(here.waits_for().1, Request::Send(uuid, message) if uuid == HERE && message.content == "Q1"));
 }
 
 #[test]
@@ -337,12 +366,12 @@ fn who_presses_retry_waits_no_longer() {
 fn what_is_written_is_kept_until_it_is_stored() {
     let mut here = Told::open("Q1");
     here.send("Q2");
-    assert_eq!(here.state.unsent(), "Q2");
+    here.act(Action::Write("and more".to_owned()));
+    assert_eq!(here.state.unsent(), "Q2\nand more");
+    let mut again = here.reloaded();
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2")]);
-    assert_eq!(here.state.unsent(), "");
-    let again = Told::new(Place::Loading(HERE), "Q2\nand more");
-    let mut again = again;
+    assert_eq!(here.state.unsent(), "and more");
     again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!(again.state.draft, "and more", "what was kept and stored after all is no draft");
 }

@@ -10,7 +10,10 @@ use tallybook_protocol::{
 
 use super::{interleavings::Happening, screen::Screen, server::Server, *};
 use crate::{
-    session::shown::{Edited, Step},
+    session::{
+        input::Made,
+        shown::{Edited, Step},
+    },
     transcript::Entry,
 };
 
@@ -163,7 +166,7 @@ impl World {
                     && self.page.state.at_rest().is_some()
                 {
                     let text = self.type_text();
-                    self.page.state.edited = Some(Edited { id, text: text.clone() });
+                    self.page.state.edited = Some(Edited { id, text: text.clone(), is_changed: true });
                     self.tell(Input::Reader(Action::Edit(id, text.clone(), text)));
                 }
             }
@@ -290,9 +293,14 @@ impl World {
                     (Answer::Opened(opened), stream)
                 };
                 let (answer, opened) = match request {
-                    Request::Make(_) => {
+                    Request::Make(_) if self.page.state.is_stop_wanted => (Answer::Made(Ok(Made::Stopped)), None),
+                    Request::Make(message) => {
                         server.make();
-                        (Answer::Made(Ok(HERE)), None)
+                        match open(server.send(&message), server) {
+                            (Answer::Opened(Ok(())), stream) => (Answer::Made(Ok(Made::Taken(HERE))), stream),
+                            (Answer::Opened(Err(error)), _) => (Answer::Made(Err(error)), None),
+                            other => other,
+                        }
                     }
                     Request::Send(_, message) => open(server.send(&message), server),
                     Request::Regenerate(_, MessageId(id), _) => open(server.regenerate(id), server),
@@ -351,7 +359,9 @@ impl World {
             }
             UnderWay::Answer(Input::Answer(ticket, answer), _) => {
                 let answer = match answer {
-                    Answer::Made(_) => Answer::Made(Err(ApiError::Unreachable)),
+                    Answer::Made(Ok(Made::Stopped)) => Answer::Made(Ok(Made::Stopped)),
+                    // That it was made was heard, and then nothing of the message.
+                    Answer::Made(_) => Answer::Made(Ok(Made::Unknown(HERE))),
                     Answer::Opened(_) => Answer::Opened(Err(ApiError::Unreachable)),
                     Answer::Joined(_) => Answer::Joined(Err(ApiError::Unreachable)),
                     Answer::Found(_) => Answer::Found(Err(ApiError::Unreachable)),
@@ -431,7 +441,10 @@ impl World {
         assert_eq!(state.goal, None, "whoever goes somewhere is there, or is told why not");
         // What waits goes on by itself, or says that it does not.
         let next = state.queue.next().filter(|_| state.place == Place::Open(HERE));
-        assert!(next.is_none() || state.queue.waits || !state.transcript.is_answered(), "{state:?}");
+        assert!(
+            next.is_none() || state.queue.waits || state.queue.is_held || !state.transcript.is_answered(),
+            "{state:?}"
+        );
         for (id, text) in &self.queued {
             let stored = self.server.messages.iter().filter(|message| message.client_id.as_ref() == Some(id));
             let texts: Vec<_> = stored.map(|message| message.text.as_str()).collect();

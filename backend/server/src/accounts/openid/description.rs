@@ -3,6 +3,7 @@
 
 use openidconnect::HttpResponse;
 use serde_json::{Map, Value, json};
+use url::Url;
 
 /// The fields that sign-in depends on.
 const USED: [&str; 5] = ["issuer", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"];
@@ -26,6 +27,11 @@ fn reduced(mut fields: Map<String, Value>) -> Map<String, Value> {
         _ => None,
     };
     fields.retain(|name, value| USED.contains(&name.as_str()) && !value.is_null());
+    // Sign-in works without it, so an odd one does not matter.
+    let is_address = |value: &Value| value.as_str().is_some_and(|address| Url::parse(address).is_ok());
+    if fields.get("userinfo_endpoint").is_some_and(|value| !is_address(value)) {
+        fields.remove("userinfo_endpoint");
+    }
     fields.extend(methods.map(|methods| (METHODS.to_owned(), methods.into())));
     // Required by the standard, and not used: tokens say their own algorithm.
     fields.insert("response_types_supported".to_owned(), json!(["code"]));
@@ -58,6 +64,11 @@ mod tests {
         assert_eq!(found.issuer().as_str(), "https://id.example.org");
         assert!(found.token_endpoint().is_some() && found.userinfo_endpoint().is_none());
         assert_eq!(found.token_endpoint_auth_methods_supported(), None);
+        for odd in [json!(""), json!(false), json!(["https://id.example.org/me"])] {
+            let mut description = description.clone();
+            description["userinfo_endpoint"] = odd;
+            assert!(read(&description).userinfo_endpoint().is_none());
+        }
         for methods in [json!("client_secret_post"), json!(["client_secret_post", 7])] {
             let mut description = description.clone();
             description[METHODS] = methods;

@@ -70,19 +70,28 @@ impl<'a> Jwt<'a> {
             return Err(TokenError::Unsupported);
         }
         let key_id = header.get("kid").and_then(Value::as_str).map(|id| JsonWebKeyId::new(id.to_owned()));
-        let signature = BASE64_URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Malformed)?;
+        let signature = decoded(signature)?;
         Ok(Self { signed, signature, algorithm, key_id, claims: object(claims)? })
     }
 
-    /// Verifies the signature with one of the provider's keys.
+    /// Verifies the signature with one of the provider's keys: the one that the token names. If the token names none, or
+    /// the provider publishes keys without names, the signature says which.
     pub(super) fn verify(self, keys: &CoreJsonWebKeySet) -> Result<Verified, TokenError> {
+        let is_named = |key: &&CoreJsonWebKey| self.key_id.is_some() && key.key_id() == self.key_id.as_ref();
+        let has_named = keys.keys().iter().any(|key| is_named(&key));
+        // A signature of none of the unnamed keys may be that of a newer key.
         let mut error = TokenError::UnknownKey;
-        for key in keys.keys().iter().filter(|key| self.key_id.is_none() || key.key_id() == self.key_id.as_ref()) {
+        for key in keys.keys() {
+            let may_fit = if has_named { is_named(&key) } else { self.key_id.is_none() || key.key_id().is_none() };
+            if !may_fit {
+                continue;
+            }
             match key.verify_signature(&self.algorithm, self.signed.as_bytes(), &self.signature) {
                 Ok(()) => return Ok(Verified { claims: self.claims, algorithm: self.algorithm, key: key.clone() }),
                 // A key for something else.
                 Err(SignatureVerificationError::InvalidKey(_)) => {}
-                Err(_) => error = TokenError::WrongSignature,
+                Err(_) if has_named => error = TokenError::WrongSignature,
+                Err(_) => {}
             }
         }
         Err(error)
@@ -139,9 +148,13 @@ impl Verified {
     }
 }
 
+/// Decodes a part of a token, which some providers pad.
+fn decoded(part: &str) -> Result<Vec<u8>, TokenError> {
+    BASE64_URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).map_err(|_| TokenError::Malformed)
+}
+
 fn object(part: &str) -> Result<Fields, TokenError> {
-    let json = BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::Malformed)?;
-    serde_json::from_slice(&json).map_err(|_| TokenError::Malformed)
+    serde_json::from_slice(&decoded(part)?).map_err(|_| TokenError::Malformed)
 }
 
 /// A time in seconds since 1970, which some providers write with a fraction or as text.
@@ -153,8 +166,11 @@ fn seconds(value: &Value) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine as _;
-    use openidconnect::core::CoreJsonWebKey;
+    use base64::{Engine as _, prelude::BASE64_STANDARD};
+    use openidconnect::{
+        JsonWebKeyId, PrivateSigningKey as _,
+        core::{CoreEdDsaPrivateSigningKey, CoreJsonWebKey, CoreJsonWebKeySet},
+    };
     use serde_json::{Value, json};
 
     use super::{Algorithm, BASE64_URL_SAFE_NO_PAD, Jwt, TokenError, Verified};
@@ -208,6 +224,46 @@ mod tests {
         }
         let token = verified(json!({"exp": 1001}));
         assert_eq!(token.check_request(1000, ""), Err(TokenError::WrongNonce));
+    }
+
+    /// A key pair of the provider's. The seed makes it another one.
+    fn signing_key(seed: u8, id: Option<&str>) -> CoreEdDsaPrivateSigningKey {
+        let mut der = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+        der.extend_from_slice(&[seed; 32]);
+        let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", BASE64_STANDARD.encode(&der));
+        let id = id.map(|id| JsonWebKeyId::new(id.to_owned()));
+        CoreEdDsaPrivateSigningKey::from_ed25519_pem(&pem, id).unwrap()
+    }
+
+    #[test]
+    fn a_signature_finds_its_key() {
+        let sign = |key: &CoreEdDsaPrivateSigningKey, id: Option<&str>, padding: &str| {
+            let encoded = |json: Value| BASE64_URL_SAFE_NO_PAD.encode(json.to_string());
+            let header = encoded(json!({"alg": "EdDSA", "kid": id}));
+            let signed = format!("{header}.{}{padding}", encoded(json!({"sub": "s-1"})));
+            let signature = key.sign(&Algorithm::EdDsa, signed.as_bytes()).unwrap();
+            format!("{signed}.{}{padding}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+        };
+        let verify = |token: &str, keys: &[&CoreEdDsaPrivateSigningKey]| {
+            let keys = keys.iter().map(|key| key.as_verification_key()).collect();
+            Jwt::parse(token)
+                .unwrap()
+                .verify(&CoreJsonWebKeySet::new(keys))
+                .map(|verified| verified.claims["sub"].clone())
+        };
+        let (one, two) = (signing_key(1, Some("1")), signing_key(2, Some("2")));
+        let (nameless, stranger) = (signing_key(3, None), signing_key(4, Some("1")));
+        let ours = Ok(json!("s-1"));
+        assert_eq!(verify(&sign(&two, Some("2"), ""), &[&one, &two]), ours);
+        assert_eq!(verify(&sign(&two, Some("2"), "="), &[&one, &two]), ours);
+        assert_eq!(verify(&sign(&two, None, ""), &[&one, &two]), ours);
+        assert_eq!(verify(&sign(&nameless, Some("3"), ""), &[&one, &nameless]), ours);
+        assert_eq!(verify(&sign(&nameless, None, ""), &[&one, &nameless]), ours);
+        assert_eq!(verify(&sign(&stranger, Some("1"), ""), &[&one, &two]), Err(TokenError::WrongSignature));
+        // The provider may have a new key, so it is asked again.
+        for id in [None, Some("4")] {
+            assert_eq!(verify(&sign(&stranger, id, ""), &[&one, &nameless]), Err(TokenError::UnknownKey));
+        }
     }
 
     #[test]

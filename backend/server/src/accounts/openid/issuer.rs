@@ -8,7 +8,8 @@ use std::{
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use openidconnect::{
-    AuthenticationFlow, ClientId, CsrfToken, IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    AuthenticationFlow, ClientId, CsrfToken, DiscoveryError, IssuerUrl, Nonce, PkceCodeChallenge, PkceCodeVerifier,
+    RedirectUrl, Scope,
     core::{CoreClient, CoreProviderMetadata, CoreResponseType},
 };
 use tokio::{
@@ -129,8 +130,14 @@ impl Issuer {
         let since = Instant::now();
         let url = Url::parse(&self.settings.issuer).map_err(|error| error.to_string())?;
         let transport = Transport::new(&url, self.settings.patience).map_err(|error| error.to_string())?;
-        let issuer = IssuerUrl::new(self.settings.issuer.clone()).map_err(|error| error.to_string())?;
-        let metadata = CoreProviderMetadata::discover_async(issuer, &transport).await.map_err(|error| told(&error))?;
+        let issuer = &self.settings.issuer;
+        let metadata = match described(issuer, &transport).await {
+            // Some issuers end in a slash, which is easily lost when the setting is written.
+            Err(NotDescribed { cause, is_other_issuer: true }) => {
+                described(&with_other_end(issuer), &transport).await.map_err(|_| cause)?
+            }
+            metadata => metadata.map_err(|error| error.cause)?,
+        };
         if !may_be_asked(metadata.authorization_endpoint().url()) {
             return Err("its page for signing in is neither https nor on this machine".to_owned());
         }
@@ -140,6 +147,28 @@ impl Issuer {
     pub(super) fn unreachable(&self) -> OpenIdError {
         OpenIdError::Unreachable { name: self.settings.name.clone() }
     }
+}
+
+/// Why an issuer has no description.
+struct NotDescribed {
+    cause: String,
+    /// The description is there, but names another issuer.
+    is_other_issuer: bool,
+}
+
+/// Asks for the description of the issuer at this address, and for its keys.
+async fn described(address: &str, transport: &Transport) -> Result<CoreProviderMetadata, NotDescribed> {
+    let issuer = IssuerUrl::new(address.to_owned())
+        .map_err(|error| NotDescribed { cause: error.to_string(), is_other_issuer: false })?;
+    CoreProviderMetadata::discover_async(issuer, transport).await.map_err(|error| NotDescribed {
+        cause: told(&error),
+        is_other_issuer: matches!(error, DiscoveryError::Validation(_)),
+    })
+}
+
+/// Returns the address with a slash at its end, or without it if it has one.
+fn with_other_end(address: &str) -> String {
+    address.strip_suffix('/').map_or_else(|| format!("{address}/"), ToOwned::to_owned)
 }
 
 fn pauses() -> ExponentialBackoff {

@@ -22,12 +22,8 @@ pub(in crate::accounts) struct Claims {
 impl Claims {
     /// Reads claims of the person `subject`. A claim of an odd type counts as absent.
     pub(super) fn read(subject: &str, claims: &Fields) -> Self {
-        let is_verified = match claims.get("email_verified") {
-            Some(Value::Bool(is_verified)) => Some(*is_verified),
-            // Some providers write it as text.
-            Some(Value::String(word)) => word.to_ascii_lowercase().parse().ok(),
-            _ => None,
-        };
+        // Entra ID sends no `email_verified`, but can say that it has verified the owner of the address's domain.
+        let is_verified = ["email_verified", "xms_edov"].iter().find_map(|name| truth(claims.get(*name)?));
         let (username, email) = (text(claims, "preferred_username"), text(claims, "email"));
         Self { subject: subject.to_owned(), username, email, is_verified }
     }
@@ -54,6 +50,21 @@ impl Claims {
     pub(in crate::accounts) fn label(&self) -> String {
         let label = self.email.as_ref().or(self.username.as_ref()).unwrap_or(&self.subject);
         label.chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect()
+    }
+}
+
+/// Reads a claim that is true or false, which some providers write as text or as a number.
+fn truth(value: &Value) -> Option<bool> {
+    let word = match value {
+        Value::Bool(is_true) => return Some(*is_true),
+        Value::String(word) => word.trim().to_ascii_lowercase(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    match word.as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
     }
 }
 
@@ -88,6 +99,10 @@ mod tests {
             (json!(true), true),
             (json!("true"), true),
             (json!("True"), true),
+            (json!("1"), true),
+            (json!(1), true),
+            (json!(0), false),
+            (json!(2), false),
             (json!(false), false),
             (json!("false"), false),
             (json!("yes"), false),
@@ -108,6 +123,9 @@ mod tests {
         assert_eq!(or(json!({"email": "a@example.org"}), &verified), ours);
         assert_eq!(or(json!({"email_verified": true}), &json!({"email": "a@example.org"})), ours);
         assert_eq!(or(json!({"email": "b@example.org"}), &verified), None);
+        // Entra ID.
+        assert_eq!(or(json!({"email": "a@example.org", "xms_edov": "1"}), &json!({})), ours);
+        assert_eq!(or(json!({"email": "a@example.org", "email_verified": false, "xms_edov": true}), &json!({})), None);
         assert_eq!(or(json!({"email": "a@example.org", "email_verified": false}), &verified), None);
     }
 

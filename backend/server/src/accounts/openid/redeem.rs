@@ -53,7 +53,7 @@ impl Issuer {
         }
         let access_token = text(&answer, "access_token");
         let checked = verified.and_then(|verified| {
-            verified.check_parties(&self.settings.issuer, &self.settings.client_id)?;
+            verified.check_parties(connection.metadata.issuer().as_str(), &self.settings.client_id)?;
             verified.check_request(now().timestamp(), &flow.nonce())?;
             verified.check_access_token(access_token.as_deref())?;
             Ok(verified.claims)
@@ -158,7 +158,7 @@ impl Issuer {
         }
         let token = std::str::from_utf8(answer.body()).map_err(|error| error.to_string())?;
         let verified = verify(connection, token.trim()).map_err(|error| error.to_string())?;
-        let checked = verified.check_parties(&self.settings.issuer, &self.settings.client_id);
+        let checked = verified.check_parties(connection.metadata.issuer().as_str(), &self.settings.client_id);
         checked.map_err(|error| error.to_string())?;
         Ok(verified.claims)
     }

@@ -18,6 +18,8 @@ const COUNT: &str = "SELECT COUNT(*) FROM users";
 
 const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at, deleted_at FROM users WHERE name = ?";
 
+const HAS_PASSWORD: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL";
+
 const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
 
 const LIST: &str =
@@ -170,6 +172,12 @@ pub(in crate::accounts) async fn fill_skeletons(db: &Database, limit: u32) -> sq
 
 pub(in crate::accounts) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
     on_db!(db, |pool| sqlx::query_as(FIND_PASSWORD).bind(name).fetch_optional(pool).await)
+}
+
+/// Returns whether an account has a password.
+pub(in crate::accounts) async fn has_password(db: &Database, id: UserId) -> sqlx::Result<bool> {
+    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(HAS_PASSWORD).bind(id).fetch_one(pool).await)?;
+    Ok(count > 0)
 }
 
 pub(in crate::accounts) async fn find(db: &Database, id: UserId) -> sqlx::Result<Option<UserRow>> {

@@ -13,7 +13,7 @@ use crate::{accounts::UserId, db::now};
 const MEBIBYTE: i64 = 1024 * 1024;
 
 fn pool(db: &Database) -> &sqlx::SqlitePool {
-    let Database::Sqlite(pool, _) = db else { panic!("the database is embedded") };
+    let Database::Sqlite(_, pool) = db else { panic!("the database is embedded") };
     pool
 }
 

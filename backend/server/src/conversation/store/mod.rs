@@ -12,6 +12,7 @@ pub(super) mod decisions;
 mod list_of;
 pub(super) mod messages;
 pub(super) mod model_calls;
+pub(super) mod model_requests;
 mod order;
 pub(super) mod people;
 pub(super) mod plain_calls;

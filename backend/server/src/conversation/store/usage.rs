@@ -5,7 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{MessageId, PurposeUsage};
 
-use super::rows::{ConversationId, TokensRow};
+use super::{
+    super::limits::QUARTERS,
+    rows::{ConversationId, TokensRow},
+};
 use crate::{
     accounts::UserId,
     db::{Database, Transaction, on_db, on_tx},
@@ -19,6 +22,9 @@ const COUNT_BEGUN: &str = "SELECT COUNT(*) AS used, MIN(j.created_at) AS since F
      JOIN messages m ON m.conversation_id = c.id JOIN journal_events j ON j.message_id = m.id \
      WHERE c.user_id = ? AND c.updated_at >= ? AND m.role = 'assistant' \
      AND (m.completed_at IS NULL OR m.completed_at >= ?) AND j.seq = 0 AND j.created_at >= ?";
+
+const COUNT_REQUESTS: &str = "SELECT CAST(COALESCE(SUM(quarters), 0) AS SIGNED) AS used, MIN(created_at) AS since \
+     FROM model_requests WHERE user_id = ? AND expires_at >= ? AND created_at >= ? AND quarters > 0";
 
 // Sums of integers are decimals to MySQL. A conversation is touched when a turn begins and ends, and so perhaps before a
 // call of its model.
@@ -89,10 +95,20 @@ pub(crate) struct Since {
 pub(crate) struct UsedUp {
     /// Turns that run.
     pub(crate) turns: i64,
-    /// Answers that began or went on.
-    pub(crate) messages: UseRow,
+    /// Answers that began or continued, and other requests that called a model, in quarters of a message.
+    pub(crate) message_quarters: UseRow,
     /// Tokens that models read and wrote.
     pub(crate) tokens: UseRow,
+    /// Tokens that model calls in progress have reserved.
+    pub(crate) reserved_tokens: i64,
+}
+
+impl UsedUp {
+    fn of(turns: i64, begun: UseRow, requests: UseRow, tokens: UseRow) -> Self {
+        let used = begun.used.saturating_mul(QUARTERS).saturating_add(requests.used);
+        let since = [begun.since, requests.since].into_iter().flatten().min();
+        Self { turns, message_quarters: UseRow { used, since }, tokens, reserved_tokens: 0 }
+    }
 }
 
 /// Counts all of it, what is not yet committed in the transaction included.
@@ -101,10 +117,12 @@ pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -
     on_tx!(tx, |connection| {
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(&mut *connection).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
-        let messages = begun.fetch_one(&mut *connection).await?;
+        let begun = begun.fetch_one(&mut *connection).await?;
+        let requests = sqlx::query_as(COUNT_REQUESTS).bind(user).bind(messages).bind(messages);
+        let requests = requests.fetch_one(&mut *connection).await?;
         let spent =
             sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
-        Ok(UsedUp { turns, messages, tokens: spent.fetch_one(connection).await? })
+        Ok(UsedUp::of(turns, begun, requests, spent.fetch_one(connection).await?))
     })
 }
 
@@ -138,9 +156,10 @@ pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Re
     on_db!(db, |pool| {
         let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(pool).await?;
         let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
-        let messages = begun.fetch_one(pool).await?;
+        let begun = begun.fetch_one(pool).await?;
+        let requests = sqlx::query_as(COUNT_REQUESTS).bind(user).bind(messages).bind(messages).fetch_one(pool).await?;
         let spent =
             sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
-        Ok(UsedUp { turns, messages, tokens: spent.fetch_one(pool).await? })
+        Ok(UsedUp::of(turns, begun, requests, spent.fetch_one(pool).await?))
     })
 }

@@ -210,7 +210,8 @@ async fn try_begin(
         lease: context.lifetimes.lease,
     };
     let Claim::Begun(rows) = turns::begin_turn(&mut tx, conversation_id, new).await? else { return Ok(None) };
-    allowance::check(context, &mut tx, user).await?;
+    let admitted = allowance::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(*parts) };
+    allowance::admit_turn(context, &mut tx, admitted).await?;
     if let Some(input) = input {
         input.store(&mut tx, rows.assistant_message_id).await?;
     }

@@ -135,7 +135,8 @@ async fn try_begin(
             return Err(context.busy(row.id).await?);
         }
     };
-    allowance::check(context, &mut tx, user).await?;
+    let admitted = allowance::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
+    allowance::admit_turn(context, &mut tx, admitted).await?;
     let places = messages::list_tree_nodes_in(&mut tx, row.id).await?;
     let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
     let (model, question) = (Arc::clone(model), Some(NewQuestion { places, parts: parts.to_vec() }));

@@ -22,7 +22,7 @@ use super::{
     writer::TurnWriter,
 };
 use crate::{
-    db::{broke_before_commit, with_retries},
+    db::{broke_before_commit, now, with_retries},
     journal::{TurnLog, Words, stored::EncodedEvent},
     models::Model,
 };
@@ -219,7 +219,7 @@ impl EndWriter<'_> {
         self.writer.create_next_event(&mut write.tx, encoded).await?;
         write.commit().await?;
         self.context.turn_counts.count_end(row.status);
-        self.log.append(event);
+        self.log.append_encoded(event, encoded, now());
         Ok(())
     }
 

@@ -85,7 +85,8 @@ async fn try_go_on(
     if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    allowance::check(context, &mut tx, user).await?;
+    let admitted = allowance::NewTurn { user, message: message.id, model, parts: None };
+    allowance::admit_turn(context, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;

@@ -184,14 +184,14 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(readers, _) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(readers, writer) = &context.db else { panic!("the database is embedded") };
         let panics = Arc::new(AtomicBool::new(true));
         let panicking = Arc::clone(&panics);
         let pool = SqlitePoolOptions::new().max_connections(1).after_connect(move |_, _| {
             assert!(!panicking.swap(false, Ordering::SeqCst), "as a test asked for");
             Box::pin(async { Ok(()) })
         });
-        let pool = pool.connect_lazy_with((*readers.connect_options()).clone());
+        let pool = pool.connect_lazy_with((*writer.connect_options()).clone());
         let group = GroupCommit::new(Database::Sqlite(readers.clone(), pool), context.tasks.clone());
         let log = context.journal.open(rows.assistant_message_id, rows.epoch);
         let writer = Arc::new(TurnWriter::new(context.db.clone(), Arc::clone(&log), rows));

@@ -9,9 +9,11 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        ServiceError, allowance,
+        ServiceError,
+        allowance::{self, Request},
         context::Context,
-        limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS},
+        limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
+        person_limits::Weight,
         service::ConversationService,
         store::{
             ConversationId, messages,
@@ -24,8 +26,8 @@ use super::{
 use crate::{accounts::UserId, models::Model};
 
 impl ConversationService {
-    /// Sums up what was done for an answer, for whoever asks for it: while the person has tokens left, and not more at once than
-    /// one may ask plainly. `TurnRunning` while the answer is being written.
+    /// Sums up what was done for an answer, for the user who asks for it. Counts as a message does, and at most as many run at once
+    /// as plain calls. `TurnRunning` while the answer is being written.
     pub async fn explain_answer(
         &self,
         user: UserId,
@@ -37,9 +39,14 @@ impl ConversationService {
         if row.active_message_id == Some(message_id) {
             return Err(context.busy(row.id).await?);
         }
-        allowance::check_tokens(context, user).await?;
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        sum_up(context, row.id, message_id).await
+        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
+        let request = allowance::admit_request(context, request).await?;
+        let summed = sum_up(context, row.id, message_id).await;
+        if let Err(error) = allowance::settle(context, request).await {
+            tracing::warn!(%error, "tokens that were reserved for a summary stay reserved for some minutes");
+        }
+        summed
     }
 
     /// The same for an answer that is over and was just asked for, without more ado.

@@ -263,7 +263,7 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status <> 'streaming' \
                       BEGIN SELECT RAISE(ABORT, 'refused'); END";
         sqlx::raw_sql(refuse).execute(pool).await.unwrap();

@@ -65,7 +65,7 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, _) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         for sql in [
             "UPDATE messages SET status = 'complete', completed_at = '2020-01-01T00:00:00+00:00' WHERE role = 'assistant'",
             "INSERT INTO turn_inputs (message_id, input) SELECT id, '{}' FROM messages WHERE role = 'assistant'",

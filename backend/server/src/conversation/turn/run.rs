@@ -120,7 +120,7 @@ impl Turn {
 
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
         let (input, telling) = self.input(question).await?;
-        let mut recorder = StoringRecorder::new(writer, &self.context, telling);
+        let mut recorder = StoringRecorder::new(writer, &self.context, telling, self.user);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
         let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
@@ -172,6 +172,7 @@ impl Turn {
             sampling,
             continued,
             instructions,
+            zone: context.time_zones.of(self.user),
             whose: Whose(self.user.0),
             tools,
             client_tools,
@@ -247,7 +248,7 @@ impl Turn {
         let message_id = self.rows.assistant_message_id;
         tracing::warn!(%message_id, code = error.code(), %error, detail, "a turn failed");
         let status = match error {
-            AgentError::Record(RecordError::TooLong { .. }) => MessageStatus::Failed,
+            AgentError::Record(RecordError::TooLong { .. } | RecordError::OutOfTokens { .. }) => MessageStatus::Failed,
             AgentError::Record(_) => MessageStatus::Interrupted,
             _ => MessageStatus::Failed,
         };

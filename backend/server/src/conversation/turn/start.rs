@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::Transaction,
+    db::{Transaction, now},
     journal::{
         EventId,
         stored::{self, EncodedEvent},
@@ -73,8 +73,8 @@ pub(super) async fn start(
     // From the commit on the turn can be stopped and followed, so all of it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);
-    for event in first_events {
-        log.append(event);
+    for (event, encoded) in first_events.into_iter().zip(&encoded) {
+        log.append_encoded(event, encoded, now());
     }
     if let Err(error) = tx.commit().await {
         context.journal.close(&log);

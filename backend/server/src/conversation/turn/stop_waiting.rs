@@ -151,7 +151,7 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         for sql in [
             "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
              text_offset, started_at) SELECT id, 'a', 'pay', '{}', '{}', 'awaiting_approval', 0, 0, 0, created_at \

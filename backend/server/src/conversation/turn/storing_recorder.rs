@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::{
     super::{
+        allowance,
         context::Context,
         limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
         store::{
@@ -36,6 +37,7 @@ use super::{
     writer::{TurnWriter, wire_offset},
 };
 use crate::{
+    accounts::UserId,
     db::{Transaction, now, with_retries},
     journal::stored::EncodedEvent,
 };
@@ -48,6 +50,10 @@ pub(super) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
     context: &'a Context,
     telling: Telling<'a>,
+    /// The user whose tokens are used.
+    user: UserId,
+    /// Whether a step of this run has asked the model.
+    has_asked: bool,
     /// The tools whose calls run, by call; of those that nobody offers, nothing.
     running: HashMap<ToolCallId, Option<String>>,
     /// When readers were last told that a call grows.
@@ -69,13 +75,15 @@ struct TextStep {
 }
 
 impl<'a> StoringRecorder<'a> {
-    pub(super) fn new(writer: &'a TurnWriter, context: &'a Context, telling: Telling<'a>) -> Self {
+    pub(super) fn new(writer: &'a TurnWriter, context: &'a Context, telling: Telling<'a>, user: UserId) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
         let thinking = Thinking::after(writer.log());
         Self {
             writer,
             context,
             telling,
+            user,
+            has_asked: false,
             running: HashMap::new(),
             growth_told_at: None,
             text_step: None,
@@ -172,11 +180,11 @@ impl TurnRecorder for StoringRecorder<'_> {
             let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
             writer.create_next_events(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok::<_, WriteError>(Some((id, events, asked_at)))
+            Ok::<_, WriteError>(Some((id, events.into_iter().zip(encoded), asked_at)))
         };
         let (id, events, asked_at) = stored(with_retries(store).await)?;
-        for event in events {
-            writer.log().append_at(event, asked_at);
+        for (event, encoded) in events {
+            writer.log().append_encoded(event, &encoded, asked_at);
         }
         Ok(Consent::Asked(id))
     }
@@ -197,12 +205,13 @@ impl TurnRecorder for StoringRecorder<'_> {
                 }
             };
             let event = start_event(id, call, offset, started_at);
-            writer.create_next_event(&mut write.tx, &EncodedEvent::of(&event)?).await?;
+            let encoded = EncodedEvent::of(&event)?;
+            writer.create_next_event(&mut write.tx, &encoded).await?;
             write.commit().await?;
-            Ok(Some((id, event)))
+            Ok(Some((id, event, encoded)))
         };
-        let (id, event) = stored(with_retries(store).await)?;
-        writer.log().append_at(event, started_at);
+        let (id, event, encoded) = stored(with_retries(store).await)?;
+        writer.log().append_encoded(event, &encoded, started_at);
         let tools = self.context.tool_servers.tools();
         self.running.insert(id, tools.find_spec(&call.request.name).map(|tool| tool.name.clone()));
         Ok(id)
@@ -232,6 +241,25 @@ impl TurnRecorder for StoringRecorder<'_> {
         let changed = stored(with_retries(|| store_change(self.writer, change)).await)?;
         self.writer.log().append(ChatEvent::PlanStep(changed.clone()));
         Ok(changed)
+    }
+
+    async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
+        let limit = self.context.person_limits.tokens_per_day;
+        if limit == 0 {
+            return Ok(());
+        }
+        let prompt_tokens = prompt_tokens();
+        let is_first = !std::mem::replace(&mut self.has_asked, true);
+        if is_first && allowance::covers_first_step(prompt_tokens, self.telling.beside) {
+            return Ok(());
+        }
+        let message = self.writer.rows().assistant_message_id;
+        let estimate = prompt_tokens + self.telling.model.window().answer;
+        match allowance::admit_step(self.context, self.user, message, estimate).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(RecordError::OutOfTokens { limit }),
+            Err(error) => Err(record_error(error)),
+        }
     }
 
     fn activity(&mut self, activity: Activity<'_>) {

@@ -163,7 +163,7 @@ mod tests {
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(pool, _) = &context.db else { panic!("the database is embedded") };
+        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         let (pool, answer) = (pool.clone(), rows.assistant_message_id);
         let wait = "UPDATE messages SET status = 'awaiting_approval' WHERE id = ?";
         sqlx::query(wait).bind(answer).execute(&pool).await.unwrap();

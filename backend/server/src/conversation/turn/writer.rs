@@ -18,7 +18,7 @@ use super::{
     call_events::end_event,
 };
 use crate::{
-    db::{Database, Transaction},
+    db::{Database, Transaction, now},
     journal::{
         EventId, Stored, TurnLog, lock,
         stored::{self, EncodedEvent},
@@ -166,8 +166,8 @@ impl TurnWriter {
         self.create_next_events(&mut write.tx, &encoded).await?;
         write.commit().await?;
         lock(&self.ended_calls).drain(..calls.len());
-        for event in events {
-            self.log.append(event);
+        for (event, encoded) in events.into_iter().zip(&encoded) {
+            self.log.append_encoded(event, encoded, now());
         }
         Ok(Some(()))
     }
@@ -204,9 +204,10 @@ impl TurnWriter {
     pub(super) async fn take_back_text(&self, text_bytes: usize, events: &[ChatEvent]) -> sqlx::Result<Option<()>> {
         let Some(mut write) = self.begin().await? else { return Ok(None) };
         let snapshot = self.log.snapshot_with_text_taken_back(text_bytes, events);
-        self.create_next_event(&mut write.tx, &EncodedEvent::of(&snapshot)?).await?;
+        let encoded = EncodedEvent::of(&snapshot)?;
+        self.create_next_event(&mut write.tx, &encoded).await?;
         let append = || {
-            self.log.append(snapshot);
+            self.log.append_encoded(snapshot, &encoded, now());
             self.log.all_words()
         };
         write.commit_and(append).await.map(Some)

@@ -63,8 +63,8 @@ pub(super) async fn depart(state: State, request: HttpRequest, Query(query): Que
 
 /// Begins to link who one is at the issuer by which people sign in.
 ///
-/// A page asks for it, and leads to the answer's `url` in the same browser. The password is one's own here; whoever has none
-/// leaves it empty, and has signed in less than ten minutes ago.
+/// A page asks for it, and leads to the answer's `url` in the same browser. The password is your own here. If your account has none,
+/// leave it empty, and sign in at most ten minutes before.
 #[utoipa::path(
     post, path = "/api/identities", operation_id = "begin_linking", tag = "Account", security(("session" = [])),
     request_body = Confirmation,

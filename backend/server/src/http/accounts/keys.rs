@@ -27,7 +27,7 @@ pub(super) struct NewKeyBody {
     /// The purpose of the key.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
-    /// Your password; not needed within ten minutes after you signed in.
+    /// Your password. Required if your account has one.
     password: Option<String>,
     /// When the key expires, within ten years; absent for a key that does not expire.
     expires_at: Option<DateTime<Utc>>,
@@ -35,8 +35,8 @@ pub(super) struct NewKeyBody {
 
 /// Makes a key by which a program asks in your name.
 ///
-/// The key is only in this answer. A key outlasts the session, so this needs your password, unless you signed in within the
-/// last ten minutes. An account without a password signs in again.
+/// The key is only in this answer. A key outlasts the session, so this needs your password. If your account has none, sign in
+/// at most ten minutes before.
 #[utoipa::path(
     post, path = "/api/keys", operation_id = "create_key", tag = "Account", security(("session" = [])),
     request_body = NewKeyBody,

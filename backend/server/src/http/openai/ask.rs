@@ -34,6 +34,8 @@ pub(super) struct Asked {
     pub(super) model: Option<String>,
     /// Whether it is asked once, without tools and without a conversation.
     pub(super) is_plain: bool,
+    /// Whether the request is a background task, such as writing a title, which counts for less.
+    pub(super) is_task: bool,
     /// How it is streamed; whole when absent.
     pub(super) stream: Option<StreamWish>,
     pub(super) chat_id: Option<String>,
@@ -64,12 +66,14 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
     refuse_plain_tools(is_plain, &tools)?;
     let said = messages::read(request.messages)?;
-    let is_plain = is_plain || is_task(headers, &said, is_stream);
+    let is_task = is_task(headers, &said, is_stream);
+    let is_plain = is_plain || is_task;
     let Said { system, history, question, .. } = said;
     Ok(Asked {
         name,
         model,
         is_plain,
+        is_task,
         stream: is_stream.then_some(StreamWish { usage, tools: tells_tools }),
         chat_id: chat_id(headers, &CHAT_IDS)?,
         question,

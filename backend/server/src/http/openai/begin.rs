@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     accounts::{Caller, Credential, UserId},
-    conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError},
+    conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError, Weight},
     db::now,
 };
 
@@ -51,8 +51,10 @@ pub(super) async fn begin(
 
 async fn ask_plainly(state: &AppState, caller: &Caller, asked: &mut Asked) -> Result<Answering, ApiError> {
     let (user, model, input) = (caller.user, asked.model.clone(), std::mem::take(&mut asked.input));
-    let ask =
-        move |service: ConversationService| async move { service.ask_plainly(user, model.as_deref(), input).await };
+    let weight = if asked.is_task { Weight::Task } else { Weight::Message };
+    let ask = move |service: ConversationService| async move {
+        service.ask_plainly(user, model.as_deref(), input, weight).await
+    };
     let events = state.run(ask).await?;
     let id = Uuid::new_v4().simple().to_string();
     Ok(Answering { answer: Answer::Plain(PlainAnswer::new(events)), id, created_at: now(), conversation: None })

@@ -6,7 +6,7 @@ use super::{
     limits::MAX_MESSAGES,
     refusal::Refusal,
     said::{Said, Telling, text_of},
-    wire::{ChatMessage, ToolCall},
+    wire::{ChatMessage, Content, ContentPart, ToolCall},
 };
 
 /// Reads the messages of a request.
@@ -21,8 +21,9 @@ pub(super) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said,
     }
     let mut telling = Telling::new("messages", false);
     for (at, message) in messages {
-        let ChatMessage { role, content, tool_calls, tool_call_id } = message;
-        let text = text_of(&format!("messages[{at}].content"), content, &["text"])?;
+        let ChatMessage { role, content, refusal, tool_calls, tool_call_id } = message;
+        let kinds: &[&str] = if role == "assistant" { &["text", ContentPart::REFUSAL] } else { &["text"] };
+        let text = text_of(&format!("messages[{at}].content"), content, kinds)?;
         match role.as_str() {
             "system" | "developer" => telling.system(text)?,
             "user" => telling.user(text)?,
@@ -30,7 +31,9 @@ pub(super) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said,
                 let calls = tool_calls.unwrap_or_default().into_iter().map(|ToolCall { id, function }| {
                     ToolCallRequest { id, name: function.name, input_text: function.arguments, written_by: None }
                 });
-                telling.answer(format!("messages[{at}].tool_calls"), &text, calls.collect())?;
+                let refusal = text_of(&format!("messages[{at}].refusal"), refusal.map(Content::Text), &[])?;
+                let said = with_refusal(text, &refusal);
+                telling.answer(format!("messages[{at}].tool_calls"), &said, calls.collect())?;
             }
             "tool" => {
                 telling.result(format!("messages[{at}].tool_call_id"), tool_call_id.unwrap_or_default(), text)?;
@@ -44,9 +47,18 @@ pub(super) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said,
     telling.end()
 }
 
+/// Returns an assistant's text followed by its refusal, if the message has one.
+fn with_refusal(text: String, refusal: &str) -> String {
+    match (text.is_empty(), refusal.is_empty()) {
+        (_, true) => text,
+        (true, false) => refusal.to_owned(),
+        (false, false) => format!("{text}\n\n{refusal}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use tallybook_llm::ModelMessage;
+    use tallybook_llm::{AssistantBlock, ModelMessage};
 
     use super::{super::wire, read};
 
@@ -74,6 +86,31 @@ mod tests {
         assert!(missing.0 == "messages[1].tool_calls" && missing.1.contains("\"b\" is missing"), "{missing:?}");
         let stray = history(&format!("[{user},{}]", result("x"))).unwrap_err();
         assert_eq!(stray.0, "messages[1].tool_call_id");
+    }
+
+    #[test]
+    fn a_refusal_is_what_the_assistant_said() {
+        let user = r#"{"role":"user","content":"q"}"#;
+        for (assistant, expected) in [
+            (r#"{"role":"assistant","content":null,"refusal":"I decline."}"#, "I decline."),
+            (r#"{"role":"assistant","refusal":"I decline."}"#, "I decline."),
+            (r#"{"role":"assistant","content":"Well.","refusal":"I decline."}"#, "Well.\n\nI decline."),
+            (r#"{"role":"assistant","content":"Well.","refusal":null}"#, "Well."),
+            (r#"{"role":"assistant","content":[{"type":"refusal","refusal":"I decline."}]}"#, "I decline."),
+            (
+                r#"{"role":"assistant","content":[{"type":"text","text":"Well."},{"type":"refusal","refusal":"No."}]}"#,
+                "Well.\n\nNo.",
+            ),
+        ] {
+            let told = history(&format!("[{user},{assistant},{user}]")).unwrap();
+            let ModelMessage::Assistant(blocks) = &told[1] else { panic!("{told:?}") };
+            let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
+            assert_eq!(text, expected);
+        }
+        let by_user = history(r#"[{"role":"user","content":[{"type":"refusal","refusal":"No."}]}]"#).unwrap_err();
+        assert_eq!(by_user.0, "messages[0].content[0]");
+        let nul = format!(r#"[{user},{{"role":"assistant","refusal":"a\u0000b"}},{user}]"#);
+        assert_eq!(history(&nul).unwrap_err().0, "messages[1].refusal");
     }
 
     #[test]

@@ -132,8 +132,9 @@ pub(super) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> 
         Some(Content::Parts(parts)) => {
             let mut texts = Vec::new();
             for (at, part) in parts.into_iter().enumerate() {
-                let Some(text) = part.text.filter(|_| kinds.contains(&part.kind.as_str())) else {
-                    let message = format!("A part of the type {:?} cannot be read here. Send text.", part.kind);
+                let kind = part.kind.clone();
+                let Some(text) = part.into_text().filter(|_| kinds.contains(&kind.as_str())) else {
+                    let message = format!("A part of the type {kind:?} cannot be read here. Send text.");
                     return Err(Refusal::bad(format!("{place}[{at}]"), message));
                 };
                 texts.push(text);

@@ -114,6 +114,8 @@ pub(super) struct ChatMessage {
     #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
     pub(super) role: String,
     pub(super) content: Option<Content>,
+    /// Text by which an assistant declined to answer.
+    pub(super) refusal: Option<String>,
     pub(super) tool_calls: Option<Vec<ToolCall>>,
     pub(super) tool_call_id: Option<String>,
 }
@@ -129,9 +131,21 @@ pub(super) enum Content {
 #[derive(Debug, Deserialize, ToSchema)]
 pub(super) struct ContentPart {
     #[serde(rename = "type")]
-    #[schema(pattern = "^text$")]
+    #[schema(pattern = "^(text|refusal)$")]
     pub(super) kind: String,
     pub(super) text: Option<String>,
+    /// Text of a part of the type `refusal`, by which an assistant declined to answer.
+    pub(super) refusal: Option<String>,
+}
+
+impl ContentPart {
+    /// The type of a part by which an assistant declined to answer.
+    pub(super) const REFUSAL: &'static str = "refusal";
+
+    /// Returns the part's text, which is in a field of its own in a refusal.
+    pub(super) fn into_text(self) -> Option<String> {
+        if self.kind == Self::REFUSAL { self.refusal } else { self.text }
+    }
 }
 
 /// A call that an assistant's message asks for.

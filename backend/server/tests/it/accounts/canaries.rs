@@ -138,7 +138,7 @@ on_every_engine! {
         let invitation = made["url"].as_str().unwrap().to_owned();
         let ann = come_in(&team, &invitation, "ann", PASSWORD).await;
         let session = cookie_of(&team.try_sign_in("root", PERSONS).await).unwrap();
-        let program = team.program(&root).await;
+        let program = team.program_by(&root, PERSONS).await;
         let token_of = |link: &str| link.split_once('=').unwrap().1.to_owned();
         canaries.0.extend([
             ("the first link", token_of(&setup)),

@@ -27,15 +27,15 @@ async fn status_of(team: &Team, who: &Who) -> StatusCode {
 }
 
 on_every_engine! {
-    /// A session that was stolen makes no key, which would stay when the session ends.
-    async fn an_old_session_alone_makes_no_key(engine: Engine) {
+    /// A stolen session makes no key, which would outlast the session, not even right after its sign-in.
+    async fn a_session_alone_makes_no_key(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
-        team.json(&who, Method::POST, "/api/keys", json!({"name": "just signed in"}), 201).await;
-        age_sessions(&team).await;
+        let me = team.json(&who, Method::GET, "/api/me", Value::Null, 200).await;
+        assert_eq!(me["has_password"], true);
         let make = async |body: Value| team.send(&who, Method::POST, "/api/keys", body).await;
         for body in [json!({"name": "stolen"}), json!({"name": "stolen", "password": null})] {
-            assert_eq!(kind_of(make(body).await).await, "/problems/sign-in-again");
+            assert_eq!(kind_of(make(body).await).await, "/problems/password-needed");
         }
         for password in ["", "not the password"] {
             let refused = make(json!({"name": "stolen", "password": password})).await;
@@ -45,8 +45,12 @@ on_every_engine! {
         assert_eq!(created.status(), StatusCode::CREATED);
         let key: Value = created.json().await.unwrap();
         assert!(key["id"].is_i64() && key["key"].is_string() && key["prefix"].is_string(), "{key}");
-        // A user without a password signs in again.
+        // A user without a password must have just signed in.
         execute!(team.app, "UPDATE users SET password_hash = NULL");
+        let me = team.json(&who, Method::GET, "/api/me", Value::Null, 200).await;
+        assert_eq!(me["has_password"], false);
+        assert_eq!(make(json!({"name": "just signed in"})).await.status(), StatusCode::CREATED);
+        age_sessions(&team).await;
         for password in [Value::Null, json!(""), json!(PASSWORD)] {
             let refused = make(json!({"name": "stolen", "password": password})).await;
             assert_eq!(kind_of(refused).await, "/problems/sign-in-again");
@@ -56,7 +60,7 @@ on_every_engine! {
             make(json!({"name": "stolen", "password": "not the password"})).await;
         }
         let names = rows!(team.app, (String,), "SELECT name FROM api_keys ORDER BY id");
-        assert_eq!(names, [("just signed in".to_owned(),), ("mine".to_owned(),)]);
+        assert_eq!(names, [("mine".to_owned(),), ("just signed in".to_owned(),)]);
     }
 
     async fn the_password_cannot_be_guessed_there(engine: Engine) {
@@ -117,10 +121,11 @@ on_every_engine! {
         let who = team.sign_in(ADMIN).await;
         let tomorrow = Utc::now() + TimeDelta::days(1);
         for wrong in [json!("2020-01-01T00:00:00Z"), json!(Utc::now() + TimeDelta::days(4000))] {
-            let refused = team.send(&who, Method::POST, "/api/keys", json!({"name": "x", "expires_at": wrong})).await;
+            let refused = team.send(&who, Method::POST, "/api/keys", json!({"name": "x", "password": PASSWORD, "expires_at": wrong})).await;
             assert_eq!(kind_of(refused).await, "/problems/invalid-input", "{wrong}");
         }
-        let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "x", "expires_at": tomorrow}), 201).await;
+        let wanted = json!({"name": "x", "password": PASSWORD, "expires_at": tomorrow});
+        let made = team.json(&who, Method::POST, "/api/keys", wanted, 201).await;
         let program = Who { cookie: None, key: Some(made["key"].as_str().unwrap().to_owned()) };
         assert_eq!(status_of(&team, &program).await, StatusCode::OK);
         let list = team.json(&who, Method::GET, "/api/keys", Value::Null, 200).await;

@@ -111,7 +111,13 @@ impl Team {
 
     /// A program of somebody's.
     pub(super) async fn program(&self, who: &Who) -> Who {
-        let made = self.json(who, Method::POST, "/api/keys", json!({"name": "a program"}), 201).await;
+        self.program_by(who, PASSWORD).await
+    }
+
+    /// A program of somebody's who has this password.
+    pub(super) async fn program_by(&self, who: &Who, password: &str) -> Who {
+        let body = json!({"name": "a program", "password": password});
+        let made = self.json(who, Method::POST, "/api/keys", body, 201).await;
         Who { cookie: None, key: Some(made["key"].as_str().expect("a key").to_owned()) }
     }
 

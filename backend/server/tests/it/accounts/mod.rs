@@ -18,6 +18,7 @@ mod programs;
 mod races;
 pub(crate) mod rights;
 mod sharing;
+mod side_doors;
 mod sign_in;
 mod strangers;
 mod streams;

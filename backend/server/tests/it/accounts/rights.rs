@@ -136,7 +136,8 @@ impl People {
             address = address.replace("{session_id}", &spare["id"].to_string());
         }
         if route.contains("{key_id}") {
-            let key = team.json(owner, Method::POST, "/api/keys", json!({"name": "spare"}), 201).await;
+            let key =
+                team.json(owner, Method::POST, "/api/keys", json!({"name": "spare", "password": PASSWORD}), 201).await;
             address = address.replace("{key_id}", &key["id"].to_string());
         }
         if route.contains("{user_id}") {

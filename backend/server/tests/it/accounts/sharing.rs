@@ -77,6 +77,24 @@ on_every_engine! {
         assert!(usage.contains("\"plan\""), "{usage}");
     }
 
+    /// Eight bytes of Markdown can become six hundred of HTML. What is left out stands in the text.
+    async fn the_page_of_a_hostile_answer_stays_small(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let team = Team::start(&engine, &model).await;
+        let admin = team.sign_in(ADMIN).await;
+        let uuid = team.conversation(&admin).await;
+        let hostile = "```\n```\n".repeat(60_000);
+        model.reply([text(&hostile)]);
+        team.ask(&admin, &uuid, "Go").await;
+        let (_, path) = share(&team, &admin, &uuid, true).await;
+        let (status, page) = seen_by_all(&team, &path).await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(page.len() < 5 * 1024 * 1024, "{}", page.len());
+        assert!(page.contains("is too large to be shown") && page.contains("?format=text"));
+        let (_, text) = seen_by_all(&team, &format!("{path}?format=text")).await;
+        assert!(text.contains(hostile.trim()) && text.contains("[user]\nGo\n"), "{} bytes", text.len());
+    }
+
     async fn a_link_shows_a_conversation_as_it_was_until_it_is_taken_back(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

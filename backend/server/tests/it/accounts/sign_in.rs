@@ -208,7 +208,7 @@ on_every_engine! {
     async fn a_key_is_told_once_and_revoked_for_good(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
-        let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "Backup"}), 201).await;
+        let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "Backup", "password": PASSWORD}), 201).await;
         let key = made["key"].as_str().unwrap().to_owned();
         assert!(key.starts_with("tb_") && key.starts_with(made["prefix"].as_str().unwrap()));
         let program = Who { cookie: None, key: Some(key.clone()) };

@@ -90,7 +90,7 @@ on_every_engine! {
         .await;
         let ann = team.sign_in("ann").await;
         assert_within_a_second("a key that is revoked", async || {
-            let made = team.json(&ann, Method::POST, "/api/keys", json!({"name": "a program"}), 201).await;
+            let made = team.json(&ann, Method::POST, "/api/keys", json!({"name": "a program", "password": PASSWORD}), 201).await;
             let program = Who { cookie: None, key: made["key"].as_str().map(str::to_owned) };
             let streams = [open(there, &program, "/api/events").await, open(there, &program, &events).await];
             team.json(&ann, Method::DELETE, &format!("/api/keys/{}", made["id"]), Value::Null, 204).await;

@@ -74,6 +74,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
+        fetch_page_hosts: Vec::new(),
         retention: Duration::from_hours(24),
         traces: None,
         log_format: LogFormat::Text,

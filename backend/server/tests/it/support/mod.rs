@@ -78,7 +78,7 @@ macro_rules! rows {
             tallybook::db::Database::MySql(pool, _) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
-            tallybook::db::Database::Sqlite(pool, _) => {
+            tallybook::db::Database::Sqlite(_, pool) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
         }
@@ -93,7 +93,7 @@ macro_rules! execute {
             tallybook::db::Database::MySql(pool, _) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
-            tallybook::db::Database::Sqlite(pool, _) => {
+            tallybook::db::Database::Sqlite(_, pool) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
         }

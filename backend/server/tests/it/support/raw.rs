@@ -48,10 +48,15 @@ impl RawConnection {
 
     /// What the server sends until it closes the connection.
     pub(crate) async fn rest(&mut self) -> String {
+        String::from_utf8_lossy(&self.rest_bytes().await).into_owned()
+    }
+
+    /// Reads the bytes that the server sends until it closes the connection.
+    pub(crate) async fn rest_bytes(&mut self) -> Vec<u8> {
         let mut seen = Vec::new();
         let read = self.0.read_to_end(&mut seen);
         // A connection that is broken off is closed as well.
         let _ = timeout(PATIENCE, read).await.expect("the server closes the connection within 20 s");
-        String::from_utf8_lossy(&seen).into_owned()
+        seen
     }
 }

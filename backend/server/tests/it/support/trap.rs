@@ -30,7 +30,7 @@ impl Trap {
                 );
                 sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
             }
-            Database::Sqlite(pool, _) => {
+            Database::Sqlite(_, pool) => {
                 let sql = format!(
                     "CREATE VIEW IF NOT EXISTS endless AS \
                          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n; \
@@ -73,7 +73,7 @@ impl Trap {
         // MySQL does not take this as a prepared statement.
         let gone = match &database {
             Database::MySql(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
-            Database::Sqlite(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+            Database::Sqlite(_, pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
         };
         assert!(gone, "the trap is taken away");
     }

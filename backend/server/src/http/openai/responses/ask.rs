@@ -69,7 +69,8 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         return Err(Refusal::bad("input", "There is no input. Send a question, or a list of items."));
     };
     let said = items::read(&input, previous.is_some())?;
-    let is_plain = is_plain || is_task(headers, &said, is_stream);
+    let is_task = is_task(headers, &said, is_stream);
+    let is_plain = is_plain || is_task;
     if is_plain && previous.is_some() {
         let message =
             "A model that is asked plainly goes on from nothing. Leave previous_response_id out, or ask the agent.";
@@ -92,6 +93,7 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         name,
         model,
         is_plain,
+        is_task,
         stream: is_stream.then_some(StreamWish { usage: true, tools: false }),
         chat_id: chat_id(headers, &CHAT_IDS)?,
         question,

@@ -8,13 +8,16 @@ use super::{
         limits::MAX_MESSAGES,
         refusal::Refusal,
         said::{Said, Telling, text_of},
-        wire::{self, Content},
+        wire::{self, Content, ContentPart},
     },
     wire::InputItem,
 };
 
 /// The parts that are text.
 const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
+
+/// The parts of an assistant's message that are text.
+const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", ContentPart::REFUSAL];
 
 /// Reads an input. One that goes on from an answer may begin with the results of its calls.
 pub(super) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
@@ -60,8 +63,9 @@ pub(super) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
 }
 
 fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut Telling) -> Result<(), Refusal> {
-    let text = text_of(&format!("input[{at}].content"), item.content, &TEXTS)?;
     let role = item.role.unwrap_or_default();
+    let kinds: &[&str] = if role == "assistant" { &ASSISTANT_TEXTS } else { &TEXTS };
+    let text = text_of(&format!("input[{at}].content"), item.content, kinds)?;
     if role == "assistant" {
         if !step.results.is_empty() {
             step.tell(telling)?;
@@ -152,7 +156,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json, value::to_raw_value};
-    use tallybook_llm::ModelMessage;
+    use tallybook_llm::{AssistantBlock, ModelMessage};
 
     use super::{Said, read};
 
@@ -252,6 +256,25 @@ mod tests {
         ] {
             assert_eq!(said(&input, false).unwrap_err(), param, "{input}");
         }
+    }
+
+    #[test]
+    fn a_refusal_is_what_the_assistant_said() {
+        let refusal = json!({"type": "refusal", "refusal": "I decline."});
+        for (parts, expected) in [
+            (json!([refusal]), "I decline."),
+            (json!([{"type": "output_text", "text": "Well."}, refusal]), "Well.\n\nI decline."),
+        ] {
+            let items = json!([user("q"), {"type": "message", "role": "assistant", "content": parts}, user("And?")]);
+            let told = said(&items, false).unwrap();
+            let ModelMessage::Assistant(blocks) = &told.history[1] else { panic!("{told:?}") };
+            let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
+            assert_eq!(text, expected);
+        }
+        let by_user = json!([{"role": "user", "content": [refusal]}]);
+        assert_eq!(said(&by_user, false).unwrap_err(), "input[0].content[0]");
+        let empty = json!([user("q"), {"role": "assistant", "content": [{"type": "refusal"}]}, user("r")]);
+        assert_eq!(said(&empty, false).unwrap_err(), "input[1].content[0]");
     }
 
     #[test]

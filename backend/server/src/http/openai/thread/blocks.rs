@@ -17,6 +17,8 @@ pub(super) struct ThreadChatMessage {
     pub(super) role: String,
     #[schema(value_type = Option<Blocks>)]
     content: Option<Box<RawValue>>,
+    /// Text by which an assistant declined to answer.
+    refusal: Option<String>,
     tool_calls: Option<Vec<ToolCall>>,
     tool_call_id: Option<String>,
 }
@@ -36,9 +38,11 @@ enum Blocks {
 struct Block {
     /// `thinking` is skipped.
     #[serde(rename = "type")]
-    #[schema(pattern = "^(text|tool_use|tool_result|thinking|redacted_thinking)$")]
+    #[schema(pattern = "^(text|refusal|tool_use|tool_result|thinking|redacted_thinking)$")]
     kind: String,
     text: Option<String>,
+    /// Text of a `refusal`, by which an assistant declined to answer.
+    refusal: Option<String>,
     /// Of a `tool_use`: its id.
     id: Option<String>,
     /// Of a `tool_use`: the tool.
@@ -63,14 +67,14 @@ pub(super) fn read(messages: Vec<ThreadChatMessage>) -> Result<Vec<(usize, ChatM
 }
 
 fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(ChatMessage)) -> Result<(), Refusal> {
-    let ThreadChatMessage { role, content, mut tool_calls, tool_call_id } = message;
+    let ThreadChatMessage { role, content, refusal, mut tool_calls, tool_call_id } = message;
     let Some(content) = content else {
-        push(ChatMessage { role, content: None, tool_calls, tool_call_id });
+        push(ChatMessage { role, content: None, refusal, tool_calls, tool_call_id });
         return Ok(());
     };
     if !content.get().starts_with('[') {
         let content = Some(read_part(content.get(), place)?);
-        push(ChatMessage { role, content, tool_calls, tool_call_id });
+        push(ChatMessage { role, content, refusal, tool_calls, tool_call_id });
         return Ok(());
     }
     let (mut parts, mut has_results) = (Vec::new(), false);
@@ -83,11 +87,11 @@ fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(C
                 has_results = true;
                 push(block.into_result(&place)?);
             }
-            _ => parts.push(ContentPart { kind: block.kind, text: block.text }),
+            _ => parts.push(ContentPart { kind: block.kind, text: block.text, refusal: block.refusal }),
         }
     }
     if !has_results || !parts.is_empty() {
-        push(ChatMessage { role, content: Some(Content::Parts(parts)), tool_calls, tool_call_id });
+        push(ChatMessage { role, content: Some(Content::Parts(parts)), refusal, tool_calls, tool_call_id });
     }
     Ok(())
 }
@@ -107,6 +111,6 @@ impl Block {
         };
         let place = format!("{place}.content");
         let content = self.content.map(|content| read_part(content.get(), &place)).transpose()?;
-        Ok(ChatMessage { role: "tool".to_owned(), content, tool_calls: None, tool_call_id: Some(id) })
+        Ok(ChatMessage { role: "tool".to_owned(), content, refusal: None, tool_calls: None, tool_call_id: Some(id) })
     }
 }

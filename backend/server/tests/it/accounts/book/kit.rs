@@ -53,7 +53,7 @@ macro_rules! run {
     ($db:expr, $sql:expr $(, $value:expr)*) => {
         match $db {
             Database::MySql(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
-            Database::Sqlite(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            Database::Sqlite(_, pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
         }
     };
 }
@@ -157,7 +157,7 @@ pub(super) async fn write_calls(
     for some in calls.chunks(500) {
         match db {
             Database::MySql(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
-            Database::Sqlite(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Database::Sqlite(_, pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
         }
     }
 }

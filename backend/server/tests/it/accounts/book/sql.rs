@@ -52,7 +52,7 @@ on_every_engine! {
             let query = AssertSqlSafe(query.to_owned());
             let rows = match &db {
                 Database::MySql(pool, _) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
-                Database::Sqlite(pool, _) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
+                Database::Sqlite(_, pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
             };
             let rows = rows.unwrap_or_else(|error| panic!("{question}: {error}"));
             assert!(rows > 0, "{question}");

@@ -267,7 +267,8 @@ async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
     let mut back = Url::parse(&of("redirect_uri")).expect("an address");
     let answer = if state.fault == Fault::Denied { ("error", "access_denied") } else { ("code", code.as_str()) };
     back.query_pairs_mut().append_pair(answer.0, answer.1).append_pair("state", &of("state"));
-    back.query_pairs_mut().append_pair("iss", &state.url);
+    let own_address = state.odd.description["issuer"].as_str().unwrap_or(&state.url).to_owned();
+    back.query_pairs_mut().append_pair("iss", &own_address);
     let redirect_uri = of("redirect_uri");
     state.codes.insert(code, Asked { nonce: of("nonce"), challenge: of("code_challenge"), redirect_uri });
     HttpResponse::Found().insert_header(("location", back.as_str())).finish()

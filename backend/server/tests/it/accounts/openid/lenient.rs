@@ -55,6 +55,21 @@ on_every_engine! {
         assert_eq!(rows!(team.app, (String,), "SELECT subject FROM identities"), [("somebody".to_owned(),)]);
     }
 
+    /// Auth0 and Authentik write their address with a slash at its end.
+    async fn the_setting_may_lack_the_slash_at_the_issuers_end(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::Open, issuer.settings()).await;
+        let own_address = json!(format!("{}/", issuer.url()));
+        let description = json!({ "issuer": own_address });
+        issuer.say(Odd { description: description.clone(), token: json!({ "iss": own_address }), ..Odd::default() });
+        assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
+        // Tokens have exactly the address that the issuer has of itself.
+        issuer.say(Odd { description, token: json!({ "iss": issuer.url() }), ..Odd::default() });
+        let mut browser = Browser::new(&team);
+        let answer = browser.sign_in("/sign-in/away").await;
+        assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
+    }
+
     /// Whoever asks for a token of another client's has proved nothing here.
     async fn a_token_for_another_client_lets_nobody_in(engine: Engine) {
         let issuer = Issuer::start().await;

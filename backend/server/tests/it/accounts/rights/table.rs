@@ -112,7 +112,8 @@ pub(super) fn rows() -> Vec<Row> {
         row(get.clone(), "/api/sessions", PERSONAL),
         row(delete.clone(), "/api/sessions/{session_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/api/keys", PERSONAL),
-        row(post.clone(), "/api/keys", [401, 201, 201, 201, 401, 403]).json(json!({"name": "mine"})),
+        row(post.clone(), "/api/keys", [401, 201, 201, 201, 401, 403])
+            .json(json!({"name": "mine", "password": PASSWORD})),
         row(delete.clone(), "/api/keys/{key_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/api/me", OWN),
         row(patch.clone(), "/api/me", PERSONAL).json(json!({"instructions": "Be kind."})),

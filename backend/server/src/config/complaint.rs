@@ -1,0 +1,78 @@
+//! Words a complaint about the settings file: its line, the path of the key, and what is expected there.
+
+use std::{ops::Range, path::Path};
+
+use strsim::jaro_winkler;
+use tallybook_mcp::Misfit;
+
+use super::{
+    error::ConfigError,
+    place::{example_of, key_at, line_of},
+};
+
+/// Similarity from which a key is taken for another one misspelled; equal keys have 1.
+const ALIKE: f64 = 0.85;
+
+/// Makes a complaint about the value at a span: a sentence that begins after the path of its key.
+pub(super) fn about(path: &Path, text: &str, span: &Range<usize>, problem: &str) -> ConfigError {
+    let problem = key_at(text, span).map_or_else(|| problem.to_owned(), |key| format!("{key}: {problem}"));
+    at(path, text, span, problem)
+}
+
+/// Makes a complaint about a file that cannot be read as settings.
+pub(super) fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let span = error.span().unwrap_or_default();
+    let problem = match (Misfit::parse(error.message()), key_at(text, &span)) {
+        // Nothing has a key in a text that is not TOML.
+        (Misfit::Other(message), None) => {
+            let advice =
+                if message.contains("quoted") { " Write text in quotes, as in name = \"Sonnet\"." } else { "" };
+            format!("this is not TOML: {message}.{advice}")
+        }
+        (misfit, key) => sentence(&misfit, key.as_deref()),
+    };
+    at(path, text, &span, problem)
+}
+
+fn at(path: &Path, text: &str, span: &Range<usize>, problem: String) -> ConfigError {
+    ConfigError::File { path: path.to_owned(), line: line_of(text, span), problem }
+}
+
+/// Words a misfit as a sentence that begins with its key.
+fn sentence(misfit: &Misfit<'_>, key: Option<&str>) -> String {
+    let within = |name: &str| key.map_or_else(|| name.to_owned(), |table| format!("{table}.{name}"));
+    match misfit {
+        Misfit::Missing { key: missing } => {
+            let path = within(missing);
+            format!("{path} {misfit}{}", shown(&path))
+        }
+        Misfit::UnknownKey { key: name, known } => {
+            let path = key.filter(|path| is_last(path, name)).map_or_else(|| within(name), str::to_owned);
+            let likeness = |known: &str| jaro_winkler(known, name);
+            let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            let advice = nearest.filter(|nearest| likeness(nearest) > ALIKE);
+            format!("{path} {misfit}{}", advice.map(|nearest| format!(" Did you mean {nearest}?")).unwrap_or_default())
+        }
+        // Where the words are keys, this is a key.
+        Misfit::UnknownWord { word, known } if key.is_some_and(|path| is_last(path, word)) => {
+            let misfit = Misfit::UnknownKey { key: word, known: known.clone() };
+            sentence(&misfit, key)
+        }
+        Misfit::WrongType { expected: "a sequence", found: "a table" } if key == Some("models") => {
+            "models must be a list. Write [[models]], with two brackets, above each model.".to_owned()
+        }
+        _ => {
+            let path = key.unwrap_or("the file");
+            format!("{path} {misfit}{}", shown(path))
+        }
+    }
+}
+
+fn is_last(path: &str, name: &str) -> bool {
+    path == name || path.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
+}
+
+/// Returns a sentence that shows how a key is set, if the example has it.
+fn shown(path: &str) -> String {
+    example_of(path).map(|example| format!(" For example: {example}")).unwrap_or_default()
+}

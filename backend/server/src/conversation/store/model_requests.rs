@@ -1,0 +1,93 @@
+//! SQL on `model_requests`: requests that make model calls outside of answers, and tokens that are reserved until their calls
+//! have ended.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::MessageId;
+
+use crate::{
+    accounts::UserId,
+    db::{Database, InsertedId as _, Transaction, on_tx, write_db},
+};
+
+const CREATE: &str = "INSERT INTO model_requests (user_id, message_id, quarters, reserved_tokens, created_at, expires_at) \
+     VALUES (?, ?, ?, ?, ?, ?)";
+
+const UPDATE_TURN: &str = "UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?";
+
+const SETTLE: &str = "UPDATE model_requests SET reserved_tokens = 0 WHERE id = ?";
+
+// An answer that no longer runs reserves nothing.
+const SUM_RESERVED: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) FROM model_requests r \
+     LEFT JOIN messages m ON m.id = r.message_id WHERE r.user_id = ? AND r.expires_at > ? AND r.reserved_tokens > 0 \
+     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))";
+
+const FIND_OLDEST_RUNNING: &str = "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
+     WHERE r.user_id = ? AND m.status = 'streaming'";
+
+const DELETE_EXPIRED: &str = "DELETE FROM model_requests WHERE expires_at < ?";
+
+/// A request outside of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RequestId(pub(crate) i64);
+
+/// A row to be created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewRequest {
+    pub(crate) user: UserId,
+    pub(crate) message: Option<MessageId>,
+    pub(crate) quarters: i64,
+    pub(crate) reserved_tokens: i64,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+/// Creates a row.
+pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<RequestId> {
+    let NewRequest { user, message, quarters, reserved_tokens, created_at, expires_at } = new;
+    on_tx!(tx, |connection| {
+        let query = sqlx::query(CREATE).bind(user).bind(message).bind(quarters).bind(reserved_tokens);
+        let created = query.bind(created_at).bind(expires_at).execute(connection).await?;
+        Ok(RequestId(created.inserted_id()))
+    })
+}
+
+/// Changes what a running answer reserves; creates its row if it has none.
+pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
+    let NewRequest { message, reserved_tokens, expires_at, .. } = new;
+    let changed = on_tx!(tx, |connection| {
+        let query = sqlx::query(UPDATE_TURN).bind(reserved_tokens).bind(expires_at).bind(message);
+        Ok::<_, sqlx::Error>(query.execute(connection).await?.rows_affected())
+    })?;
+    if changed == 0 {
+        create(tx, new).await?;
+    }
+    Ok(())
+}
+
+/// Releases what a request outside of answers has reserved.
+pub(crate) async fn settle(tx: &mut Transaction, id: RequestId) -> sqlx::Result<()> {
+    on_tx!(tx, |connection| sqlx::query(SETTLE).bind(id.0).execute(connection).await.map(|_| ()))
+}
+
+/// Sums the tokens that a user's running answers, other than `turn`, and requests reserve.
+pub(crate) async fn sum_reserved(
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+    time: DateTime<Utc>,
+) -> sqlx::Result<i64> {
+    let turn = turn.unwrap_or(MessageId(0));
+    on_tx!(tx, |connection| {
+        sqlx::query_scalar(SUM_RESERVED).bind(user).bind(time).bind(turn).fetch_one(connection).await
+    })
+}
+
+/// Finds the oldest answer of a user that runs.
+pub(crate) async fn find_oldest_running(tx: &mut Transaction, user: UserId) -> sqlx::Result<Option<MessageId>> {
+    on_tx!(tx, |connection| sqlx::query_scalar(FIND_OLDEST_RUNNING).bind(user).fetch_one(connection).await)
+}
+
+/// Deletes rows that no longer count.
+pub(crate) async fn delete_expired(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
+    write_db!(db, |pool| sqlx::query(DELETE_EXPIRED).bind(time).execute(pool).await.map(|_| ()))
+}

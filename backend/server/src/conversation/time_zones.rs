@@ -1,0 +1,67 @@
+//! The time zones of users, as their browsers last sent them, so that models are told the user's date.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use tallybook_agent::Zone;
+
+use super::service::ConversationService;
+use crate::{accounts::UserId, journal::lock};
+
+/// Users whose zone is remembered. Browsers send it again with each message, so losing one costs little.
+const MAX_USERS: usize = 10_000;
+
+/// The last known zone of each user. It is kept in memory only: whatever continues a turn after a restart comes from a browser,
+/// which sends its zone with the request.
+#[derive(Debug, Default)]
+pub(super) struct TimeZones(Mutex<HashMap<UserId, Zone>>);
+
+impl TimeZones {
+    /// Remembers a user's zone by its IANA name. A name that is unknown changes nothing.
+    fn note(&self, user: UserId, name: &str) {
+        let mut zones = lock(&self.0);
+        if zones.get(&user).is_some_and(|zone| zone.name() == name) {
+            return;
+        }
+        let Some(zone) = Zone::named(name) else { return };
+        if zones.len() >= MAX_USERS
+            && let Some(other) = zones.keys().find(|other| **other != user).copied()
+        {
+            zones.remove(&other);
+        }
+        zones.insert(user, zone);
+    }
+
+    /// Returns a user's zone, and UTC if it is unknown.
+    pub(super) fn of(&self, user: UserId) -> Zone {
+        lock(&self.0).get(&user).cloned().unwrap_or_default()
+    }
+}
+
+impl ConversationService {
+    /// Remembers a user's time zone by its IANA name.
+    pub fn note_time_zone(&self, user: UserId, name: &str) {
+        self.context.time_zones.note(user, name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_USERS, TimeZones, UserId};
+
+    #[test]
+    fn the_last_zone_counts_and_the_number_of_users_is_limited() {
+        let zones = TimeZones::default();
+        assert_eq!(zones.of(UserId(1)).name(), "UTC");
+        for (name, expected) in
+            [("Asia/Tokyo", "Asia/Tokyo"), ("Mars/Olympus", "Asia/Tokyo"), ("Europe/Paris", "Europe/Paris")]
+        {
+            zones.note(UserId(1), name);
+            assert_eq!(zones.of(UserId(1)).name(), expected);
+        }
+        for user in 2..=i64::try_from(MAX_USERS).unwrap() + 9 {
+            zones.note(UserId(user), "Asia/Tokyo");
+            assert_eq!(zones.of(UserId(user)).name(), "Asia/Tokyo");
+        }
+        assert_eq!(zones.0.lock().unwrap().len(), MAX_USERS);
+    }
+}

@@ -1,0 +1,114 @@
+//! Files and folders that only the server's own user may read: mode 0600 and 0700. Systems other than Unix have no such
+//! modes; there, files get what their folder gives them.
+
+use std::{
+    fs::{DirBuilder, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::error::DbError;
+
+/// The mode bits of the group and of all other users.
+#[cfg(unix)]
+const OTHERS: u32 = 0o077;
+
+/// Files that SQLite keeps beside a database. It gives new ones the mode of the database.
+pub(super) const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+
+/// Opens a file to write to it; a missing file is created with mode 0600. Does not truncate.
+pub(super) fn open_or_create(path: &Path) -> io::Result<File> {
+    private(File::options().create(true).truncate(false).write(true)).open(path)
+}
+
+/// Creates a file with mode 0600, and fails if the path exists.
+pub(super) fn create_new(path: &Path) -> io::Result<File> {
+    private(File::options().create_new(true).write(true)).open(path)
+}
+
+/// Creates the folder of a file, and that folder's missing parents, with mode 0700. Leaves existing folders alone.
+pub(super) fn create_folder_of(file: &Path) -> Result<(), DbError> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    let created = private_folder(DirBuilder::new().recursive(true)).create(folder);
+    created.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
+}
+
+/// Creates a database file that is missing, and takes the group's and others' rights away from one that earlier versions or
+/// another program created. A file of another user keeps its mode, with a warning.
+pub(super) fn make_private(database: &Path) -> io::Result<()> {
+    if !database.try_exists()? {
+        drop(open_or_create(database)?);
+    }
+    for file in files_of(database) {
+        if !is_exposed(&file) {
+            continue;
+        }
+        match tighten(&file) {
+            Ok(()) => tracing::info!(file = %file.display(), "other users of this machine can no longer read the file"),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "other users of this machine may read the file; its mode cannot be changed");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files of a database that other users of this machine may read or write.
+pub(super) fn exposed_files(database: &Path) -> Vec<PathBuf> {
+    files_of(database).into_iter().filter(|file| is_exposed(file)).collect()
+}
+
+fn files_of(database: &Path) -> Vec<PathBuf> {
+    let companion = |end| {
+        let mut path = database.as_os_str().to_owned();
+        path.push(end);
+        PathBuf::from(path)
+    };
+    std::iter::once(database.to_owned()).chain(COMPANIONS.map(companion)).collect()
+}
+
+#[cfg(unix)]
+fn private(options: &mut std::fs::OpenOptions) -> &std::fs::OpenOptions {
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+}
+
+#[cfg(not(unix))]
+fn private(options: &mut std::fs::OpenOptions) -> &std::fs::OpenOptions {
+    options
+}
+
+#[cfg(unix)]
+fn private_folder(builder: &mut DirBuilder) -> &DirBuilder {
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700)
+}
+
+#[cfg(not(unix))]
+fn private_folder(builder: &mut DirBuilder) -> &DirBuilder {
+    builder
+}
+
+#[cfg(unix)]
+fn is_exposed(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & OTHERS != 0)
+}
+
+#[cfg(not(unix))]
+fn is_exposed(_: &Path) -> bool {
+    false
+}
+
+#[cfg(unix)]
+fn tighten(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mut permissions = file.metadata()?.permissions();
+    permissions.set_mode(permissions.mode() & !OTHERS);
+    std::fs::set_permissions(file, permissions)
+}
+
+#[cfg(not(unix))]
+fn tighten(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Middleware for clients that speak HTTP/1.0, which has no `Transfer-Encoding` (RFC 9112, section 6.1).
+
+use actix_web::{
+    Error,
+    body::{BodySize, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{ConnectionType, Version},
+    middleware::Next,
+};
+
+/// Ends a response of unknown length to an HTTP/1.0 request by closing the connection, in place of chunks.
+pub(super) async fn end_by_closing<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let has_chunks = request.version() > Version::HTTP_10;
+    let mut response = next.call(request).await?;
+    if !has_chunks && response.response().body().size() == BodySize::Stream {
+        let head = response.response_mut().head_mut();
+        head.no_chunking(true);
+        head.set_connection_type(ConnectionType::Close);
+    }
+    Ok(response)
+}

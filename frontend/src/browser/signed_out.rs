@@ -1,0 +1,20 @@
+//! The news that the session is over: any request may bring it, and the page hears it in one place.
+
+use leptos::prelude::{WindowListenerHandle, window_event_listener_untyped};
+use web_sys::Event;
+
+use super::window;
+
+const EVENT: &str = "tallybook-signed-out";
+
+/// Tells the page that the server no longer knows who is signed in.
+pub(crate) fn tell_signed_out() {
+    if let (Ok(window), Ok(event)) = (window(), Event::new(EVENT)) {
+        let _ = window.dispatch_event(&event);
+    }
+}
+
+/// Calls `hear` whenever that is told.
+pub(crate) fn when_signed_out(hear: impl Fn() + 'static) -> WindowListenerHandle {
+    window_event_listener_untyped(EVENT, move |_| hear())
+}

@@ -1,0 +1,139 @@
+//! Sends the messages that wait in conversations that were left while an answer was being written, as long as the page is open.
+//! In the conversation that is open its session does (`session`). Each message is stored once, however often it is sent: it has
+//! an id of its own.
+
+use std::time::Duration;
+
+use futures_channel::oneshot;
+use futures_util::future::AbortHandle;
+use leptos::prelude::*;
+use tallybook_protocol::{FeedKind, NewMessage, Window};
+use uuid::Uuid;
+
+use crate::{
+    api::{self, ApiError},
+    browser,
+    feed::{Feed, News},
+    session::{Due, Queue, keep_queue, kept_queue},
+    task::spawn,
+};
+
+/// The maximum number of conversations that are attended to. In others the messages wait until they are opened.
+const MAX_ATTENDED: usize = 10;
+/// How often a conversation is looked at while no feed tells of it, as in a hidden tab.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// The newest messages of a conversation tell how its last answer ended.
+const NEWEST: Window = Window { limit: Some(2), before: None, from: None };
+
+/// The conversations that were left with messages that wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Outbox {
+    attended: StoredValue<Vec<Attended>>,
+}
+
+/// The task that sends what waits in a conversation.
+struct Attended {
+    conversation: Uuid,
+    task: AbortHandle,
+    /// Ends the pause before the next look.
+    wake: Option<oneshot::Sender<()>>,
+}
+
+impl Outbox {
+    /// Makes an outbox that hears of the ends of turns by `feed`.
+    pub(crate) fn new(feed: Feed) -> Self {
+        let outbox = Self { attended: StoredValue::default() };
+        feed.subscribe(move |news| match news {
+            News::Missed => outbox.wake(|_| true),
+            News::Event(event) if event.kind == FeedKind::TurnEnded => {
+                outbox.wake(|conversation| conversation == event.conversation_id);
+            }
+            News::Event(_) => {}
+        });
+        on_cleanup(move || {
+            outbox.attended.try_update_value(|attended| attended.drain(..).for_each(|left| left.task.abort()));
+        });
+        outbox
+    }
+
+    /// Sends what waits in a conversation that is left.
+    pub(crate) fn attend(self, conversation: Uuid) {
+        self.release(conversation);
+        let has_room = self.attended.try_with_value(|attended| attended.len() < MAX_ATTENDED);
+        if has_room != Some(true) {
+            return;
+        }
+        let task = spawn(async move {
+            self.work(conversation).await;
+            self.attended.try_update_value(|attended| attended.retain(|held| held.conversation != conversation));
+        });
+        self.attended.update_value(|attended| attended.push(Attended { conversation, task, wake: None }));
+    }
+
+    /// Leaves a conversation to the session that opens it.
+    pub(crate) fn release(self, conversation: Uuid) {
+        self.attended.try_update_value(|attended| {
+            attended.retain(|held| {
+                let is_other = held.conversation != conversation;
+                if !is_other {
+                    held.task.abort();
+                }
+                is_other
+            });
+        });
+    }
+
+    fn wake(self, is_meant: impl Fn(Uuid) -> bool) {
+        self.attended.try_update_value(|attended| {
+            for held in attended.iter_mut().filter(|held| is_meant(held.conversation)) {
+                // Nothing is lost if it is not in a pause: it looks after the event.
+                held.wake.take().into_iter().for_each(|wake| drop(wake.send(())));
+            }
+        });
+    }
+
+    async fn work(self, conversation: Uuid) {
+        loop {
+            let woken = self.pause(conversation);
+            let queue = kept_queue(conversation);
+            let due = match api::find_conversation(conversation, NEWEST).await {
+                Ok(Some(found)) => queue.due(&found),
+                Err(ApiError::Unreachable) => Due::Wait,
+                Ok(None) | Err(_) => Due::End,
+            };
+            match due {
+                Due::Send(message) => match api::send_message(conversation, &message).await {
+                    Ok(_) => {
+                        forget(conversation, &message);
+                        continue;
+                    }
+                    // Another tab was quicker, or the server is away.
+                    Err(ApiError::Unreachable | ApiError::Refused { status: 409, .. }) => {}
+                    Err(_) => return,
+                },
+                Due::Wait => {}
+                Due::Hold => return keep_queue(conversation, &Queue { is_held: true, ..queue }),
+                Due::End => return,
+            }
+            browser::within(POLL_INTERVAL, woken).await;
+        }
+    }
+
+    /// Returns what ends early when the feed tells of the conversation from now on.
+    fn pause(self, conversation: Uuid) -> oneshot::Receiver<()> {
+        let (wake, woken) = oneshot::channel();
+        self.attended.try_update_value(|attended| {
+            if let Some(held) = attended.iter_mut().find(|held| held.conversation == conversation) {
+                held.wake = Some(wake);
+            }
+        });
+        woken
+    }
+}
+
+/// Takes a message that has arrived out of what waits.
+fn forget(conversation: Uuid, message: &NewMessage) {
+    let mut queue = kept_queue(conversation);
+    message.client_message_id.iter().for_each(|id| drop(queue.remove(id)));
+    keep_queue(conversation, &Queue { is_sending: false, ..queue });
+}
