@@ -130,6 +130,13 @@ impl Navigation {
         }
     }
 
+    /// Opens a section of the settings, which the fragment of the address names, with a way back.
+    pub(crate) fn go_to_setting(self, heading_id: &str) {
+        if record(&format!("{}#{heading_id}", Address::Settings.pathname()), false) {
+            self.show(Address::Settings);
+        }
+    }
+
     /// Goes to `address` in place of the one that is shown.
     pub(crate) fn replace(self, address: Address) {
         if record(&address.pathname(), true) {

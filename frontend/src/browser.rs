@@ -22,8 +22,8 @@ use web_sys::{HtmlDocument, Window};
 pub(crate) use self::{
     clock::{calendar, find_locales, in_days, local_time, now, time_of_day},
     focus::{
-        focus, focus_if_free, focus_in_place, has_document_focus, has_focus_within, has_written, is_focus_free,
-        is_typed_in, press, scroll_into_view,
+        focus, focus_if_free, focus_in_place, go_to_heading, has_document_focus, has_focus_within, has_written,
+        is_at_fragment, is_focus_free, is_typed_in, press, scroll_into_view,
     },
     network::{Body, Response, fetch, send_at_leaving},
     sight::{is_in_sight, when_in_sight},

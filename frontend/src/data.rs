@@ -43,6 +43,9 @@ pub trait PageData: Send + Sync {
     /// What this person signed in with; `None` where nobody has to.
     fn person(&self) -> Option<String>;
 
+    /// Returns `true` if others changed this user's account and the user has not acknowledged it.
+    fn has_account_changes(&self) -> PageFuture<bool>;
+
     /// The id of this person, under which the browser keeps what is being written.
     fn user_id(&self) -> i64;
 

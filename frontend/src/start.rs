@@ -37,6 +37,8 @@ pub(crate) struct Start {
     pub(crate) offer: Offer,
     /// What the reader signed in with; `None` where nobody has to.
     pub(crate) person: Option<String>,
+    /// Whether others changed the reader's account and the reader has not acknowledged it.
+    pub(crate) is_account_changed: bool,
 }
 
 /// What is at an address.
@@ -103,10 +105,12 @@ impl Start {
             Content::Failed(_) => data.set_status(503),
             Content::NewChat | Content::Conversation(_) | Content::Settings => {}
         }
+        // If the list could not be loaded, the database is away, and so is this.
+        let is_account_changed = list.is_ok() && data.has_account_changes().await.unwrap_or_default();
         let models = data.models();
         let offer = Offer::new(data.tools(), &default_info(&models));
         let (folder, new_chat_models) = (folder.to_owned(), data.new_chat_models());
-        Self { address, folder, list, content, models, new_chat_models, offer, person }
+        Self { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed }
     }
 
     /// As text in the element [`START_ID`]: JSON within a JSON string. The string's escapes keep a `</script>` in
@@ -162,6 +166,7 @@ mod tests {
             new_chat_models: NewChatModels::default(),
             offer: Offer::default(),
             person: None,
+            is_account_changed: false,
         };
         let text = start.to_text().unwrap();
         assert!(!text.contains('<'), "{text}");

@@ -115,6 +115,10 @@ impl PageData for Data {
         None
     }
 
+    fn has_account_changes(&self) -> PageFuture<bool> {
+        self.answer(false)
+    }
+
     fn user_id(&self) -> i64 {
         7
     }

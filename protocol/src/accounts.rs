@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::usage::PurposeUsage;
+use super::{look::Look, usage::PurposeUsage};
 
 /// The longest instructions of a person to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
@@ -80,6 +80,10 @@ pub struct Me {
     /// What models used up for the person since the month began, in UTC.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,
+    /// Changes of the account by admins or the server's operator that the user has not acknowledged: the newest first, at
+    /// most 10. Empty for API keys.
+    #[serde(default)]
+    pub account_changes: Vec<Look>,
 }
 
 /// What one person may use up; absent where there is no limit.

@@ -57,6 +57,11 @@ pub(crate) async fn list_looks() -> Result<Vec<Look>, ApiError> {
     Ok(page.items)
 }
 
+/// `PUT /api/looks/seen`: acknowledges the entries up to `id`.
+pub(crate) async fn acknowledge_looks(id: i64) -> Result<(), ApiError> {
+    tell("PUT", "/api/looks/seen", Some(&json!({"id": id}))).await
+}
+
 /// `GET /api/keys`
 pub(crate) async fn list_keys() -> Result<Vec<KeyInfo>, ApiError> {
     let page: Page<KeyInfo> = call("GET", "/api/keys", NO_BODY).await?;

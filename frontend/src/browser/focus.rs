@@ -21,6 +21,23 @@ pub(crate) fn scroll_into_view(id: &str) {
     element.scroll_into_view_with_scroll_into_view_options(&options);
 }
 
+/// Scrolls to a heading and gives it the focus, as a link to it does.
+pub(crate) fn go_to_heading(id: &str) {
+    let element = window().ok().and_then(|window| window.document()?.get_element_by_id(id));
+    let Some(heading) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) else { return };
+    heading.set_tab_index(-1);
+    let options = web_sys::ScrollIntoViewOptions::new();
+    options.set_block(web_sys::ScrollLogicalPosition::Start);
+    heading.scroll_into_view_with_scroll_into_view_options(&options);
+    focus_in_place(&heading);
+}
+
+/// Returns `true` if the fragment of the page's address is `id`.
+pub(crate) fn is_at_fragment(id: &str) -> bool {
+    let fragment = window().ok().and_then(|window| window.location().hash().ok()).unwrap_or_default();
+    fragment.strip_prefix('#') == Some(id)
+}
+
 /// Presses a button, as a hand would.
 pub(crate) fn press(id: &str) {
     let element = window().ok().and_then(|window| window.document()?.get_element_by_id(id));

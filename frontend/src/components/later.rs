@@ -23,6 +23,7 @@ use uuid::Uuid;
 #[cfg(feature = "browser")]
 use crate::address::Address;
 use crate::{
+    address::Navigation,
     browser,
     components::{
         find_bar::FindBar,
@@ -34,7 +35,7 @@ use crate::{
         queue::Queue,
         search_results::SearchResults,
         selection_bar::SelectionBar,
-        settings::SettingsPage,
+        settings::{AccountNotice, SettingsPage},
         share_sheet::{ShareSheet, Sharing},
         shown::Played,
         title_field::TitleField,
@@ -64,6 +65,7 @@ pub(crate) enum Part {
 
 /// A part that few visits use.
 pub(crate) enum Other {
+    AccountNotice(Navigation),
     FindBar { conversation: Uuid, session: Session, open: RwSignal<bool> },
     Help(HelpSheet),
     ListTrouble { words: String, list: ConversationList },
@@ -102,6 +104,7 @@ fn warm_ups(conversation: &Conversation, session: Session) -> Result<Vec<WarmUp>
 #[allow(clippy::unnecessary_wraps, reason = "the failure is that of loading it")]
 fn draw_other(part: Other) -> Result<AnyView, SplitLoaderError> {
     Ok(match part {
+        Other::AccountNotice(navigation) => view! { <AccountNotice navigation /> }.into_any(),
         Other::FindBar { conversation, session, open } => view! { <FindBar conversation session open /> }.into_any(),
         Other::Help(sheet) => view! { <Help sheet /> }.into_any(),
         Other::ListTrouble { words, list } => view! { <ListTrouble words list /> }.into_any(),

@@ -12,6 +12,7 @@ mod keys;
 mod list;
 mod looks;
 mod models;
+mod notice;
 mod password;
 mod people;
 mod section;
@@ -22,6 +23,7 @@ mod usage;
 use leptos::prelude::*;
 use tallybook_protocol::{Me, UserRole};
 
+pub(crate) use self::notice::AccountNotice;
 use self::section::section;
 use crate::{
     api::account,

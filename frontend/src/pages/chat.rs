@@ -66,7 +66,7 @@ fn summary_of(content: &Content) -> Option<ConversationSummary> {
 #[component]
 pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let text = use_language();
-    let Start { address, folder, list, content, models, new_chat_models, offer, person } = start;
+    let Start { address, folder, list, content, models, new_chat_models, offer, person, is_account_changed } = start;
     let tools = Tools::new(offer.tools.len() + offer.more);
     provide_context(tools);
     provide_context(offer);
@@ -129,6 +129,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                         <Header models tools session current title is_chat find list renaming sidebar_open=drawer.open />
                     }.into_any())}
                     <Outdated feed />
+                    {account_notice(is_account_changed, navigation)}
                     <SignedOut feed navigation />
                     // Each pane is built anew: what was said long ago in one is no news in another.
                     <Each
@@ -176,6 +177,11 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
         }
         .into_any()
     })
+}
+
+/// The notice that others changed the reader's account. Most pages have none.
+fn account_notice(is_account_changed: bool, navigation: Navigation) -> Option<AnyView> {
+    is_account_changed.then(|| later(move || Some(Other::AccountNotice(navigation))))
 }
 
 fn layout_first() -> AnyView {

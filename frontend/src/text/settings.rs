@@ -130,7 +130,7 @@ texts! {
     shares: "Shared links", "共有リンク";
     shares_about: "Whoever has one can read its conversation as it was.", "リンクを知っている人は、共有した時点の会話を読めます。";
     shares_none: "You share nothing.", "共有しているものはありません。";
-    looks: "Who looked", "閲覧の記録";
+    looks: "Access log", "アクセスの記録";
     looks_about:
         "Admins who opened your conversations or tool calls, with the reasons that they gave, and admins who changed how you \
          sign in.",
@@ -146,6 +146,10 @@ texts! {
     look_keys: "revoked API keys of yours", "あなたのAPIキーを取り消しました";
     look_operator: "Operator of the server", "サーバーの運用者";
     look_other: "looked", "閲覧しました";
+    account_changed: "Your account was changed:", "あなたのアカウントが変更されました。";
+    account_changed_more: "More changes are in the access log.", "ほかの変更はアクセスの記録にあります。";
+    open_access_log: "Open the access log", "アクセスの記録を開く";
+    got_it: "Got it", "確認しました";
     book: "Tool history", "ツールの履歴";
     book_about:
         "Every call of everybody. Whoever opens what is somebody else's says why, and the owner sees it.",

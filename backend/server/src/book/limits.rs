@@ -30,6 +30,8 @@ pub(super) const RERUN_LEEWAY: TimeDelta = TimeDelta::seconds(15);
 
 /// Looks on a page of their list.
 pub(super) const LOOKS_ON_PAGE: usize = 50;
+/// Maximum of unacknowledged account changes in one answer.
+pub(super) const MAX_CHANGES_LISTED: u32 = 10;
 
 /// How long is gone through the calls for one page. It then shows what it has, within a second: a stretch that was begun is gone
 /// through.

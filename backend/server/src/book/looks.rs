@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{
     Book, BookError,
     filter::Filter,
-    limits::{LOOKS_ON_PAGE, MAX_REASON_CHARS, REASON_LIFETIME},
+    limits::{LOOKS_ON_PAGE, MAX_CHANGES_LISTED, MAX_REASON_CHARS, REASON_LIFETIME},
     store::{
         calls::CallRow,
         looks::{self, Action, EVERYBODY, LookRow},
@@ -17,7 +17,7 @@ use super::{
     },
 };
 use crate::{
-    accounts::{Caller, UserId},
+    accounts::{Caller, Credential, UserId},
     db::now,
 };
 
@@ -126,6 +126,30 @@ impl Book {
         let last = rows.last().filter(|_| rows.len() == LOOKS_ON_PAGE);
         let next_cursor = last.map(|row| format!("{}.{}", row.created_at.timestamp_micros(), row.id));
         Ok(Page { items: rows.into_iter().map(look).collect(), next_cursor })
+    }
+
+    /// Lists others' changes of the caller's account that the caller has not acknowledged, the newest first. Empty for API keys,
+    /// which cannot read the access log, and on a server without accounts.
+    pub(crate) async fn list_account_changes(&self, caller: &Caller) -> Result<Vec<Look>, BookError> {
+        self.list_unseen(caller, MAX_CHANGES_LISTED).await
+    }
+
+    /// Returns `true` if `list_account_changes` would list any.
+    pub(crate) async fn has_account_changes(&self, caller: &Caller) -> Result<bool, BookError> {
+        Ok(!self.list_unseen(caller, 1).await?.is_empty())
+    }
+
+    async fn list_unseen(&self, caller: &Caller, limit: u32) -> Result<Vec<Look>, BookError> {
+        if caller.name.is_none() || matches!(caller.credential, Credential::Key(_)) {
+            return Ok(Vec::new());
+        }
+        let rows = looks::list_unseen_changes(&self.context.db, caller.user, limit).await?;
+        Ok(rows.into_iter().map(look).collect())
+    }
+
+    /// Acknowledges the entries of a user's access log up to `id`. Acknowledged entries stay so.
+    pub(crate) async fn acknowledge_looks(&self, user: UserId, id: i64) -> Result<(), BookError> {
+        Ok(looks::set_seen(&self.context.db, user, id).await?)
     }
 }
 

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{caller::caller_of, error::ApiError, methods::is_reading, preferences, state::AppState, tools};
 use crate::{
     accounts::Caller,
+    book::Book,
     conversation::{ListFilter, MAX_PINNED, ServiceError},
 };
 
@@ -118,6 +119,15 @@ impl PageData for ServerPageData {
 
     fn person(&self) -> Option<String> {
         caller().ok()?.name.map(|name| name.to_string())
+    }
+
+    fn has_account_changes(&self) -> PageFuture<bool> {
+        let (state, caller) = (self.0.clone(), caller());
+        Box::pin(async move {
+            let caller = caller?;
+            let find = |book: Book| async move { book.has_account_changes(&caller).await };
+            state.run_book(find).await.map_err(page_error)
+        })
     }
 
     fn user_id(&self) -> i64 {

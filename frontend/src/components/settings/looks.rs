@@ -5,10 +5,27 @@ use leptos::prelude::*;
 use tallybook_protocol::{Look, LookKind, UserRole};
 
 use super::{list::List, section::section};
-use crate::{address::Address, api::account, components::times::when, language::Language};
+use crate::{
+    address::Address,
+    api::account,
+    browser,
+    components::times::when,
+    in_turn::in_next_frame,
+    language::Language,
+    reactive::{effect, memo},
+};
+
+/// The heading of the access log, as addresses name it.
+pub(super) const LOOKS_HEADING_ID: &str = "setting-looks";
 
 pub(super) fn section_view(text: Language) -> AnyView {
     let list = List::new(text, account::list_looks);
+    let is_loaded = memo(move |_| list.items.with(Option::is_some));
+    effect(move || {
+        if is_loaded.get() && browser::is_at_fragment(LOOKS_HEADING_ID) {
+            in_next_frame(|| browser::go_to_heading(LOOKS_HEADING_ID));
+        }
+    });
     let content = list.view("looks", text, Some(text.looks_none()), move |look| row(look, text));
     section("looks", text.looks(), text.looks_about(), content)
 }
@@ -22,7 +39,31 @@ pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
 
 fn row(look: Look, text: Language) -> AnyView {
     let Look { kind, by, reason, conversation_uuid, created_at, .. } = look;
-    let did = match kind {
+    let did = did(kind, text);
+    let what = match conversation_uuid {
+        Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),
+        None => did.into_any(),
+    };
+    let reason = (!reason.is_empty()).then(|| view! { " · "<span dir="auto">{reason}</span> });
+    view! {
+        <li data-testid="look">
+            <span class="setting-item">
+                <span><b dir="auto">{named(by, text)}</b>" · "{what}</span>
+                <span class="setting-note">{when(created_at.timestamp_millis(), text)}{reason}</span>
+            </span>
+        </li>
+    }
+    .into_any()
+}
+
+/// Names the admin. Changes from the server's command line have no user.
+pub(super) fn named(by: String, text: Language) -> String {
+    if by.is_empty() { text.look_operator().to_owned() } else { by }
+}
+
+/// Says what the admin did.
+pub(super) fn did(kind: LookKind, text: Language) -> &'static str {
+    match kind {
         LookKind::CallOpened => text.look_call(),
         LookKind::ConversationOpened => text.look_conversation(),
         LookKind::CallsSearched => text.look_search(),
@@ -32,21 +73,5 @@ fn row(look: Look, text: Language) -> AnyView {
         LookKind::IdentityUnlinked => text.look_unlinked(),
         LookKind::KeysRevoked => text.look_keys(),
         LookKind::Unknown => text.look_other(),
-    };
-    let what = match conversation_uuid {
-        Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),
-        None => did.into_any(),
-    };
-    // Changes from the server's command line have no user.
-    let by = if by.is_empty() { text.look_operator().to_owned() } else { by };
-    let reason = (!reason.is_empty()).then(|| view! { " · "<span dir="auto">{reason}</span> });
-    view! {
-        <li data-testid="look">
-            <span class="setting-item">
-                <span><b dir="auto">{by}</b>" · "{what}</span>
-                <span class="setting-note">{when(created_at.timestamp_millis(), text)}{reason}</span>
-            </span>
-        </li>
     }
-    .into_any()
 }

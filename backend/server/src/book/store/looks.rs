@@ -34,6 +34,16 @@ const LIST: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.create
      AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked'))) \
      AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
 
+const LIST_UNSEEN_CHANGES: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
+     FROM users o JOIN audit_log a ON a.user_id = o.id LEFT JOIN users u ON u.id = a.actor_id \
+     WHERE o.id = ? AND a.id > o.seen_look_id AND (a.actor_id IS NULL OR a.actor_id <> o.id) AND a.action IN \
+     ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
+     AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked') ORDER BY a.id DESC LIMIT ?";
+
+const FIND_LAST_UNTIL: &str = "SELECT COALESCE(MAX(id), 0) FROM audit_log WHERE user_id = ? AND id <= ?";
+
+const SET_SEEN: &str = "UPDATE users SET seen_look_id = ? WHERE id = ? AND seen_look_id < ?";
+
 /// What was done. The words are read by people and programs, so they stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::book) enum Action {
@@ -150,6 +160,21 @@ pub(in crate::book) async fn list(
         let query = sqlx::query_as(LIST).bind(user).bind(user).bind(user).bind(user);
         query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all(pool).await
     })
+}
+
+/// Lists other users' changes of a user's account that the user has not acknowledged, newest first.
+pub(in crate::book) async fn list_unseen_changes(
+    db: &Database,
+    user: UserId,
+    limit: u32,
+) -> sqlx::Result<Vec<LookRow>> {
+    on_db!(db, |pool| sqlx::query_as(LIST_UNSEEN_CHANGES).bind(user).bind(limit).fetch_all(pool).await)
+}
+
+/// Marks a user's entries up to `id` as acknowledged. Later ids of the user's entries stay unacknowledged, however large `id` is.
+pub(in crate::book) async fn set_seen(db: &Database, user: UserId, id: i64) -> sqlx::Result<()> {
+    let last: i64 = on_db!(db, |pool| sqlx::query_scalar(FIND_LAST_UNTIL).bind(user).bind(id).fetch_one(pool).await)?;
+    write_db!(db, |pool| sqlx::query(SET_SEEN).bind(last).bind(user).bind(last).execute(pool).await.map(|_| ()))
 }
 
 /// As much of a subject as its column takes.

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     accounts::{Accounts, Caller, Password, UserId},
+    book::Book,
     conversation::{ConversationService, ServiceError},
 };
 
@@ -63,13 +64,15 @@ pub(super) struct Confirmation {
     get, path = "/api/me", operation_id = "find_me", tag = "Account", responses((status = 200, body = Shown)),
 )]
 pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
-    let user = caller.user;
-    let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&caller).await }).await?;
-    show(&state, &request, user, me).await
+    let asking = caller.clone();
+    let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&asking).await }).await?;
+    show(&state, &request, caller, me).await
 }
 
-async fn show(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Result<HttpResponse, ApiError> {
+async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> Result<HttpResponse, ApiError> {
+    let user = caller.user;
     let me = state.run(move |service| async move { with_usage(&service, user, me).await }).await?;
+    let me = with_changes(state, caller, me).await?;
     let chosen = preferences::of(request);
     let (language, theme) = (chosen.language.code(), chosen.theme.name());
     Ok(HttpResponse::Ok().json(Shown { me, language, theme }))
@@ -79,6 +82,12 @@ async fn show(state: &State, request: &HttpRequest, user: UserId, me: Me) -> Res
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
     let limits = service.find_allowances(user).await?;
     Ok(Me { limits, this_month: service.list_usage_this_month(user).await?, ..me })
+}
+
+/// The account with others' changes of it that the caller has not acknowledged.
+async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiError> {
+    let list = |book: Book| async move { book.list_account_changes(&caller).await };
+    Ok(Me { account_changes: state.run_book(list).await?, ..me })
 }
 
 /// Changes what every model is told on one's behalf.
@@ -92,10 +101,10 @@ pub(super) async fn update(
     person: Person,
     body: JsonBody<UpdateMe>,
 ) -> Result<HttpResponse, ApiError> {
-    let (user, update) = (person.0.user, body.0);
+    let (caller, update) = (person.0.clone(), body.0);
     let work = |accounts: Accounts| async move { accounts.update_me(&person.0, update).await };
     let me = state.run_accounts(work).await?;
-    show(&state, &request, user, me).await
+    show(&state, &request, caller, me).await
 }
 
 /// Changes one's password, which ends one's other sessions.
@@ -147,13 +156,14 @@ pub(super) async fn delete(
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
 )]
 pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
-    let user = person.0.user;
+    let (user, caller) = (person.0.user, person.0.clone());
     let find = |accounts: Accounts| async move {
         let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);
         let keys = accounts.list_keys(&person.0).await?;
         Ok((me, sessions, keys, accounts.list_identities(&person.0).await?))
     };
     let (me, sessions, keys, identities) = state.run_accounts(find).await?;
+    let me = with_changes(&state, caller, me).await?;
     let name = me.name.clone();
     let all = |service: ConversationService| async move {
         let me = with_usage(&service, user, me).await?;

@@ -1,11 +1,11 @@
-//! `GET /api/looks`: which admins have looked at what is one's own, when and why.
+//! `/api/looks`: the access log of the caller's data and account, and the acknowledgment of its entries.
 
 use actix_web::HttpResponse;
 use serde::Deserialize;
 use tallybook_protocol::{Look, Page};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
-use super::super::{answers::Invalid, caller::Person, error::ApiError, query::Query, state::State};
+use super::super::{answers::Invalid, body::JsonBody, caller::Person, error::ApiError, query::Query, state::State};
 use crate::book::Book;
 
 #[derive(Deserialize, IntoParams)]
@@ -28,4 +28,29 @@ pub(super) async fn list(
     let user = person.0.user;
     let work = move |book: Book| async move { book.list_looks(user, query.cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run_book(work).await?))
+}
+
+/// The newest entry that the user acknowledges.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SeenLooks {
+    id: i64,
+}
+
+/// Acknowledges the access log up to an entry.
+///
+/// Changes of the account up to this `id` leave `account_changes` of `GET /api/me`. An `id` that was acknowledged before, or that is
+/// another user's, changes nothing.
+#[utoipa::path(
+    put, path = "/api/looks/seen", operation_id = "acknowledge_looks", tag = "Account", security(("session" = [])),
+    request_body = SeenLooks, responses((status = 204, description = "The entries are acknowledged.")),
+)]
+pub(super) async fn acknowledge(
+    state: State,
+    person: Person,
+    body: JsonBody<SeenLooks>,
+) -> Result<HttpResponse, ApiError> {
+    let (user, id) = (person.0.user, body.0.id);
+    state.run_book(move |book: Book| async move { book.acknowledge_looks(user, id).await }).await?;
+    Ok(HttpResponse::NoContent().finish())
 }

@@ -25,13 +25,14 @@ use super::methods::Endpoint;
 
 /// What stands under `/api`.
 pub(super) fn api(app: &mut ServiceConfig) {
-    app.service(Endpoint::at("/looks").on(Method::GET, looks::list));
+    app.service(Endpoint::at("/looks").on(Method::GET, looks::list))
+        .service(Endpoint::at("/looks/seen").on(Method::PUT, looks::acknowledge));
 }
 
 /// What the document of the API says of them.
 pub(super) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
-    #[openapi(paths(looks::list))]
+    #[openapi(paths(looks::list, looks::acknowledge))]
     struct Documented;
     Documented::openapi()
 }

@@ -6,6 +6,7 @@
 mod book;
 #[cfg(unix)]
 mod canaries;
+mod changes;
 mod deletion;
 mod keys;
 mod kit;

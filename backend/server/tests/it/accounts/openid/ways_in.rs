@@ -7,7 +7,10 @@ use tallybook_mock_llm::MockLlm;
 use tokio::time::timeout;
 
 use super::{
-    super::kit::{ADMIN, PASSWORD, Team, Who, kind_of},
+    super::{
+        changes::{acknowledge, changes},
+        kit::{ADMIN, PASSWORD, Team, Who, kind_of},
+    },
     assert_refused,
     browser::{Browser, location},
     issuer::{Issuer, Person},
@@ -205,6 +208,27 @@ on_every_engine! {
         for who in [&root, &program] {
             assert_eq!(status(who).await, StatusCode::OK);
         }
+    }
+
+    async fn an_unlinked_identity_is_announced_to_its_owner(engine: Engine) {
+        let issuer = Issuer::start().await;
+        let team = team(&engine, SignUp::default(), issuer.settings()).await;
+        let root = team.sign_in(ADMIN).await;
+        let (olga, id) = team.person(&root, "olga").await;
+        issuer.person(Person::named("s-7"));
+        let mut owner = Browser::of(&team, &olga);
+        let back = owner.begin_linking().await;
+        assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
+        assert_eq!(changes(&team, &olga).await, [Value::Null; 0], "she linked it herself");
+        let linked = team.json(&olga, Method::GET, "/api/identities", Value::Null, 200).await;
+        let path = format!("/api/users/{id}/identities/{}", linked["items"][0]["id"]);
+        team.json(&root, Method::DELETE, &path, Value::Null, 204).await;
+        let olga = team.sign_in("olga").await;
+        let announced = changes(&team, &olga).await;
+        assert_eq!(announced.len(), 1, "{announced:?}");
+        assert_eq!((&announced[0]["kind"], &announced[0]["by"]), (&json!("identity_unlinked"), &json!(ADMIN)));
+        acknowledge(&team, &olga, &announced[0]["id"]).await;
+        assert_eq!(changes(&team, &olga).await, [Value::Null; 0]);
     }
 
     /// By an admin's link and the issuer, once, and with the link's role.

@@ -150,6 +150,7 @@ pub(super) fn rows() -> Vec<Row> {
         row(post.clone(), "/api/chat", [401, 400, 400, 400, 401, 400]).json(json!({})),
         row(post.clone(), "/mcp", OWN).json(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})),
         row(get.clone(), "/api/looks", PERSONAL),
+        row(Method::PUT, "/api/looks/seen", [401, 204, 204, 204, 401, 403]).json(json!({"id": 1})),
         row(get.clone(), "/openapi.json", PUBLIC),
         row(get.clone(), "/docs/api", PUBLIC),
         row(get.clone(), "/healthz", PUBLIC),
