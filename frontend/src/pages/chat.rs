@@ -83,7 +83,6 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
     let feed = Feed::new(folder);
     let opened_with = summary.as_ref().map_or((None, None), |summary| (Some(summary.uuid), summary.model.clone()));
     let models = Models::new(models, opened_with, new_chat_models, feed);
-    let is_demo = models.is_demo();
     provide_context(models);
     let list = ConversationList::new(list, summary, feed);
     list.follow(feed);
@@ -161,7 +160,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                 in_turn(move || {
                                     view! {
                                         <ChatPane
-                                            session=opened is_demo list current title finding goal open_new_chat
+                                            session=opened is_demo=models.is_demo() list current title finding goal open_new_chat
                                         />
                                     }
                                     .into_any()

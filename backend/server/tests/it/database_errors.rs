@@ -1,6 +1,6 @@
 //! How the errors of real databases are classified: passing, full, lasting.
 
-use sqlx::{AssertSqlSafe, Connection, MySqlPool, SqlitePool};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, MySqlPool, SqlitePool};
 use tallybook::db::{Database, FailureKind, classify};
 
 use crate::support::Engine;
@@ -57,8 +57,9 @@ async fn errors_of_sqlite() {
 async fn a_locked_database_passes() {
     let engine = Engine::sqlite();
     let pool = sqlite(&engine).await;
-    let mut other = pool.acquire().await.unwrap();
-    sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut *other).await.unwrap();
+    // The pool has one connection, which is the writer.
+    let mut other = pool.connect_options().connect().await.unwrap();
+    sqlx::raw_sql("PRAGMA busy_timeout = 0").execute(&mut other).await.unwrap();
     let _held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let error = other.begin_with("BEGIN IMMEDIATE").await.unwrap_err();
     assert_eq!(classify(&error), FailureKind::Transient, "{error}");
