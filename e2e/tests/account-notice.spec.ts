@@ -29,7 +29,7 @@ test("an admin's change of the account is announced until its user acknowledges 
   const before = await signIn(browser, baseURL!, "ann");
   const quiet = await open(before, "/");
   await expect(quiet.getByTestId("account-notice")).toHaveCount(0);
-  expect((await before.request.post("/api/keys", { data: { name: "Import" } })).status()).toBe(201);
+  expect((await before.request.post("/api/keys", { data: { name: "Import", password: PASSWORD } })).status()).toBe(201);
   const { items: keys } = await (await office.request.get(`${path}/keys`)).json();
   expect((await office.request.delete(`${path}/keys/${keys[0].id}`)).status()).toBe(204);
   expect((await office.request.patch(path, { data: { password: PASSWORD } })).status()).toBe(200);

@@ -85,7 +85,7 @@ test.describe("elsewhere", () => {
   // The page is told that nobody is signed in any more, and the browser says so in its console.
   test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });
 
-  test("a user who is writing is told of the end of the session, and comes back to the same text", async ({ page, browser, baseURL }) => {
+  test("a user who is writing sees that the session ended, and comes back to the same text", async ({ page, browser, baseURL }) => {
     await page.goto("/sign-in");
     await fillIn(page, ADMIN);
     const chat = new ChatPage(page);

@@ -125,7 +125,7 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   expect(pages()).toBe(0);
 });
 
-test("what was typed stays when the connection is lost, and the page goes on when it is back", async ({ page, request, tolerated }) => {
+test("what was typed stays when the connection is lost, and the page works again when it is back", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await converse(request, 26);
   await page.goto("/admin");

@@ -116,12 +116,14 @@ test("a changed message that waits is there again after a reload", async ({ page
 });
 
 test("the edited input of a call is there again after a reload", async ({ page }) => {
-  await openWaiting(page, waiting(pay(5)));
+  const told = waiting(pay(5));
+  await openWaiting(page, told);
   const edit = page.getByTestId("change-input");
   const field = page.getByTestId("input-field");
   await edit.click();
   await field.fill('{"amount": 4}');
-  await page.reload();
+  // Loads the page again, and opens the conversation in it.
+  await openWaiting(page, told);
   await expect(edit).toHaveText("Continue editing the input");
   await edit.click();
   await expect(field).toHaveValue('{"amount": 4}');

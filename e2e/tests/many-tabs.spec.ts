@@ -53,7 +53,7 @@ test("ten windows share one feed, and messages and names reach all of them", asy
   const next = context.waitForEvent("request", (asked) => new URL(asked.url()).pathname === "/api/events");
   await pages[0]!.close();
   const leader = (await next).frame().page();
-  expect(leader, "another page takes over").not.toBe(pages[0]);
+  expect(leader, "another page leads").not.toBe(pages[0]);
   await request.patch(`/api/conversations/${uuid}`, { data: { title: "Pears" } });
   for (const page of pages.slice(1)) await expect(row(page, "Pears")).toBeVisible();
   expect(feeds.size).toBe(2);

@@ -57,6 +57,8 @@ const STYLE_FIRST: &str = "getComputedStyle(document.body).color;";
 fn before_paint(address: Address, user: i64) -> String {
     let kept = drafts::storage_key(user, &draft_name(address.uuid()));
     let prefix = drafts::PREFIX;
+    // A new chat is read from its beginning.
+    let is_conversation = address.uuid().is_some();
     format!(
         "{{ let storage; try {{ storage = localStorage; }} catch {{}}\
          addEventListener('submit', event => {{ if (event.target.getAttribute('action') === '/sign-out')\
@@ -69,7 +71,7 @@ fn before_paint(address: Address, user: i64) -> String {
          addEventListener('toggle', ({{ newState, target }}) => {{ if (newState === 'closed')\
          document.querySelector(`[{PRESSED}][popovertarget=\"${{target.id}}\"]`)?.removeAttribute('{PRESSED}'); }}, true);\
          const thread = document.getElementById('{THREAD_ID}');\
-         if (thread) thread.scrollTop = thread.scrollHeight;\
+         if (thread && {is_conversation}) thread.scrollTop = thread.scrollHeight;\
          const field = document.getElementById('{COMPOSER_ID}');\
          if (field) {{\
          const button = field.form.querySelector('[type=submit]');\

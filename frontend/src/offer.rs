@@ -9,7 +9,7 @@ use crate::{format::beginning, language::Language, text::Greeting};
 /// Most tools that go with the page; the questions to begin with are about them.
 const MAX_TOOLS: usize = 12;
 /// Most tools that a new chat names. The list of all has the others.
-const MAX_NAMED: usize = 6;
+const MAX_NAMED: usize = 8;
 /// So much of what a tool says of itself goes with the page.
 const MAX_ABOUT_CHARS: usize = 160;
 /// So many questions are offered.
@@ -183,7 +183,7 @@ mod tests {
         let offer = offer("openai", &names.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!((offer.tools.len(), offer.more), (MAX_TOOLS, 18));
         let (shown, more) = offer.named();
-        assert_eq!((shown.len(), more), (MAX_NAMED, 24));
+        assert_eq!((shown.len(), more), (MAX_NAMED, 22));
         assert_eq!(offer.tools[0].about, "Adds 0.1 and 0.2.");
     }
 }

@@ -339,9 +339,9 @@ async fn a_new_chat_greets_and_lists_what_there_is() {
 #[tokio::test]
 async fn a_new_chat_names_the_first_of_many_tools() {
     let (html, _) = render("/", Data { other_tools: 15, ..Data::default() }).await;
-    assert_eq!(count(&html, "data-testid=\"tool-chip\""), 6);
+    assert_eq!(count(&html, "data-testid=\"tool-chip\""), 8);
     let more = html.split("data-testid=\"more-tools\"").nth(1).and_then(|rest| rest.split("</button>").next());
-    assert!(more.is_some_and(|more| more.contains("and 14 more")), "{html}");
+    assert!(more.is_some_and(|more| more.contains("and 12 more")), "{html}");
     let (html, _) = render("/", Data::default()).await;
     assert!(!html.contains("more-tools"), "{html}");
 }

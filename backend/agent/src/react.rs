@@ -179,7 +179,7 @@ impl<R: TurnRecorder> React<'_, R> {
     }
 }
 
-/// Estimates the tokens of what a model is told.
+/// Estimates the tokens of a prompt.
 fn prompt_tokens(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|text| tokens::of_text(text)).sum();
     let messages: usize = request.messages.iter().map(tokens::of_message).sum();

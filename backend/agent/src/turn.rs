@@ -24,7 +24,7 @@ pub struct TurnInput {
     pub continued: Option<ContinuedTurn>,
     /// What the person who asks tells every model; empty where that is nothing.
     pub instructions: String,
-    /// The time zone in which the model is told today's date.
+    /// The time zone of the date in the prompt.
     pub zone: Zone,
     /// Whose its calls are.
     pub whose: Whose,

@@ -1,4 +1,4 @@
-//! The time zone in which a model is told today's date: the user's, if it is known, and UTC otherwise. Rules are those of the IANA
+//! The time zone of the date in the prompt: the user's, if it is known, and UTC otherwise. Rules are those of the IANA
 //! database that `jiff` carries.
 
 use std::sync::LazyLock;

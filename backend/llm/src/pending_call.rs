@@ -23,7 +23,7 @@ pub(super) struct PendingCall {
     pub(super) told_bytes: Option<usize>,
 }
 
-/// What is known of how a call's arguments repeat.
+/// State of the check whether a call's arguments repeat.
 #[derive(Debug, Default)]
 enum Repeats {
     /// Less than two fragments came.

@@ -14,7 +14,7 @@ pub(crate) fn tell_signed_out() {
     }
 }
 
-/// Calls `hear` whenever that is told.
+/// Calls `hear` whenever a request reports the end of the session.
 pub(crate) fn when_signed_out(hear: impl Fn() + 'static) -> WindowListenerHandle {
     window_event_listener_untyped(EVENT, move |_| hear())
 }

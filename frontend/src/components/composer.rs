@@ -225,7 +225,7 @@ fn enter_sends() -> bool {
     !browser::IS_HERE || !is_touched()
 }
 
-/// Gives the focus to the message field by the next frame, unless something has it then: whoever pressed what is gone now writes
+/// Moves the focus to the message field by the next frame, unless something has it then: whoever pressed what is gone now writes
 /// on. On a touch screen that would bring up the keyboard.
 pub(crate) fn go_on_writing() {
     in_next_frame(|| {
@@ -235,14 +235,14 @@ pub(crate) fn go_on_writing() {
     });
 }
 
-/// Gives the focus to the message field from a button that is about to go. On a touch screen that would bring up the keyboard.
+/// Moves the focus to the message field from a button that is about to go. On a touch screen that would bring up the keyboard.
 pub(crate) fn leave_button() {
     if !is_touched() {
         browser::focus(COMPOSER_ID);
     }
 }
 
-/// Gives the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
+/// Moves the focus to the message field of what was opened, whatever has it: before the next key comes, which should not be
 /// lost, or in the next frame, where the field was still out of reach or that of what was left.
 pub(crate) fn begin_to_write() {
     spawn_local(async {

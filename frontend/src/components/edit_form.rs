@@ -25,7 +25,7 @@ use crate::{
 pub(crate) fn EditForm(id: MessageId, session: Session) -> impl IntoView {
     let text = use_language();
     let field = NodeRef::<html::Textarea>::new();
-    // Kept with the session, so that it is there again when the page is loaded anew.
+    // Kept with the session, so that it is there again after a reload.
     let draft = memo(move |_| {
         session.edited.with(|edited| edited.as_ref().map(|edited| edited.text.clone()).unwrap_or_default())
     });

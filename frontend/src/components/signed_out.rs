@@ -10,13 +10,13 @@ pub(crate) fn SignedOut(feed: Feed, navigation: Navigation) -> impl IntoView {
     let text = use_language();
     let href = move || format!("/sign-in?next={}", navigation.get().pathname());
     view! {
-        <p class="outdated" role="alert">
-            {move || feed.is_signed_out.get().then(|| view! {
+        {move || feed.is_signed_out.get().then(|| view! {
+            <p class="outdated" role="alert">
                 <span data-testid="signed-out">{text.signed_out()}</span>
                 // The server answers with another page.
                 <a class="button small" rel="external" data-testid="sign-in-again" href=href>{text.sign_in_again()}</a>
-            })}
-        </p>
+            </p>
+        })}
     }
     .into_any()
 }

@@ -83,6 +83,14 @@ fn follow_new_text(
     });
 }
 
+/// Goes to the end, in place of the browser, which would scroll to where the end was when the key was pressed. A scroll that the
+/// browser still animates may come after this one, so the end is gone to once more after it.
+fn end_pressed(event: &KeyboardEvent, follow: impl Fn() + Copy + 'static) {
+    event.prevent_default();
+    follow();
+    in_next_frame(move || in_next_frame(follow));
+}
+
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session) -> impl IntoView {
@@ -153,11 +161,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             tabindex="0"
             node_ref=area
             on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following) }
-            // The browser would scroll to where the end was when the key was pressed.
-            on:keydown=move |event| if goes_to_end(&event) {
-                event.prevent_default();
-                follow();
-            }
+            on:keydown=move |event| if goes_to_end(&event) { end_pressed(&event, follow) }
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
                     room.scrolled(&area);

@@ -64,7 +64,7 @@ fn is_same_table(header: &str, path: &str) -> bool {
 /// A search for the innermost key at a place.
 struct Search {
     at: usize,
-    /// How many tables and lists the key is in, and its path.
+    /// Depth of the key, in tables and lists, and its path.
     found: Option<(usize, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a user has used up and may still use: checked when a turn or another request that calls a model begins, and counted in
+//! The limits of a user: checked when a turn or another request that calls a model begins, and counted in
 //! the database, over all replicas. Tokens are reserved before a model call, since what it uses is known only after it.
 
 use chrono::{DateTime, Utc};
@@ -132,7 +132,7 @@ pub(super) async fn admit_request(context: &Context, request: Request) -> Result
 
 async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
     let Request { user, weight, tokens } = request;
-    // Such a request is no turn.
+    // The request does not count as a turn.
     let limits = PersonLimits { turns: 0, ..context.person_limits };
     let mut tx = context.db.begin().await?;
     hold_person(&mut tx, user).await?;

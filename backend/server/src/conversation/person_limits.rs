@@ -28,7 +28,7 @@ pub struct PersonLimits {
     pub tokens_per_day: u64,
 }
 
-/// What a request counts for against the limit of messages per minute.
+/// Weight of a request against the limit of messages per minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// A whole message: an answer, or a model that is asked once.
@@ -94,7 +94,7 @@ pub enum Reached {
          them to end, then try again."
     )]
     Reserved {
-        /// How many there are for a day.
+        /// Number for a day.
         limit: u64,
     },
 }

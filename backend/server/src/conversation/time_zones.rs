@@ -1,4 +1,4 @@
-//! The time zones of users, as their browsers last sent them, so that models are told the user's date.
+//! The time zones of users, as their browsers last sent them, so that prompts have the user's date.
 
 use std::{collections::HashMap, sync::Mutex};
 

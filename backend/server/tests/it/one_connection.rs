@@ -1,4 +1,4 @@
-//! A pool of one database connection: whoever holds a transaction waits for no second connection. With more connections such a
+//! A pool of one database connection: a task that holds a transaction waits for no second connection. With more connections such a
 //! wait shows only when many resume, or are recovered, at the same moment.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};

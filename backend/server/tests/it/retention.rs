@@ -149,7 +149,7 @@ on_every_engine! {
     }
 }
 
-/// Returns whether a text stands anywhere in the files of an embedded database, in rows or in what is left of them.
+/// Returns whether a text stands anywhere in the files of an embedded database, in rows or in the remains of them.
 fn is_in_files(engine: &Engine, text: &str) -> bool {
     let file = engine.url.strip_prefix("sqlite://").unwrap();
     ["", "-wal"].iter().any(|end| {

@@ -56,7 +56,7 @@ on_every_engine! {
     }
 }
 
-/// The zone that the model was told last. The date before it is that zone's, to within the test's time.
+/// The zone in the last prompt. The date before it is that zone's, to within the test's time.
 fn told_zone(model: &MockLlm) -> String {
     let requests = model.requests();
     let told = requests.last().unwrap().body["system"][0]["text"].as_str().unwrap();

@@ -153,7 +153,7 @@ fn compatible(text: &str) -> String {
 fn abbreviation(text: &str) -> Option<usize> {
     let is_pair = |pair: &&[u8]| matches!(pair, [letter, b'.'] if letter.is_ascii_alphabetic());
     let pairs = text.as_bytes().chunks_exact(2).take_while(is_pair).count();
-    // Behind it no word goes on.
+    // The symbol ends the word.
     let is_over = !text[2 * pairs..].starts_with(char::is_alphanumeric);
     (pairs > 1 && is_over).then_some(2 * pairs)
 }

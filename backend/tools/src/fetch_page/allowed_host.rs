@@ -10,7 +10,7 @@ use url::Host;
 pub struct AllowedHost {
     /// In ASCII and lower case.
     name: String,
-    /// Whether it stands for the hosts below `name`, and not for `name` itself.
+    /// `true` for the hosts below `name`, and not for `name` itself.
     below: bool,
 }
 

@@ -22,18 +22,18 @@ use crate::{
 /// The most pages of hits that are asked for without the reader.
 const MAX_PAGES: u32 = 20;
 
-/// What was found for a phrase.
+/// Places found for a phrase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Counted {
-    /// What was typed when it was counted.
+    /// The phrase when the places were counted.
     typed: String,
     /// Each place, in the order of the conversation.
     goals: Vec<Goal>,
     /// So many at the beginning are messages that are not loaded. Each counts as one place until it is.
     not_loaded: usize,
-    /// Whether the server is being asked for more.
+    /// `true` while a request for more places runs.
     is_asking: bool,
-    /// Whether there may be more than was found.
+    /// `true` if there may be more places.
     has_more: bool,
 }
 
@@ -79,7 +79,8 @@ impl Finding {
             (loaded, session.is_busy())
         });
         effect(move || {
-            loaded.track();
+            // Read, since a memo that was never read follows nothing.
+            let _ = loaded.get();
             finding.typed.track();
             finding.finder.search.track();
             in_next_frame(move || finding.count());

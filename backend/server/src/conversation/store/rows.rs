@@ -50,7 +50,7 @@ pub(crate) struct AuthorRow {
 }
 
 impl AuthorRow {
-    /// How the answer is made.
+    /// Mode of the answer.
     pub(crate) fn answer_mode(&self) -> AnswerMode {
         answer_mode(self.mode.as_deref())
     }

@@ -52,7 +52,7 @@ pub(super) struct StoringRecorder<'a> {
     telling: Telling<'a>,
     /// The user whose tokens are used.
     user: UserId,
-    /// Whether a step of this run has asked the model.
+    /// `true` once a step of this run has called the model.
     has_asked: bool,
     /// The tools whose calls run, by call; of those that nobody offers, nothing.
     running: HashMap<ToolCallId, Option<String>>,

@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub(super) model: Option<String>,
     /// Whether it is asked once, without tools and without a conversation.
     pub(super) is_plain: bool,
-    /// Whether the request is a background task, such as writing a title, which counts for less.
+    /// `true` for a background task, such as writing a title, which counts for less.
     pub(super) is_task: bool,
     /// How it is streamed; whole when absent.
     pub(super) stream: Option<StreamWish>,

@@ -9,13 +9,13 @@ use tallybook_mock_llm::MockLlm;
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, execute, on_every_engine};
 
-/// What a user has not acknowledged, newest first.
+/// Lists the changes that a user has not acknowledged, newest first.
 pub(super) async fn changes(team: &Team, who: &Who) -> Vec<Value> {
     let me = team.json(who, Method::GET, "/api/me", Value::Null, 200).await;
     me["account_changes"].as_array().expect("a list").clone()
 }
 
-/// What was changed, and by whom.
+/// Returns the kinds of the changes, and who made them.
 async fn kinds(team: &Team, who: &Who) -> Vec<(String, String)> {
     let word = |value: &Value| value.as_str().expect("a word").to_owned();
     changes(team, who).await.iter().map(|change| (word(&change["kind"]), word(&change["by"]))).collect()
@@ -40,7 +40,7 @@ on_every_engine! {
         team.json(&ann, Method::PUT, "/api/me/password", own, 204).await;
         assert_eq!(changes(&team, &ann).await, [Value::Null; 0], "the user's own changes");
 
-        team.program(&ann).await;
+        team.program_by(&ann, "another one of some length").await;
         let path = format!("/api/users/{id}");
         let keys = team.json(&admin, Method::GET, &format!("{path}/keys"), Value::Null, 200).await;
         team.json(&admin, Method::DELETE, &format!("{path}/keys/{}", keys["items"][0]["id"]), Value::Null, 204).await;

@@ -114,7 +114,7 @@ impl Team {
         self.program_by(who, PASSWORD).await
     }
 
-    /// A program of somebody's who has this password.
+    /// Creates an API key for a user with this password.
     pub(super) async fn program_by(&self, who: &Who, password: &str) -> Who {
         let body = json!({"name": "a program", "password": password});
         let made = self.json(who, Method::POST, "/api/keys", body, 201).await;

@@ -174,7 +174,7 @@ on_every_engine! {
     }
 }
 
-/// What is reserved at one replica counts at the other.
+/// Tokens that one replica reserves count at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_reservations() {
     for engine in Engine::every_mysql().await {
