@@ -40,7 +40,8 @@ struct Told {
 
 impl Told {
     fn new(place: Place, draft: &str) -> Self {
-        let state = State::new(place, None, draft.to_owned(), Language::English);
+        let mut state = State::new(place, None, draft.to_owned(), Language::English);
+        state.restore_kept(Queue::default(), false, None, None);
         let mut told = Self { state, done: Vec::new() };
         told.tell(Input::Alive);
         told

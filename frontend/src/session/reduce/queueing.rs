@@ -45,6 +45,10 @@ impl State {
             return false;
         }
         let (text, model, mode) = (content.to_owned(), self.next_model.take(), self.take_mode());
+        if self.queue.messages.is_empty() {
+            // What waited before is gone, and nothing has gone wrong with this one.
+            self.queue.waits = false;
+        }
         self.queue.messages.push(Queued { id, text, model, mode });
         true
     }
