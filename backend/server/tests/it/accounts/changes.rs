@@ -108,7 +108,7 @@ on_every_engine! {
         for sql in ["ALTER TABLE users DROP COLUMN seen_look_id", "DELETE FROM _sqlx_migrations WHERE version = 33"] {
             match &database {
                 Database::MySql(pool, _) => sqlx::query(sql).execute(pool).await.map(|_| ()),
-                Database::Sqlite(pool, _) => sqlx::query(sql).execute(pool).await.map(|_| ()),
+                Database::Sqlite(_, pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
             }
             .expect("the tables are as before the update");
         }
