@@ -128,8 +128,11 @@ test("drafts are a user's own in a browser that several use", async ({ page, bro
   await admin.goto("/sign-in");
   await fillIn(admin, ADMIN);
   await expect(admin.getByTestId("person")).toContainText(ADMIN);
+  // The list is loaded once more when the feed begins. Without a session that would be an error in the console.
+  const listed = page.waitForResponse((response) => response.url().endsWith("/api/conversations?q="));
   await invite(admin, page, "cleo");
   await alive(page);
+  await listed;
   const field = page.getByTestId("composer");
   await field.fill("A secret");
   // Over plain http browsers do not clear a site's data, and a session may also just expire.

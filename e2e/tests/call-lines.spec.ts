@@ -75,7 +75,7 @@ test("the preview of calls is a setting, also for the next visit", async ({ page
   await expect(result).toBeHidden();
 });
 
-test("the preview of a call says what went in and what came out", async ({ page, baseURL }) => {
+test("the preview of a call shows its input and output", async ({ page, baseURL }) => {
   await showPreviews(page, baseURL);
   const rows = JSON.stringify({ rows: Array.from({ length: 500 }, (_, row) => `row ${row}`) });
   await openCalls(
@@ -98,7 +98,7 @@ test("the preview of a call says what went in and what came out", async ({ page,
   await expect(lines.nth(4).locator(".tool-result")).toHaveCount(0);
 });
 
-test("on a phone what went in gives way to what came out", async ({ page, baseURL }) => {
+test("on a phone the input gives way to the output", async ({ page, baseURL }) => {
   await showPreviews(page, baseURL);
   await page.setViewportSize({ width: 360, height: 640 });
   await openCalls(page, call("add", { a: "1".repeat(50), b: "2".repeat(50) }, { output: "19.75" }));

@@ -45,6 +45,7 @@ test("ten windows share one feed, and messages and names reach all of them", asy
   for (const page of pages) await expect(page.locator('article[data-role="assistant"]')).toContainText("It is 2.");
 
   await chooseInMenu(row(pages[4]!, "Plums"), "rename");
+  await expect(pages[4]!.getByTestId("rename-field")).toBeFocused();
   await pages[4]!.keyboard.type("Quinces");
   await pages[4]!.keyboard.press("Enter");
   for (const page of pages) await expect(row(page, "Quinces")).toBeVisible();

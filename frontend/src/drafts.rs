@@ -56,7 +56,7 @@ pub(crate) fn keep(name: &str, text: &str) {
     }
 }
 
-/// Removes other texts, the oldest first, until this one can be stored. Returns `false` if that does not help.
+/// Removes other texts, the oldest first, until this text fits. Returns `false` if that does not help.
 fn make_room(key: &str, value: &str) -> bool {
     let mut others = others(key);
     others.sort_by_key(|item| item.at);

@@ -43,7 +43,7 @@ pub(crate) struct Feed {
     folder: StoredValue<String>,
     /// Whether the server has another page by now.
     pub(crate) is_outdated: RwSignal<bool>,
-    /// Whether the server says that the user is signed out.
+    /// `true` once the server says that the session has ended.
     pub(crate) is_signed_out: RwSignal<bool>,
 }
 

@@ -35,7 +35,7 @@ extern "C" {
 pub(crate) enum Look {
     /// Every place of the phrase that the find bar looks for.
     Place,
-    /// What the reader went to. It lies above all others.
+    /// The place that the user went to. It is drawn above all others.
     Found,
 }
 

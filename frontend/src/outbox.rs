@@ -20,7 +20,7 @@ use crate::{
 
 /// The maximum number of conversations that are attended to. In others the messages wait until they are opened.
 const MAX_ATTENDED: usize = 10;
-/// How often a conversation is looked at while no feed tells of it, as in a hidden tab.
+/// Interval at which a conversation is polled while no feed reports it, as in a hidden tab.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 /// The newest messages of a conversation tell how its last answer ended.
 const NEWEST: Window = Window { limit: Some(2), before: None, from: None };
@@ -58,7 +58,7 @@ impl Outbox {
 
     /// Sends what waits in a conversation that is left.
     pub(crate) fn attend(self, conversation: Uuid) {
-        self.release(conversation);
+        self.release(Some(conversation));
         let has_room = self.attended.try_with_value(|attended| attended.len() < MAX_ATTENDED);
         if has_room != Some(true) {
             return;
@@ -71,15 +71,11 @@ impl Outbox {
     }
 
     /// Leaves a conversation to the session that opens it.
-    pub(crate) fn release(self, conversation: Uuid) {
+    pub(crate) fn release(self, conversation: Option<Uuid>) {
         self.attended.try_update_value(|attended| {
-            attended.retain(|held| {
-                let is_other = held.conversation != conversation;
-                if !is_other {
-                    held.task.abort();
-                }
-                is_other
-            });
+            for held in attended.extract_if(.., |held| Some(held.conversation) == conversation) {
+                held.task.abort();
+            }
         });
     }
 
@@ -121,7 +117,7 @@ impl Outbox {
         }
     }
 
-    /// Returns what ends early when the feed tells of the conversation from now on.
+    /// Returns a future that ends as soon as the feed reports the conversation.
     fn pause(self, conversation: Uuid) -> oneshot::Receiver<()> {
         let (wake, woken) = oneshot::channel();
         self.attended.try_update_value(|attended| {
@@ -136,6 +132,8 @@ impl Outbox {
 /// Takes a message that has arrived out of what waits.
 fn forget(conversation: Uuid, message: &NewMessage) {
     let mut queue = kept_queue(conversation);
-    message.client_message_id.iter().for_each(|id| drop(queue.remove(id)));
+    if let Some(id) = &message.client_message_id {
+        queue.remove(id);
+    }
     keep_queue(conversation, &Queue { is_sending: false, ..queue });
 }

@@ -17,7 +17,7 @@ use crate::{
 /// The deepest elements whose text is read.
 const MAX_DEPTH: u32 = 64;
 
-/// What of a message is searched, in the order of the page.
+/// Elements of a message that are searched, in the order of the page.
 const SEARCHED: &str = ".bubble-text, .prose, .tool[id^=call-]";
 
 /// Elements that do not begin a paragraph of their own.

@@ -115,7 +115,7 @@ pub struct Preferences {
     pub single_keys: bool,
     /// Whether the reader's system tells the end of an answer in a hidden tab.
     pub notifications: bool,
-    /// Whether a collapsed tool call always shows a preview of its input and output.
+    /// `true` if a collapsed tool call always shows a preview of its input and output.
     pub call_previews: bool,
 }
 

@@ -10,8 +10,8 @@ use crate::{goal::Reading, in_turn::in_next_frame};
 /// The scrolling area's element.
 pub(crate) const THREAD_ID: &str = "thread";
 
-/// A reader who is within so many pixels of the end reads the newest text.
-pub(crate) const NEAR_END_PX: i32 = 48;
+/// Maximum distance from the end, in pixels, at which a reader follows the newest text.
+const NEAR_END_PX: i32 = 48;
 
 /// The button that loads earlier messages.
 const SHOW_EARLIER: &str = "[data-testid=show-earlier]";
@@ -44,8 +44,8 @@ fn first_message(area: &HtmlElement) -> Option<HtmlElement> {
 
 /// Returns the reading position; `None` if the reader is at the end, or nothing is shown.
 pub(crate) fn reading() -> Option<Reading> {
-    let area = document().get_element_by_id(THREAD_ID)?;
-    if area.scroll_height() - area.scroll_top() - area.client_height() <= NEAR_END_PX {
+    let area: HtmlElement = document().get_element_by_id(THREAD_ID)?.dyn_into().ok()?;
+    if is_near_end(&area) {
         return None;
     }
     let top = area.get_bounding_client_rect().top();
@@ -61,6 +61,19 @@ pub(crate) fn show_reading(message: &Element, offset: i32) {
     let Some(area) = document().get_element_by_id(THREAD_ID) else { return };
     let by = message.get_bounding_client_rect().top() - area.get_bounding_client_rect().top();
     area.set_scroll_top(area.scroll_top().saturating_add(px(by)).saturating_sub(offset));
+}
+
+/// Returns `true` if the newest text is in sight.
+pub(crate) fn is_near_end(area: &HtmlElement) -> bool {
+    // The room below the newest answer is nothing to be read.
+    let room = area.last_element_child().and_then(|room| room.dyn_into::<HtmlElement>().ok());
+    let end = room.map_or_else(|| area.scroll_height(), |room| content_height(&room));
+    end - area.scroll_top() - area.client_height() <= NEAR_END_PX
+}
+
+/// The height of the messages without the room below them.
+pub(crate) fn content_height(room: &HtmlElement) -> i32 {
+    room.offset_top()
 }
 
 /// A distance on the screen, in whole pixels.

@@ -37,7 +37,7 @@ pub(crate) struct Start {
     pub(crate) offer: Offer,
     /// What the reader signed in with; `None` where nobody has to.
     pub(crate) person: Option<String>,
-    /// Whether others changed the reader's account and the reader has not acknowledged it.
+    /// `true` if others changed the user's account and the user has not acknowledged it.
     pub(crate) is_account_changed: bool,
 }
 

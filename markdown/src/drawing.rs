@@ -17,7 +17,7 @@ pub struct Drawing {
     drawn: Drawn,
 }
 
-/// A block that stands in the element.
+/// A block that is drawn in the element.
 #[derive(Default)]
 struct Shown {
     block: Block,
@@ -32,7 +32,7 @@ struct Drawn {
     document: Document,
     /// Each block with its nodes and their size.
     blocks: Vec<Shown>,
-    /// Whether the last of them is the sentence that the rest is left out.
+    /// `true` if the last of them is the sentence that the rest is left out.
     is_cut: bool,
     /// What they stand in, [`PART`] of them in each.
     parts: Vec<Element>,
@@ -96,7 +96,7 @@ impl Drawn {
             dom::show(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
             self.finished = self.finished.min(index);
             if self.is_cut {
-                // No block is like this one, so it is drawn anew once there is room for it.
+                // No block is like this one, so it is drawn again once there is room for it.
                 shown.block = Block::default();
                 shown.bytes = 0;
                 count = index + 1;

@@ -32,7 +32,7 @@ pub use blocks::{Block, Document};
 pub use dom::typeset;
 pub use drawing::Drawing;
 pub use labels::Labels;
-pub use marks::{MAX_MARKS, bounded as bounded_marks, is_mark};
+pub use marks::{MAX_MARKS, bounded as bounded_marks, bounded_text, is_mark};
 pub(crate) use options::OPTIONS;
 
 /// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.

@@ -90,7 +90,7 @@ fn find_start(text: &str, from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns where the address ends that has its host here; `None` if there is no host, or the address names a user: that
+/// Returns where the address ends that has its host here; `None` without a host, or if the address names a user: that
 /// makes one server look like another.
 fn end_of_address(text: &str, start: usize, from: usize) -> Option<usize> {
     let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();

@@ -26,6 +26,14 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Bounds a text in its place: one that needs no change is not copied.
+pub fn bounded_text(text: String) -> String {
+    match bounded(&text) {
+        Cow::Owned(bounded) => bounded,
+        Cow::Borrowed(_) => text,
+    }
+}
+
 fn has_long_run(text: &str) -> bool {
     let mut marks = 0;
     // A mark has two bytes at least.

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::marks::bounded;
+use crate::marks::bounded_text;
 
 /// A node of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +41,10 @@ impl Element {
         self
     }
 
-    /// The same around this text, with bounded runs of marks.
+    /// Puts the element around this text, with bounded runs of marks.
     pub(crate) fn saying(self, text: impl Into<String>) -> Self {
-        let text = text.into();
-        if text.is_empty() {
-            return self;
-        }
-        if let Cow::Owned(bounded) = bounded(&text) {
-            return self.around(vec![Node::Text(bounded)]);
-        }
-        self.around(vec![Node::Text(text)])
+        let text = bounded_text(text.into());
+        if text.is_empty() { self } else { self.around(vec![Node::Text(text)]) }
     }
 }
 

@@ -210,7 +210,7 @@ struct Builder<'a> {
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
-    /// The headings that what comes next belongs to.
+    /// The headings above the next block.
     headings: Headings,
     labels: &'a Labels,
 }

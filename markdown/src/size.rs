@@ -11,7 +11,7 @@ pub(crate) const MAX_HTML_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that one of the characters that HTML escapes becomes.
 const ESCAPED: usize = 6;
 
-/// How much of a text is drawn.
+/// The part of a text that is drawn, in bytes of HTML.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size(usize);
 
@@ -46,7 +46,7 @@ fn of_text(text: &str) -> usize {
     text.len() + escaped * (ESCAPED - 1)
 }
 
-/// The sentence in the place of what is left out.
+/// Returns the sentence in the place of the missing rest.
 pub(crate) fn left_out(labels: &Labels) -> Vec<Node> {
     vec![element("p").with("class", "note").with("data-testid", "text-left-out").saying(&labels.left_out).into()]
 }

@@ -66,7 +66,7 @@ pub struct Me {
     pub name: Option<String>,
     /// What the person may do.
     pub role: UserRole,
-    /// Whether the account has a password, which some requests need.
+    /// `true` if the account has a password, which some requests need.
     #[serde(default)]
     pub has_password: bool,
     /// What every model is told on the person's behalf.

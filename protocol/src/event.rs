@@ -151,7 +151,7 @@ pub struct MessageEnd {
     /// The plan that the answer is made by, in plan mode. Absent there, too, if no plan could be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// How the answer is made. Absent for `react`.
+    /// Mode of the answer. Absent for `react`.
     #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
     pub mode: AnswerMode,
     /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.

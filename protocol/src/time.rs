@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// The request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. Models are told the date there.
+/// The request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. The prompt has the date there.
 pub const TIME_ZONE_HEADER: &str = "x-tallybook-time-zone";
 
 /// A time as in RFC 3339.

@@ -145,7 +145,7 @@ impl<R: TurnRecorder> React<'_, R> {
             sampling: self.sampling.clone(),
             may_search: true,
         };
-        self.recorder.before_step(|| prompt_tokens(&request)).await?;
+        self.recorder.before_step(|| tokens::of_request(&request)).await?;
         let hiding = Hiding { offer: self.offer, secrets: &self.runner.secrets };
         let mut answer = ask(self.model, step, request, &hiding, self.recorder, &self.halt).await?;
         self.usage += answer.usage;
@@ -177,13 +177,6 @@ impl<R: TurnRecorder> React<'_, R> {
         };
         TurnOutcome { reason, usage: self.usage }
     }
-}
-
-/// Estimates the tokens of a prompt.
-fn prompt_tokens(request: &ModelRequest) -> usize {
-    let system: usize = request.system.iter().map(|text| tokens::of_text(text)).sum();
-    let messages: usize = request.messages.iter().map(tokens::of_message).sum();
-    system + messages + tokens::of_tools(&request.tools)
 }
 
 fn over(stop_reason: &str, last_words: String) -> RunEnd {

@@ -3,7 +3,7 @@
 
 use tallybook_tools::ToolSpec;
 
-use super::request::{AssistantBlock, ModelMessage, UserPart};
+use super::request::{AssistantBlock, ModelMessage, ModelRequest, UserPart};
 
 /// What a message, a call or a result takes beside its words: marks of who speaks, ids, names of fields.
 const ROUND_ABOUT: usize = 8;
@@ -40,6 +40,13 @@ pub fn of_tools(tools: &[ToolSpec]) -> usize {
         of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.input_schema.to_string()) + ROUND_ABOUT
     };
     tools.iter().map(of_tool).sum()
+}
+
+/// The same for a whole prompt.
+pub fn of_request(request: &ModelRequest) -> usize {
+    let system: usize = request.system.iter().map(|text| of_text(text)).sum();
+    let messages: usize = request.messages.iter().map(of_message).sum();
+    system + messages + of_tools(&request.tools)
 }
 
 fn of_block(block: &AssistantBlock) -> usize {

@@ -43,7 +43,7 @@ pub enum Misfit<'a> {
 impl<'a> Misfit<'a> {
     /// Reads a message of serde's.
     pub fn parse(message: &'a str) -> Self {
-        let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+        let message = without_place(message);
         let mut names = message.split('`').skip(1).step_by(2);
         if let Some(rest) = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: ")) {
             // The found value may hold anything, so the last comma counts.
@@ -65,6 +65,11 @@ impl<'a> Misfit<'a> {
             _ => Self::Other(message),
         }
     }
+}
+
+/// Returns a message without the line and column that `serde_json` adds.
+pub(super) fn without_place(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
 }
 
 /// Returns the type that serde says it found.

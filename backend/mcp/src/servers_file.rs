@@ -8,7 +8,7 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    misfit::Misfit,
+    misfit::{Misfit, without_place},
     settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings},
 };
 
@@ -36,28 +36,21 @@ impl ServersFileError {
     fn of_parser(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
         let path = error.path().to_string();
         let error = error.into_inner();
-        let problem = if error.is_data() {
-            sentence(&path, &error)
-        } else {
-            format!("this is not JSON: {}.", without_place(&error))
-        };
-        Self::new(error.line(), problem)
+        if error.is_data() { Self::new(error.line(), sentence(&path, &error)) } else { Self::not_json(&error) }
+    }
+
+    fn not_json(error: &serde_json::Error) -> Self {
+        Self::new(error.line(), format!("this is not JSON: {}.", without_place(&error.to_string())))
     }
 }
 
 /// Words an error as a sentence that begins with the member at `path`.
 fn sentence(path: &str, error: &serde_json::Error) -> String {
-    match Misfit::parse(&without_place(error)) {
+    match Misfit::parse(&error.to_string()) {
         // These are sentences of ours.
         Misfit::Other(message) => format!("{message}."),
         misfit => format!("{path} {misfit}"),
     }
-}
-
-/// Returns the message of an error without the line and column that `serde_json` adds.
-fn without_place(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    message.rsplit_once(" at line ").map_or(message.clone(), |(message, _)| message.to_owned())
 }
 
 /// Returns the line of a text on which a part of it begins, from 1.
@@ -77,9 +70,7 @@ pub fn read_servers_file(text: &str) -> Result<ToolServersSettings, ServersFileE
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let file: File<'_> = serde_path_to_error::deserialize(&mut json).map_err(ServersFileError::of_parser)?;
-    json.end().map_err(|error| {
-        ServersFileError::new(error.line(), format!("this is not JSON: {}.", without_place(&error)))
-    })?;
+    json.end().map_err(|error| ServersFileError::not_json(&error))?;
     let mut settings = ToolServersSettings::default();
     for Named(entries) in [file.http_streamable_servers, file.mcp_servers, file.servers] {
         for (name, entry) in entries {

@@ -127,7 +127,7 @@ impl ToolRegistry {
         self.tools.get(name).map(|tool| tool.spec())
     }
 
-    /// Returns the risk of a call with arguments as a model wrote them; `None` if there is no such tool.
+    /// Returns the risk of a call with arguments as a model wrote them; `None` if the tool is unknown.
     pub fn risk_of(&self, name: &str, input_text: &str) -> Option<Risk> {
         self.tools.get(name).map(|tool| tool.risk_of(input_text))
     }

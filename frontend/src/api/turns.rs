@@ -65,7 +65,7 @@ pub(crate) async fn decide(uuid: Uuid, mut decisions: Vec<CallDecision>) -> Resu
     if is_stream { EventStream::new(response).map(Some) } else { Ok(None) }
 }
 
-/// `POST /api/conversations/{uuid}/stop`; fails if there is no answer within [`STOP_TIMEOUT`].
+/// `POST /api/conversations/{uuid}/stop`; fails after [`STOP_TIMEOUT`] without an answer.
 pub(crate) async fn stop(uuid: Uuid) -> Result<(), ApiError> {
     let url = format!("/api/conversations/{uuid}/stop");
     let stopped = async { Ok(request("POST", &url, NO_BODY).await?.text().await.map(drop)?) };

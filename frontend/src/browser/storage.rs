@@ -11,7 +11,7 @@ pub(crate) fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Stores an item. Returns `false` if there is no room for it.
+/// Stores an item. Returns `false` if the storage is full.
 pub(crate) fn store(key: &str, value: &str) -> bool {
     storage().is_none_or(|storage| storage.set_item(key, value).is_ok())
 }

@@ -99,7 +99,7 @@ pub(crate) struct StreamPlace {
 }
 
 impl StreamPlace {
-    /// Takes a place, or `None` if the tabs of this browser hold as many streams as they may. Without locks there is no limit.
+    /// Takes a place, or `None` if the tabs of this browser hold as many streams as they may. Without locks any number may.
     pub(crate) async fn take() -> Option<Self> {
         for number in 0..MAX_TURN_STREAMS {
             match TabLock::take_if_free(&format!("tallybook-turn-{number}")).await {

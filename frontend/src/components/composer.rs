@@ -225,8 +225,8 @@ fn enter_sends() -> bool {
     !browser::IS_HERE || !is_touched()
 }
 
-/// Moves the focus to the message field by the next frame, unless something has it then: whoever pressed what is gone now writes
-/// on. On a touch screen that would bring up the keyboard.
+/// Moves the focus to the message field by the next frame, unless something has it then: a user whose button is gone continues
+/// to write. On a touch screen that would bring up the keyboard.
 pub(crate) fn go_on_writing() {
     in_next_frame(|| {
         if !is_touched() {

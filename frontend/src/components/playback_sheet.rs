@@ -36,7 +36,7 @@ struct Player {
     /// Milliseconds from the beginning.
     at: RwSignal<i64>,
     is_playing: RwSignal<bool>,
-    /// Counts how often it was told to play. Of the loops that play, the last one goes on.
+    /// Number of the last playback loop that was started. Earlier loops end.
     loops: StoredValue<u32>,
     speed: RwSignal<f64>,
     answer: RwSignal<crate::session::DrawnEntry>,

@@ -1,9 +1,7 @@
 //! What a person said: a bubble with plain text, of a long one the beginning.
 
-use std::borrow::Cow;
-
 use leptos::prelude::*;
-use tallybook_markdown::bounded_marks;
+use tallybook_markdown::bounded_text;
 use tallybook_protocol::MessageId;
 
 use crate::{
@@ -53,19 +51,11 @@ pub(crate) fn Question(id: MessageId, shown: Shown) -> impl IntoView {
     }
 }
 
-/// Returns a text with a bounded number of marks on each character, without copying one that needs no change.
-fn shown_text(text: String) -> String {
-    match bounded_marks(&text) {
-        Cow::Owned(bounded) => bounded,
-        Cow::Borrowed(_) => text,
-    }
-}
-
 /// What a person wrote; of a long text the beginning, until it is asked for.
 pub(crate) fn bubble(content: String) -> AnyView {
     let text = use_language();
     let folded = RwSignal::new(true);
-    let shown = shown_text(content);
+    let shown = bounded_text(content);
     let fold = is_long(&shown).then(|| {
         view! {
             <button

@@ -10,7 +10,7 @@ use leptos::{
     prelude::*,
     task::{spawn_local, tick},
 };
-use room::{Room, content_height};
+use room::Room;
 use tallybook_protocol::MessageId;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
@@ -31,13 +31,16 @@ use crate::{
     language::use_language,
     reactive::{effect, memo},
     reveal::reveal,
-    scroll::{NEAR_END_PX, THREAD_ID, px},
+    scroll::{THREAD_ID, is_near_end, px},
     session::{Loading, Session},
     transcript::Transcript,
 };
 
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
+
+/// Maximum time in milliseconds for which a browser animates a scroll after the key press or wheel turn that caused it.
+const MAX_SCROLL_MS: i64 = 1000;
 
 /// So many messages that came in go out of the layout together.
 const MEASURED_AT_ONCE: usize = 8;
@@ -83,14 +86,6 @@ fn follow_new_text(
     });
 }
 
-/// Goes to the end, in place of the browser, which would scroll to where the end was when the key was pressed. A scroll that the
-/// browser still animates may come after this one, so the end is gone to once more after it.
-fn end_pressed(event: &KeyboardEvent, follow: impl Fn() + Copy + 'static) {
-    event.prevent_default();
-    follow();
-    in_next_frame(move || in_next_frame(follow));
-}
-
 /// The messages.
 #[component]
 pub(crate) fn Thread(session: Session) -> impl IntoView {
@@ -115,7 +110,11 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     // The greeting is read from its beginning, and has no end to go to.
     let is_greeting = memo(move |_| is_empty.get() && !is_loading.get());
 
-    let went_up = move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area);
+    // A scroll that the browser still animates when the user goes to the end would take the view away again.
+    let held_until = StoredValue::new(0);
+    let is_held = move || browser::now() < held_until.get_value();
+    let went_up =
+        move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area) && !is_held();
     let room = Room::new();
     // The card that was gone to last.
     let led_to = StoredValue::new(String::new());
@@ -140,6 +139,11 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         following.set(true);
         to_end();
     };
+    let hold_at_end = move || {
+        held_until.set_value(browser::now().saturating_add(MAX_SCROLL_MS));
+        follow();
+    };
+    let release = move || held_until.set_value(0);
     let begin_at_end = move || {
         room.begin();
         placed.set_value(0);
@@ -161,9 +165,22 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             tabindex="0"
             node_ref=area
             on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following) }
-            on:keydown=move |event| if goes_to_end(&event) { end_pressed(&event, follow) }
+            on:keydown=move |event| {
+                if goes_to_end(&event) {
+                    // The browser would scroll to where the end was when the key was pressed.
+                    event.prevent_default();
+                    hold_at_end();
+                } else {
+                    release();
+                }
+            }
+            on:wheel=move |_| release()
+            on:pointerdown=move |_| release()
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
+                    if following.get_untracked() && !is_near_end(&area) && is_held() {
+                        return follow();
+                    }
                     room.scrolled(&area);
                     // Text that came in since the page scrolled does not mean that the reader left the end.
                     let follow = is_near_end(&area) || (following.get_untracked() && !went_up(&area));
@@ -196,7 +213,7 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             following
             is_greeting
             jump=move || {
-                follow();
+                hold_at_end();
                 go_on_writing();
             }
         />
@@ -282,7 +299,7 @@ fn stay_where_one_reads(area: NodeRef<html::Div>, following: RwSignal<bool>) {
 fn Jump(
     session: Session,
     following: RwSignal<bool>,
-    /// Whether there is nothing but the greeting of a new chat.
+    /// `true` while the greeting of a new chat is all that is shown.
     is_greeting: Memo<bool>,
     jump: impl Fn() + Copy + Send + Sync + 'static,
 ) -> impl IntoView {
@@ -360,13 +377,6 @@ fn is_in_card(event: &MouseEvent) -> bool {
     pressed.is_some_and(|pressed| {
         pressed.closest(".consent, .consent-choices, .consent-denial").is_ok_and(|card| card.is_some())
     })
-}
-
-fn is_near_end(area: &HtmlElement) -> bool {
-    // The room below the newest answer is nothing to be read.
-    let room = area.last_element_child().and_then(|room| room.dyn_into::<HtmlElement>().ok());
-    let end = room.map_or_else(|| area.scroll_height(), |room| content_height(&room));
-    end - area.scroll_top() - area.client_height() <= NEAR_END_PX
 }
 
 fn is_near_start(area: &HtmlElement) -> bool {

@@ -25,7 +25,7 @@ pub(super) enum Message {
     Alive,
 }
 
-/// What follows from a message.
+/// Consequence of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Nothing,
@@ -44,7 +44,7 @@ pub(super) struct Connection {
     pub(super) folder: Option<String>,
 }
 
-/// What a tab knows of the shared feed.
+/// State of a tab in the shared feed.
 #[derive(Debug)]
 pub(super) struct Tab {
     id: String,

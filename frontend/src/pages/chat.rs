@@ -152,7 +152,7 @@ pub(crate) fn ChatPage(start: Start) -> impl IntoView {
                                     || (place_at(address), First::Asked),
                                     |content| place_of(address, content, later_files, session),
                                 );
-                                address.uuid().into_iter().for_each(|uuid| outbox.release(uuid));
+                                outbox.release(address.uuid());
                                 let ways = ways(number, opened, became, navigation, outbox);
                                 let open_new_chat = ways.open_new_chat;
                                 let opened = Session::new(place, first, feed, ways);

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use leptos::tachys::html::InertElement;
 
-/// Bytes of HTML that the parts of a page have together, but for the last one.
+/// Maximum bytes of HTML in the parts of a page. The part that reaches it is still drawn.
 const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The room that is left on a page.

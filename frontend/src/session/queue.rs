@@ -21,7 +21,7 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
-    pub(crate) fn to_message(&self) -> NewMessage {
+    pub(super) fn to_message(&self) -> NewMessage {
         let (content, model) = (self.text.clone(), self.model.clone());
         NewMessage {
             content,
@@ -85,7 +85,7 @@ impl Queue {
     }
 
     /// The next one to be sent.
-    pub(crate) fn next(&self) -> Option<&Queued> {
+    pub(super) fn next(&self) -> Option<&Queued> {
         let first = self.messages.first().filter(|_| !self.is_sending)?;
         (self.edited.as_ref() != Some(&first.id)).then_some(first)
     }

@@ -87,7 +87,7 @@ pub(crate) struct Edited {
     pub(crate) id: MessageId,
     /// What is in its field.
     pub(crate) text: String,
-    /// Whether that was typed, and is not just the message as it is.
+    /// `true` once the user has typed in the field.
     pub(crate) is_changed: bool,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) edited: Option<Edited>,
     /// The model that was chosen for the next message alone.
     pub(crate) next_model: Option<String>,
-    /// Whether the next message is answered by a plan.
+    /// `true` if the next message is answered by a plan.
     pub(crate) plans_first: bool,
     /// What waits for the end of the answer.
     pub(crate) queue: Queue,

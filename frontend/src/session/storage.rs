@@ -1,4 +1,4 @@
-//! Keeps what is being written in a conversation, or in a new chat, for the next time the page is loaded.
+//! Keeps the unsent texts of a conversation, or of a new chat, for the next time the page is loaded.
 
 use serde::Serialize;
 use tallybook_protocol::{NewMessage, ToolCallId};
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::drafts;
 
-/// What is kept of a session.
+/// The unsent texts and choices of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kept {
     /// The conversation; `None` for a new chat.
@@ -82,7 +82,7 @@ fn json<T: Serialize>(kept: Option<&T>) -> String {
     kept.and_then(|kept| serde_json::to_string(kept).ok()).unwrap_or_default()
 }
 
-/// What another tab has changed of what is kept of the same conversation.
+/// A change that another tab made to the unsent texts of the same conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
     Draft(String),

@@ -47,7 +47,7 @@ impl Told {
         told
     }
 
-    /// The same session after the page was loaded anew.
+    /// Returns the session after a reload of the page.
     fn reloaded(&self) -> Self {
         let kept = Kept::now(&self.state);
         let queue = Queue::from_text(&kept.queue.to_text());

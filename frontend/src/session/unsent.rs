@@ -1,4 +1,4 @@
-//! What of a session is kept beside its drafts, as it is stored.
+//! Stored forms of a message on its way and of an edited question.
 
 use serde::{Deserialize, Serialize};
 use tallybook_protocol::{MessageId, NewMessage};

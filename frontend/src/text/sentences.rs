@@ -315,7 +315,7 @@ impl Language {
         }
     }
 
-    /// How a model receives its tools; `None` if that is unknown.
+    /// Names the way in which a model receives its tools; `None` if it is unknown.
     fn tool_mode(self, mode: ToolOffer) -> Option<&'static str> {
         match mode {
             ToolOffer::Native => Some(self.tools_native()),

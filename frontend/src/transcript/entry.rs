@@ -34,7 +34,7 @@ pub struct Entry {
     pub items: Vec<Item>,
     /// The plan that it is made by, where there is one.
     pub plan: Option<Arc<Plan>>,
-    /// How it is made, as far as it is known.
+    /// Mode of the answer; `react` until it is known.
     pub(super) mode: AnswerMode,
     /// Where it stands.
     pub status: MessageStatus,

@@ -1,5 +1,4 @@
-//! Where the pieces of an answer are, found once for all of them: each piece of a growing answer looks itself up whenever some
-//! text comes in.
+//! Finds all pieces of an answer at once. Each piece of a growing answer needs its own place whenever some text comes in.
 
 use std::collections::HashMap;
 

@@ -2,16 +2,13 @@
 
 use std::{ops::Range, path::Path};
 
-use strsim::jaro_winkler;
 use tallybook_mcp::Misfit;
 
 use super::{
     error::ConfigError,
+    nearest::advice,
     place::{example_of, key_at, line_of},
 };
-
-/// Similarity from which a key is taken for another one misspelled; equal keys have 1.
-const ALIKE: f64 = 0.85;
 
 /// Makes a complaint about the value at a span: a sentence that begins after the path of its key.
 pub(super) fn about(path: &Path, text: &str, span: &Range<usize>, problem: &str) -> ConfigError {
@@ -48,10 +45,7 @@ fn sentence(misfit: &Misfit<'_>, key: Option<&str>) -> String {
         }
         Misfit::UnknownKey { key: name, known } => {
             let path = key.filter(|path| is_last(path, name)).map_or_else(|| within(name), str::to_owned);
-            let likeness = |known: &str| jaro_winkler(known, name);
-            let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            let advice = nearest.filter(|nearest| likeness(nearest) > ALIKE);
-            format!("{path} {misfit}{}", advice.map(|nearest| format!(" Did you mean {nearest}?")).unwrap_or_default())
+            format!("{path} {misfit}{}", advice(name, known.iter().copied()))
         }
         // Where the words are keys, this is a key.
         Misfit::UnknownWord { word, known } if key.is_some_and(|path| is_last(path, word)) => {

@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod memory;
 mod memory_section;
+mod nearest;
 mod openid;
 mod options;
 mod place;

@@ -1,6 +1,6 @@
 //! Reports variables that look like settings but aren't: a misspelled one would be ignored silently.
 
-use super::{file::SettingsFile, options::variables};
+use super::{file::SettingsFile, nearest::advice, options::variables};
 
 /// Beginnings of names that other programs hardly use.
 const PREFIXES: [&str; 27] = [
@@ -40,9 +40,6 @@ const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET
 const OF_OTHERS: [&str; 5] =
     ["TALLYBOOK_BIN", "TALLYBOOK_KEY", "TALLYBOOK_PORT", "TALLYBOOK_URL", "TALLYBOOK_WITHOUT_PAGE"];
 
-/// Similarity from which a name is taken for another one misspelled; equal names have 1.
-const ALIKE: f64 = 0.85;
-
 /// Returns a sentence for each such variable of the environment, except those that the settings file names.
 pub(super) fn remarks(file: Option<&SettingsFile>) -> Vec<String> {
     let set = std::env::vars_os().filter_map(|(name, value)| (!value.is_empty()).then(|| name.into_string().ok())?);
@@ -60,10 +57,7 @@ fn of(set: impl Iterator<Item = String>) -> Vec<String> {
             && !OF_OTHERS.contains(&name.as_str())
     };
     let remark = |name: String| {
-        let likeness = |known: &&String| strsim::jaro_winkler(known, &name);
-        let nearest =
-            known.iter().filter(|known| likeness(known) > ALIKE).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let advice = nearest.map(|nearest| format!(" Did you mean {nearest}?")).unwrap_or_default();
+        let advice = advice(&name, known.iter().map(String::as_str));
         format!("{name} is set, but it isn't a setting of Tallybook.{advice}")
     };
     set.filter(is_unknown).map(remark).collect()

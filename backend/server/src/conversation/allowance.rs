@@ -147,15 +147,18 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     Ok(id)
 }
 
-/// Releases the tokens that a request has reserved. What it used is stored by now.
-pub(super) async fn settle(context: &Context, request: Option<RequestId>) -> sqlx::Result<()> {
-    let Some(id) = request else { return Ok(()) };
+/// Releases the tokens that a request has reserved. What it used is stored by now. If this fails, they stay reserved until the
+/// request expires.
+pub(super) async fn settle(context: &Context, request: Option<RequestId>) {
+    let Some(id) = request else { return };
     let store = || async {
         let mut tx = context.db.begin().await?;
         model_requests::settle(&mut tx, id).await?;
         tx.commit().await
     };
-    with_retries(store).await
+    if let Err(error) = with_retries(store).await {
+        tracing::warn!(%error, "tokens that were reserved for a model call stay reserved for some minutes");
+    }
 }
 
 fn reservation(

@@ -2,7 +2,7 @@
 //! in them (`search`), which model answers (`model`) with which tools (`tool_switches`, `tool_definitions`), the turns that run in them (`turn`),
 //! one of their tool calls (`tool_call`), a model that a program asks once (`plain`) and a tool that it calls without a turn
 //! (`direct`), what is approved for good (`approvals`), a conversation as a file (`export`) or by a link (`share`), how much
-//! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), in which time zone users are (`time_zones`), what becomes of deleted ones (`retention`), and what is stored
+//! one person may have answered (`person_limits`, `allowance`), when one is summed up (`memory_settings`), the time zones of users (`time_zones`), purging deleted conversations (`retention`), and what is stored
 //! (`store`). Knows no HTTP.
 
 mod allowance;

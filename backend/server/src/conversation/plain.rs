@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use tallybook_llm::{ModelError, ModelEvent, ModelMessage, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
+use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
 use tallybook_protocol::Usage;
 use tallybook_tools::Slot;
 use tokio::{
@@ -61,10 +61,10 @@ impl ConversationService {
         let model = context.model_for(model, None)?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let GivenInput { messages, system, sampling, .. } = input;
-        let tokens = tokens_of(&system, &messages) + model.window().answer;
-        let reserved = allowance::admit_request(context, Request { user, weight, tokens }).await?;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
+        let tokens = tokens::of_request(&request) + model.window().answer;
+        let reserved = allowance::admit_request(context, Request { user, weight, tokens }).await?;
         let stream = model.client().stream(request);
         let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());
@@ -79,18 +79,10 @@ impl ConversationService {
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
                 tracing::warn!(%error, "what a model used up that was asked once could not be stored");
             }
-            if let Err(error) = allowance::settle(&task_context, reserved).await {
-                tracing::warn!(%error, "tokens that were reserved for a model call stay reserved for some minutes");
-            }
+            allowance::settle(&task_context, reserved).await;
         });
         Ok(events)
     }
-}
-
-/// Estimates the tokens of a prompt.
-fn tokens_of(system: &[String], messages: &[ModelMessage]) -> usize {
-    let system: usize = system.iter().map(|text| tokens::of_text(text)).sum();
-    system + messages.iter().map(tokens::of_message).sum::<usize>()
 }
 
 /// Passes on what the model says until it has ended, its time is over, or nobody listens.

@@ -9,8 +9,8 @@ use crate::{accounts::UserId, journal::lock};
 /// Users whose zone is remembered. Browsers send it again with each message, so losing one costs little.
 const MAX_USERS: usize = 10_000;
 
-/// The last known zone of each user. It is kept in memory only: whatever continues a turn after a restart comes from a browser,
-/// which sends its zone with the request.
+/// The last known zone of each user. It is kept in memory only: after a restart the date is that of UTC until the user's browser
+/// sends its next request.
 #[derive(Debug, Default)]
 pub(super) struct TimeZones(Mutex<HashMap<UserId, Zone>>);
 

@@ -2,7 +2,6 @@
 //! own for that.
 
 use std::{
-    ffi::OsString,
     io,
     path::{Path, PathBuf},
 };
@@ -13,7 +12,7 @@ use super::{
     database::Database,
     error::DbError,
     lock::{DatabaseLock, unusable},
-    private_files::{COMPANIONS, create_folder_of, create_new},
+    private_files::{COMPANIONS, beside, create_folder_of, create_new},
     timeouts::in_command_time,
     url::DatabaseUrl,
 };
@@ -99,10 +98,4 @@ async fn check(file: &Path) -> Result<(), DbError> {
     let db = Database::connect(&url).await?;
     db.close().await;
     Ok(())
-}
-
-fn beside(file: &Path, end: &str) -> PathBuf {
-    let mut name = OsString::from(file);
-    name.push(end);
-    name.into()
 }

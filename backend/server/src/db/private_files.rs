@@ -59,12 +59,14 @@ pub(super) fn exposed_files(database: &Path) -> Vec<PathBuf> {
 }
 
 fn files_of(database: &Path) -> Vec<PathBuf> {
-    let companion = |end| {
-        let mut path = database.as_os_str().to_owned();
-        path.push(end);
-        PathBuf::from(path)
-    };
-    std::iter::once(database.to_owned()).chain(COMPANIONS.map(companion)).collect()
+    std::iter::once(database.to_owned()).chain(COMPANIONS.map(|end| beside(database, end))).collect()
+}
+
+/// Returns the path of a file whose name continues that of another one.
+pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(end);
+    path.into()
 }
 
 #[cfg(unix)]

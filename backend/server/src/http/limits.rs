@@ -32,6 +32,9 @@ pub struct Limits {
     /// How long a connection may be open without anything being written to it. Ends what the other limits do not see: a
     /// second head that never ends, a body that nobody reads. Longer than `body` and than any use case takes.
     pub idle_timeout: Duration,
+    /// How long a connection stays open without a request. Longer than the 60 seconds for which proxies commonly keep theirs
+    /// for another request: one that is sent just as the server closes is lost.
+    pub keep_alive: Duration,
     /// How long a client may take to close a connection that it was told to close.
     pub disconnect: Duration,
     /// How long a program's answer waits for a person's consent to a tool call.
@@ -50,6 +53,7 @@ impl Default for Limits {
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(90),
+            keep_alive: Duration::from_secs(75),
             disconnect: Duration::from_secs(1),
             approval_wait: Duration::from_mins(5),
             hsts: Duration::ZERO,

@@ -41,6 +41,7 @@ fn connections_of(
     let shutdown = shutdown.clone();
     let http = HttpService::build()
         .client_request_timeout(limits.head)
+        .keep_alive(limits.keep_alive)
         .client_disconnect_timeout(limits.disconnect)
         .local_addr(address)
         .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.peer())))

@@ -27,7 +27,7 @@ struct Content {
     id: Option<EventId>,
     event: ChatEvent,
     /// The event's JSON from when it was stored, until a wire format has taken it.
-    json: Mutex<Option<Arc<str>>>,
+    json: Mutex<Option<String>>,
     encoded: [OnceLock<Bytes>; FORMATS],
 }
 
@@ -38,7 +38,7 @@ impl LogEntry {
     }
 
     /// Returns an entry with the JSON of its event, if that was made already.
-    pub fn with_json(id: Option<EventId>, event: ChatEvent, json: Option<Arc<str>>) -> Self {
+    pub fn with_json(id: Option<EventId>, event: ChatEvent, json: Option<String>) -> Self {
         Self(Arc::new(Content { id, event, json: Mutex::new(json), encoded: [const { OnceLock::new() }; FORMATS] }))
     }
 
@@ -58,9 +58,9 @@ impl LogEntry {
     }
 
     /// Returns the event's JSON on one line: the JSON that was stored, once, and otherwise JSON that is made now.
-    pub fn json(&self) -> Result<Arc<str>, serde_json::Error> {
+    pub fn json(&self) -> Result<String, serde_json::Error> {
         let stored = lock(&self.0.json).take();
-        stored.map_or_else(|| self.0.event.data().map(Arc::from), Ok)
+        stored.map_or_else(|| self.0.event.data(), Ok)
     }
 
     /// The bytes of a format, made by `encode` when nobody has asked for them before.

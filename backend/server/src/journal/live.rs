@@ -1,6 +1,6 @@
 //! The record of one turn in memory: its events in a bounded buffer, for any number of readers (`subscription`).
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
@@ -151,11 +151,11 @@ impl TurnLog {
     }
 
     /// Sends an event that was just stored to all readers. Its JSON is not made again.
-    pub(crate) fn append_encoded(&self, event: ChatEvent, encoded: &EncodedEvent, at: DateTime<Utc>) {
-        self.push(event, Some(encoded.json()), at);
+    pub(crate) fn append_encoded(&self, event: ChatEvent, encoded: EncodedEvent, at: DateTime<Utc>) {
+        self.push(event, Some(encoded.into_json()), at);
     }
 
-    fn push(&self, event: ChatEvent, json: Option<Arc<str>>, at: DateTime<Utc>) {
+    fn push(&self, event: ChatEvent, json: Option<String>, at: DateTime<Utc>) {
         let mut state = lock(&self.state);
         state.progress.apply(&event, at);
         let seq = state.next_seq;

@@ -1,6 +1,6 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
-use std::{borrow::Borrow, sync::Arc};
+use std::borrow::Borrow;
 
 use chrono::{DateTime, Utc};
 use sqlx::QueryBuilder;
@@ -47,19 +47,19 @@ const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = 
 #[derive(Clone, Debug)]
 pub(crate) struct EncodedEvent {
     name: &'static str,
-    data: Arc<str>,
+    data: String,
 }
 
 impl EncodedEvent {
     /// Writes an event as JSON.
     pub(crate) fn of(event: &ChatEvent) -> sqlx::Result<Self> {
         let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
-        Ok(Self { name: event.name(), data: data.into() })
+        Ok(Self { name: event.name(), data })
     }
 
     /// Returns the JSON, for readers.
-    pub(crate) fn json(&self) -> Arc<str> {
-        Arc::clone(&self.data)
+    pub(super) fn into_json(self) -> String {
+        self.data
     }
 
     /// How long it is.
@@ -83,7 +83,7 @@ where
             insert.push_values(together, |mut row, (id, event)| {
                 let event: &EncodedEvent = event.borrow();
                 row.push_bind(id.message_id).push_bind(id.epoch).push_bind(id.seq);
-                row.push_bind(event.name).push_bind(&*event.data).push_bind(now);
+                row.push_bind(event.name).push_bind(&event.data).push_bind(now);
             });
             insert.build().execute(connection).await.map(|_| ())
         })?;

@@ -33,8 +33,8 @@ function tellOffline(isOffline) {
 }
 
 /**
- * Loads a page, to take parts of. Returns `undefined` if the server is out of reach: the page stays, with what was typed in it. An
- * answer that is no such page is opened: it asks to sign in, or for a reason, or says what is wrong.
+ * Loads a page, to take parts of. Returns `undefined` if the server is out of reach: the page stays, with what was typed in it. Any
+ * other answer is opened: it asks to sign in, or for a reason, or says what is wrong.
  */
 async function load(address) {
   const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);

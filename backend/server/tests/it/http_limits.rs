@@ -108,3 +108,28 @@ async fn a_slow_body_does_not_hold_up_the_end() {
     let answer = slow.rest().await;
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("/problems/shutting-down"), "{answer}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_without_a_request_is_closed_after_its_time() {
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { keep_alive: Duration::from_millis(200), idle_timeout: Duration::from_hours(1), ..short() };
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let mut idle = RawConnection::open(&app).await;
+    idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    idle.until("ok\n").await;
+    assert_eq!(idle.rest().await, "");
+    assert!(Limits::default().keep_alive > Duration::from_mins(1), "proxies keep theirs for a minute");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_without_a_request_does_not_hold_up_the_end() {
+    let hour = Duration::from_hours(1);
+    let model = MockLlm::start().await.unwrap();
+    let limits = Limits { keep_alive: hour, idle_timeout: hour, shutdown: hour, ..short() };
+    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let mut idle = RawConnection::open(&app).await;
+    idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    idle.until("ok\n").await;
+    app.shut_down().await;
+    assert_eq!(idle.rest().await, "");
+}

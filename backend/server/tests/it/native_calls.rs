@@ -40,7 +40,7 @@ on_every_engine! {
         assert_eq!(calls, [("add".to_owned(), "success".to_owned())]);
     }
 
-    /// `null` and the like are no arguments.
+    /// `null` and the like count as empty arguments.
     async fn a_tool_without_parameters_is_called_with_nothing(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();

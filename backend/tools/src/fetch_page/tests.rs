@@ -80,7 +80,7 @@ fn registry() -> ToolRegistry {
     registry_allowing(Vec::new())
 }
 
-/// The same, where pages of `hosts` need no approval.
+/// Returns the tool, which reads pages of `hosts` without approval.
 fn registry_allowing(hosts: Vec<AllowedHost>) -> ToolRegistry {
     let look_up = |host: String| -> futures_util::future::BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
         Box::pin(async move {

@@ -37,7 +37,7 @@ struct Counted {
     has_more: bool,
 }
 
-/// How far the server has searched what is not loaded.
+/// State of the server's search in messages that are not loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Asking,
@@ -195,12 +195,12 @@ impl Finding {
         self.go();
     }
 
-    /// Whether there is a place to go to.
+    /// Returns `true` if there is a place to go to.
     pub(super) fn has_places(self) -> bool {
         self.counted.with(|counted| !counted.goals.is_empty())
     }
 
-    /// Which of how many places is shown, or why there is none.
+    /// Says which of how many places is shown, or why there is none.
     pub(super) fn said(self, text: Language) -> String {
         let at = self.walk.get().at();
         let stage = self.finder.search.with(|search| search.stage().clone());

@@ -4,6 +4,8 @@ use leptos::{html, prelude::*};
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
+use crate::scroll::content_height;
+
 /// The empty room below the newest answer, so that its question can stand at the top while it grows: no more than it takes
 /// to leave what the reader sees where it is, and none in a conversation that is opened.
 #[derive(Clone, Copy)]
@@ -49,9 +51,4 @@ fn newest_question(area: &HtmlElement) -> Option<i32> {
     let found = area.query_selector_all(".message[data-role=user]").ok()?;
     let newest = found.item(found.length().checked_sub(1)?)?;
     Some(newest.dyn_ref::<HtmlElement>()?.offset_top())
-}
-
-/// The height of the messages without the room below them.
-pub(super) fn content_height(room: &HtmlElement) -> i32 {
-    room.offset_top()
 }

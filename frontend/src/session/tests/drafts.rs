@@ -1,4 +1,4 @@
-//! Texts that are being written, when the page is loaded anew and when something happens elsewhere.
+//! Texts that are being written, after a reload and when something happens elsewhere.
 
 use tallybook_protocol::MessageStatus::{Complete, Stopped, Streaming};
 

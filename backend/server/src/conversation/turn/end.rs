@@ -176,7 +176,7 @@ impl EndWriter<'_> {
             stop_reason: end.stop_reason.as_deref(),
             active: end.active,
         };
-        self.store_and_send(row, &reasoning, event, &encoded).await
+        self.store_and_send(row, &reasoning, event, encoded).await
     }
 
     /// The same with an end that every database takes.
@@ -193,7 +193,7 @@ impl EndWriter<'_> {
         };
         let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
         let encoded = EncodedEvent::of(&event)?;
-        self.store_and_send(row, &[], event, &encoded).await
+        self.store_and_send(row, &[], event, encoded).await
     }
 
     async fn store_and_send(
@@ -201,7 +201,7 @@ impl EndWriter<'_> {
         row: TurnEnd<'_>,
         reasoning: &[Reasoning],
         event: ChatEvent,
-        encoded: &EncodedEvent,
+        encoded: EncodedEvent,
     ) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
         let Some(mut write) = self.writer.begin().await? else {
@@ -216,7 +216,7 @@ impl EndWriter<'_> {
         if self.is_given && row.status == MessageStatus::Complete {
             programs::delete_turn_input(&mut write.tx, message_id).await?;
         }
-        self.writer.create_next_event(&mut write.tx, encoded).await?;
+        self.writer.create_next_event(&mut write.tx, &encoded).await?;
         write.commit().await?;
         self.context.turn_counts.count_end(row.status);
         self.log.append_encoded(event, encoded, now());

@@ -43,9 +43,7 @@ impl ConversationService {
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
         let request = allowance::admit_request(context, request).await?;
         let summed = sum_up(context, row.id, message_id).await;
-        if let Err(error) = allowance::settle(context, request).await {
-            tracing::warn!(%error, "tokens that were reserved for a summary stay reserved for some minutes");
-        }
+        allowance::settle(context, request).await;
         summed
     }
 

@@ -73,7 +73,7 @@ pub(super) async fn start(
     // From the commit on the turn can be stopped and followed, so all of it must be known here before that.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);
-    for (event, encoded) in first_events.into_iter().zip(&encoded) {
+    for (event, encoded) in first_events.into_iter().zip(encoded) {
         log.append_encoded(event, encoded, now());
     }
     if let Err(error) = tx.commit().await {

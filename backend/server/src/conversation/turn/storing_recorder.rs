@@ -184,7 +184,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         };
         let (id, events, asked_at) = stored(with_retries(store).await)?;
         for (event, encoded) in events {
-            writer.log().append_encoded(event, &encoded, asked_at);
+            writer.log().append_encoded(event, encoded, asked_at);
         }
         Ok(Consent::Asked(id))
     }
@@ -211,7 +211,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             Ok(Some((id, event, encoded)))
         };
         let (id, event, encoded) = stored(with_retries(store).await)?;
-        writer.log().append_encoded(event, &encoded, started_at);
+        writer.log().append_encoded(event, encoded, started_at);
         let tools = self.context.tool_servers.tools();
         self.running.insert(id, tools.find_spec(&call.request.name).map(|tool| tool.name.clone()));
         Ok(id)

@@ -166,7 +166,7 @@ impl TurnWriter {
         self.create_next_events(&mut write.tx, &encoded).await?;
         write.commit().await?;
         lock(&self.ended_calls).drain(..calls.len());
-        for (event, encoded) in events.into_iter().zip(&encoded) {
+        for (event, encoded) in events.into_iter().zip(encoded) {
             self.log.append_encoded(event, encoded, now());
         }
         Ok(Some(()))
@@ -207,7 +207,7 @@ impl TurnWriter {
         let encoded = EncodedEvent::of(&snapshot)?;
         self.create_next_event(&mut write.tx, &encoded).await?;
         let append = || {
-            self.log.append_encoded(snapshot, &encoded, now());
+            self.log.append_encoded(snapshot, encoded, now());
             self.log.all_words()
         };
         write.commit_and(append).await.map(Some)

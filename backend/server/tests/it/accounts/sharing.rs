@@ -77,7 +77,7 @@ on_every_engine! {
         assert!(usage.contains("\"plan\""), "{usage}");
     }
 
-    /// Eight bytes of Markdown can become six hundred of HTML. What is left out stands in the text.
+    /// Eight bytes of Markdown can become six hundred of HTML. The plain text has what the page leaves out.
     async fn the_page_of_a_hostile_answer_stays_small(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
