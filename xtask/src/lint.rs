@@ -7,7 +7,7 @@ use crate::{
     progress::{Step, say},
     shell, style,
     ui::{
-        PROGRAMS, TARGET,
+        DEV_PROFILE, PROGRAMS, TARGET,
         toolchain::{self, Toolchain},
     },
     workspace,
@@ -40,7 +40,9 @@ pub(crate) fn run() -> Result<()> {
         let mut clippy = match toolchain {
             Toolchain::Active => {
                 let mut cargo = toolchain.cargo();
-                cargo.args(["clippy", "--target", TARGET, "--target-dir"]).arg(workspace::ui_target());
+                // The same profile as the page's, so that procedural macros and build scripts are compiled once for both.
+                cargo.args(["clippy", "--profile", DEV_PROFILE, "--target", TARGET, "--target-dir"]);
+                cargo.arg(workspace::ui_target());
                 cargo
             }
             Toolchain::Debian => {

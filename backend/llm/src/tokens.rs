@@ -42,7 +42,7 @@ pub fn of_tools(tools: &[ToolSpec]) -> usize {
     tools.iter().map(of_tool).sum()
 }
 
-/// The same for a whole prompt.
+/// Estimates the tokens of a whole prompt.
 pub fn of_request(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|text| of_text(text)).sum();
     let messages: usize = request.messages.iter().map(of_message).sum();

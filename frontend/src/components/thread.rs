@@ -1,9 +1,11 @@
 //! The messages of a conversation in their scrolling area, which follows the newest text unless the reader went up.
 
 mod call_lines;
+mod following;
 mod room;
 
 use call_lines::{step, toggle_calls};
+use following::Following;
 use leptos::{
     ev::{KeyboardEvent, MouseEvent},
     html,
@@ -31,7 +33,7 @@ use crate::{
     language::use_language,
     reactive::{effect, memo},
     reveal::reveal,
-    scroll::{THREAD_ID, is_near_end, px},
+    scroll::{THREAD_ID, is_near_end},
     session::{Loading, Session},
     transcript::Transcript,
 };
@@ -39,39 +41,14 @@ use crate::{
 /// Whoever is within so many heights of the area of the first message that is here soon wants those before it.
 const NEAR_START: i32 = 2;
 
-/// Maximum time in milliseconds for which a browser animates a scroll after the key press or wheel turn that caused it.
-const MAX_SCROLL_MS: i64 = 1000;
-
 /// So many messages that came in go out of the layout together.
 const MEASURED_AT_ONCE: usize = 8;
 
-/// Scrolls to the first call that waits for a decision, which is what the keys act on and what is to be read, or to the end
-/// if no call waits. Returns `false` if it led to that call before: its reader scrolls on from there.
-fn scroll_to_first_card_or_end(area: &HtmlElement, led_to: StoredValue<String>) -> bool {
-    let card = first_card(area);
-    let id = card.as_ref().map(Element::id).unwrap_or_default();
-    match card {
-        Some(_) if id == led_to.get_value() => return false,
-        Some(card) => {
-            let above = card.get_bounding_client_rect().top() - area.get_bounding_client_rect().top();
-            area.set_scroll_top(area.scroll_top().saturating_add(px(above)));
-        }
-        None => area.set_scroll_top(area.scroll_height()),
-    }
-    led_to.set_value(id);
-    true
-}
-
 /// Scrolls to the end whenever something new is shown, for a user who follows it. What the user sends is always shown.
-fn follow_new_text(
-    session: Session,
-    following: RwSignal<bool>,
-    begin_at_end: impl Fn() + 'static,
-    to_end: impl Fn() + Copy + 'static,
-) {
+fn follow_new_text(session: Session, following: Following) {
     effect(move || {
         if session.unstored.with(Option::is_some) {
-            begin_at_end();
+            following.begin_at_end();
         }
     });
     effect(move || {
@@ -79,9 +56,9 @@ fn follow_new_text(
         session.unstored.track();
         session.notice.track();
         later::track_messages();
-        if following.get_untracked() {
+        if following.is_on.get_untracked() {
             // Effects run before the text is in its place; the next frame has it.
-            in_next_frame(to_end);
+            in_next_frame(move || following.to_end());
         }
     });
 }
@@ -91,11 +68,7 @@ fn follow_new_text(
 pub(crate) fn Thread(session: Session) -> impl IntoView {
     let text = use_language();
     let area = NodeRef::<html::Div>::new();
-    // Who went up before the browser took over is left there.
     let server_drew = browser::drawn_by_server(THREAD_ID).and_then(|area| area.dyn_into::<HtmlElement>().ok());
-    let following = RwSignal::new(server_drew.as_ref().is_none_or(is_near_end));
-    // Where the page itself scrolled to last: whoever is above that went up.
-    let placed = StoredValue::new(server_drew.as_ref().map_or(0, |area| Element::scroll_top(area)));
     let is_drawn = server_drew.is_some();
     // Compared with what they were: most of what happens is a word more in one of them.
     let ids = memo(move |_| {
@@ -110,49 +83,12 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
     // The greeting is read from its beginning, and has no end to go to.
     let is_greeting = memo(move |_| is_empty.get() && !is_loading.get());
 
-    // A scroll that the browser still animates when the user goes to the end would take the view away again.
-    let held_until = StoredValue::new(0);
-    let is_held = move || browser::now() < held_until.get_value();
-    let went_up =
-        move |area: &HtmlElement| area.scroll_top() < placed.get_value() - 1 && !is_near_end(area) && !is_held();
     let room = Room::new();
-    // The card that was gone to last.
-    let led_to = StoredValue::new(String::new());
-    let to_end = move || {
-        // By the next frame the conversation may have been left.
-        let Some(area) = area.try_get_untracked().flatten() else { return };
-        if is_greeting.try_get_untracked() != Some(false) {
-            return;
-        }
-        if !following.get_untracked() || went_up(&area) {
-            following.set(false);
-            return;
-        }
-        room.make(&area);
-        if scroll_to_first_card_or_end(&area, led_to) {
-            placed.set_value(area.scroll_top());
-        }
-    };
-    let follow = move || {
-        placed.set_value(0);
-        led_to.set_value(String::new());
-        following.set(true);
-        to_end();
-    };
-    let hold_at_end = move || {
-        held_until.set_value(browser::now().saturating_add(MAX_SCROLL_MS));
-        follow();
-    };
-    let release = move || held_until.set_value(0);
-    let begin_at_end = move || {
-        room.begin();
-        placed.set_value(0);
-        following.set(true);
-    };
-    follow_new_text(session, following, begin_at_end, to_end);
-    reveal_what_is_gone_to(session, following);
+    let following = Following::new(server_drew.as_ref(), area, room, is_greeting);
+    follow_new_text(session, following);
+    reveal_what_is_gone_to(session, following.is_on);
     after_earlier_messages(session, is_loading, area);
-    measure(session, ids, room, area, following);
+    measure(session, ids, room, area, following.is_on);
     hear_commands(area, session);
     view! {
         <div
@@ -164,29 +100,21 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
             aria-live=move || (is_loading.get() || session.earlier.get() == Loading::Running).then_some("off")
             tabindex="0"
             node_ref=area
-            on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following) }
+            on:click=move |event| if !is_in_card(&event) { stay_where_one_reads(area, following.is_on) }
             on:keydown=move |event| {
                 if goes_to_end(&event) {
                     // The browser would scroll to where the end was when the key was pressed.
                     event.prevent_default();
-                    hold_at_end();
+                    following.hold_at_end();
                 } else {
-                    release();
+                    following.release();
                 }
             }
-            on:wheel=move |_| release()
-            on:pointerdown=move |_| release()
+            on:wheel=move |_| following.release()
+            on:pointerdown=move |_| following.release()
             on:scroll=move |_| {
                 if let Some(area) = area.get_untracked() {
-                    if following.get_untracked() && !is_near_end(&area) && is_held() {
-                        return follow();
-                    }
-                    room.scrolled(&area);
-                    // Text that came in since the page scrolled does not mean that the reader left the end.
-                    let follow = is_near_end(&area) || (following.get_untracked() && !went_up(&area));
-                    if follow != following.get_untracked() {
-                        following.set(follow);
-                    }
+                    following.scrolled(&area);
                     if is_near_start(&area) && session.earlier.get_untracked() == Loading::Idle {
                         session.load_earlier();
                     }
@@ -210,10 +138,10 @@ pub(crate) fn Thread(session: Session) -> impl IntoView {
         </div>
         <Jump
             session
-            following
+            following=following.is_on
             is_greeting
             jump=move || {
-                hold_at_end();
+                following.hold_at_end();
                 go_on_writing();
             }
         />
@@ -351,11 +279,6 @@ fn measure_new(area: NodeRef<html::Div>) {
             }
         });
     });
-}
-
-/// The card of the first call that waits for a decision.
-fn first_card(area: &HtmlElement) -> Option<Element> {
-    area.query_selector(".consent").ok().flatten()
 }
 
 /// Returns `true` for a key press that scrolls the messages to their end.

@@ -33,6 +33,9 @@ use crate::{
     shell, workspace,
 };
 
+/// Cargo profile of the page that is quick to build.
+pub(crate) const DEV_PROFILE: &str = "wasm-dev";
+
 /// The file with the licenses, which the server hands out and prints.
 const LICENSES: &str = "licenses.txt";
 
@@ -159,7 +162,7 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
 
 /// Compiles the programs and gives back the folder with cargo's WASM files.
 fn compile(options: &Options) -> Result<PathBuf> {
-    let profile = if options.release { "wasm-release" } else { "wasm-dev" };
+    let profile = if options.release { "wasm-release" } else { DEV_PROFILE };
     let toolchain = toolchain::find()?;
     let target_dir = workspace::ui_target();
     let built = target_dir.join(TARGET).join(profile);

@@ -32,7 +32,7 @@ pub struct Limits {
     /// How long a connection may be open without anything being written to it. Ends what the other limits do not see: a
     /// second head that never ends, a body that nobody reads. Longer than `body` and than any use case takes.
     pub idle_timeout: Duration,
-    /// How long a connection stays open without a request. Longer than the 60 seconds for which proxies commonly keep theirs
+    /// Maximum time without a request on an open connection. Longer than the 60 seconds for which proxies commonly keep theirs
     /// for another request: one that is sent just as the server closes is lost.
     pub keep_alive: Duration,
     /// How long a client may take to close a connection that it was told to close.
