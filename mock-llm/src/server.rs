@@ -26,6 +26,10 @@ const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 /// How long a test waits for something that must happen, before it fails with a sentence.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Time for which an idle connection is kept, and for which a request's head may take. On a busy machine a client may come back
+/// after more than the 5 s that are the default, at the very moment when its connection is closed; the request then fails.
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
+
 /// A model server on a free port of 127.0.0.1. Dropping it stops it.
 #[derive(Debug)]
 pub struct MockLlm {
@@ -207,6 +211,8 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     // A client that goes away is noticed at once, which is what gates report.
     .h1_allow_half_closed(false)
     .shutdown_timeout(0)
+    .keep_alive(KEEP_ALIVE)
+    .client_request_timeout(KEEP_ALIVE)
     .bind(("127.0.0.1", port))?;
     let port = server.addrs().first().map_or(port, std::net::SocketAddr::port);
     Ok((port, server.run()))

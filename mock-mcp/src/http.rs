@@ -20,6 +20,10 @@ use crate::{Fault, ScriptedTool, machine::Machine, tools::HEADERS, wire};
 /// How long a test waits for something that must happen.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Time for which an idle connection is kept, and for which a request's head may take. The default of 5 s is less than a client
+/// may need on a busy machine, and its request fails if it comes just when its connection is closed.
+const KEEP_ALIVE: Duration = Duration::from_mins(1);
+
 /// A tool server on a port of 127.0.0.1, with its own token endpoint.
 pub struct MockMcp {
     port: u16,
@@ -269,6 +273,8 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     .tcp_nodelay(true)
     .h1_allow_half_closed(false)
     .shutdown_timeout(0)
+    .keep_alive(KEEP_ALIVE)
+    .client_request_timeout(KEEP_ALIVE)
     .bind(("127.0.0.1", port))?;
     let port = server.addrs().first().map_or(port, std::net::SocketAddr::port);
     Ok((port, server.run()))

@@ -4,8 +4,7 @@ pub(crate) mod browser;
 mod login;
 pub(crate) mod mysql;
 mod python;
-
-use std::env;
+mod rust;
 
 use anyhow::Result;
 
@@ -15,14 +14,6 @@ use crate::{
     progress::{Step, say},
     shell, ui, workspace,
 };
-
-/// How many tests of a program run at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-
-/// Two a core: half of the time a test waits for a database, a lease or a model.
-fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
 
 /// Runs the Rust tests on each database, then the browser tests against the program.
 pub(crate) fn run() -> Result<()> {
@@ -41,14 +32,7 @@ pub(crate) fn run() -> Result<()> {
         Ok(())
     })?;
 
-    let step = Step::begin("running the Rust tests", "");
-    let mut tests = shell::cargo();
-    tests.args(["test", "--workspace", "--no-fail-fast"]);
-    if env::var_os(THREADS).is_none() {
-        tests.env(THREADS, threads().to_string());
-    }
-    let rust = shell::run(tests.env(mysql::VARIABLE, mysql.urls()).env(python::VARIABLE, &python));
-    step.done(if rust.is_ok() { "all passed" } else { "some failed" });
+    let rust = rust::run(&mysql, &python);
 
     let step = Step::begin("trying the programs that are quick to try", "");
     let clients = clients::run_quick();
@@ -64,7 +48,11 @@ pub(crate) fn run() -> Result<()> {
     let page = shell::run(&mut Browser::type_check()).and_then(|()| shell::run(&mut playwright));
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
-    rust.and(clients).and(measures).and(page)?;
+    if !rust.failures.is_empty() {
+        // So much has been printed since that it is said once more.
+        say(&format!("what the Rust tests that failed printed:\n{}", rust.failures));
+    }
+    rust.result.and(clients).and(measures).and(page)?;
     say("every test passed");
     Ok(())
 }

@@ -1,6 +1,9 @@
 //! Traces of turns, as a collector gets them from the real program.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use actix_web::{App, HttpResponse, HttpServer, dev::ServerHandle, web};
 use opentelemetry_proto::tonic::{
@@ -57,6 +60,7 @@ async fn serve(told: oneshot::Sender<Collector>) {
     let server = HttpServer::new(move || App::new().app_data(data.clone()).route("/v1/traces", web::post().to(take)))
         .workers(1)
         .disable_signals()
+        .keep_alive(Duration::from_mins(1))
         .bind("127.0.0.1:0")
         .expect("a free port");
     let url = format!("http://{}", server.addrs()[0]);

@@ -26,8 +26,7 @@ impl State {
             Ok(Some(stored)) => {
                 self.refresh(stored, out);
                 if !look.is_quiet {
-                    // What was said about the connection is out of date.
-                    self.notice = None;
+                    self.forget_connection_notice();
                 }
                 if self.begins {
                     // What was sent is stored.
@@ -128,8 +127,7 @@ impl State {
                 self.last_event = id;
             }
             if std::mem::take(&mut self.attempt) > 0 {
-                // The connection is back, so what was said about it is out of date.
-                self.notice = None;
+                self.forget_connection_notice();
             }
             over |= is_terminal;
             began |= matches!(event, ChatEvent::MessageStart(_));
@@ -149,6 +147,11 @@ impl State {
             self.last_event = None;
             self.pause(out);
         }
+    }
+
+    /// Removes what was said about the connection, which is back. Where an edited text went is still news then.
+    fn forget_connection_notice(&mut self) {
+        self.notice = self.notice.take().filter(|notice| notice == self.text.edit_moved());
     }
 
     /// The answer that an event tells of, when that does not stand below what is here.

@@ -83,6 +83,16 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
     assert_eq!(here.state.draft, "Better\nHalf a thought");
     assert_eq!(here.state.edited, None);
     assert!(here.state.notice.is_some());
+    here.tell(news(FeedKind::TurnStarted));
+    while matches!(here.state.reader, Reader::Looking(_)) {
+        here.answer(Answer::Found(Ok(Some(conversation(&[(3, "Other", Streaming)])))));
+    }
+    here.answer(Answer::Joined(Ok(false)));
+    while matches!(here.state.reader, Reader::Looking(_)) {
+        here.answer(stored(&[(3, "Other")]));
+    }
+    assert_eq!(here.state.reader, Reader::Resting);
+    assert!(here.state.notice.is_some(), "a missed end is no news about the edit");
 
     let mut deleted = Told::open("Q1");
     editing(&mut deleted, 1, "Better");

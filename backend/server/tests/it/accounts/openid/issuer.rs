@@ -204,6 +204,7 @@ async fn serve(told: oneshot::Sender<(Arc<Mutex<State>>, ServerHandle)>) {
     })
     .workers(1)
     .disable_signals()
+    .keep_alive(Duration::from_mins(1))
     .bind("127.0.0.1:0")
     .expect("a free port");
     lock(&shared).url = format!("http://{}", server.addrs()[0]);
