@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
-use sqlx::{Encode, QueryBuilder, Type, migrate::MigrateDatabase as _};
-use tallybook::db::{Database, DatabaseUrl, Transaction, now};
+use sqlx::migrate::MigrateDatabase as _;
+use tallybook_database::{COMMAND_TIMEOUT, Database, DatabaseUrl, Transaction, now, select};
 
 /// Calls of one turn, and turns of one conversation.
 const CALLS_OF_TURN: i64 = 4;
@@ -57,11 +57,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn count(db: &Database) -> anyhow::Result<i64> {
-    let sql = "SELECT COUNT(*) FROM tool_calls";
-    Ok(match db {
-        Database::MySql(pool, _) => sqlx::query_scalar(sql).fetch_one(pool).await?,
-        Database::Sqlite(_, pool) => sqlx::query_scalar(sql).fetch_one(pool).await?,
-    })
+    Ok(db.reader().query(select!("SELECT COUNT(*) FROM tool_calls")).fetch_value().await?)
 }
 
 /// Makes up so many.
@@ -72,45 +68,28 @@ async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
     let mut written = 0;
     while written < turns {
         let count = TURNS_AT_ONCE.min(turns - written);
-        match db.begin().await? {
-            Transaction::MySql(mut tx, _place) => {
-                for mut query in statements::<sqlx::MySql>(&next, count) {
-                    query.build().execute(&mut *tx).await?;
-                }
-                tx.commit().await?;
-            }
-            Transaction::Sqlite(mut tx) => {
-                for mut query in statements::<sqlx::Sqlite>(&next, count) {
-                    query.build().execute(&mut *tx).await?;
-                }
-                tx.commit().await?;
-            }
-        }
+        let mut tx = db.begin().await?;
+        write_turns(&mut tx, &next, count).await?;
+        tx.commit().await?;
         next.conversation += (count + TURNS_OF_CONVERSATION - 1) / TURNS_OF_CONVERSATION;
         next.message += count * 2;
         next.call += count * CALLS_OF_TURN;
         next.began += next.between * i32::try_from(count * CALLS_OF_TURN)?;
         written += count;
     }
-    match db {
-        Database::MySql(pool, _) => {
-            sqlx::query("ANALYZE TABLE tool_calls, messages, model_calls, conversations").execute(pool).await?;
-        }
-        Database::Sqlite(_, pool) => {
-            sqlx::query("ANALYZE").execute(pool).await?;
-        }
-    }
+    let analyze =
+        if db.is_embedded() { "ANALYZE" } else { "ANALYZE TABLE tool_calls, messages, model_calls, conversations" };
+    db.writer().query(analyze).with_timeout(COMMAND_TIMEOUT).execute().await?;
     Ok(())
 }
 
 impl Next {
     async fn after(db: &Database, calls: i64) -> anyhow::Result<Self> {
-        let sql = "SELECT (SELECT COALESCE(MAX(id), 0) FROM users), (SELECT COALESCE(MAX(id), 0) FROM conversations), \
-                   (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)";
-        let (user, conversation, message, call): (i64, i64, i64, i64) = match db {
-            Database::MySql(pool, _) => sqlx::query_as(sql).fetch_one(pool).await?,
-            Database::Sqlite(_, pool) => sqlx::query_as(sql).fetch_one(pool).await?,
-        };
+        let sql = select!(
+            "SELECT (SELECT COALESCE(MAX(id), 0) FROM users), (SELECT COALESCE(MAX(id), 0) FROM conversations), \
+             (SELECT COALESCE(MAX(id), 0) FROM messages), (SELECT COALESCE(MAX(id), 0) FROM tool_calls)"
+        );
+        let (user, conversation, message, call): (i64, i64, i64, i64) = db.reader().query(sql).fetch_one().await?;
         let between = TimeDelta::microseconds(TimeDelta::days(DAYS).num_microseconds().unwrap_or(0) / calls);
         let (began, one) = (now() - TimeDelta::days(DAYS), 1);
         Ok(Self {
@@ -127,70 +106,60 @@ impl Next {
 async fn write_people(db: &Database, first: i64) -> anyhow::Result<()> {
     for id in first..first + PEOPLE {
         let sql = "INSERT INTO users (id, name, role, created_at) VALUES (?, ?, 'user', ?)";
-        let name = format!("person{id}");
-        match db {
-            Database::MySql(pool, _) => {
-                sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
-            }
-            Database::Sqlite(_, pool) => {
-                sqlx::query(sql).bind(id).bind(name).bind(now()).execute(pool).await?;
-            }
-        }
+        db.writer().query(sql).bind(id).bind(format!("person{id}")).bind(now()).execute().await?;
     }
     Ok(())
 }
 
-/// The rows of `count` turns.
-fn statements<D>(next: &Next, count: i64) -> Vec<QueryBuilder<D>>
-where
-    D: sqlx::Database,
-    String: Type<D> + for<'q> Encode<'q, D>,
-    i64: Type<D> + for<'q> Encode<'q, D>,
-    DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
-    Option<String>: for<'q> Encode<'q, D>,
-    Option<i64>: for<'q> Encode<'q, D>,
-{
+/// Writes the rows of `count` turns.
+async fn write_turns(tx: &mut Transaction, next: &Next, count: i64) -> sqlx::Result<()> {
     let conversation_of = |turn: i64| next.conversation + turn / TURNS_OF_CONVERSATION;
     let user_of = |turn: i64| next.user + conversation_of(turn) % PEOPLE;
     let model_of = |turn: i64| MODELS[usize::try_from((next.message + turn) % 3).unwrap_or(0)];
     let began =
         |turn: i64, call: i64| next.began + next.between * i32::try_from(turn * CALLS_OF_TURN + call).unwrap_or(0);
     let mut conversations =
-        QueryBuilder::new("INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) ");
-    conversations.push_values((0..count).step_by(10), |mut row, turn| {
+        tx.query("INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) VALUES ");
+    conversations.push_rows((0..count).step_by(10), |row, turn| {
         let id = conversation_of(turn);
-        row.push_bind(id).push_bind(format!("5eed0000-0000-4000-8000-{id:012}")).push_bind(user_of(turn));
-        row.push_bind(format!("Made-up conversation {id}")).push_bind(began(turn, 0)).push_bind(began(turn, 0));
+        row.push(id).push(format!("5eed0000-0000-4000-8000-{id:012}")).push(user_of(turn));
+        row.push(format!("Made-up conversation {id}")).push(began(turn, 0)).push(began(turn, 0));
     });
-    let mut messages = QueryBuilder::new(
-        "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, model, created_at) ",
+    conversations.execute().await?;
+
+    let mut messages = tx.query(
+        "INSERT INTO messages (id, conversation_id, parent_id, role, content, status, model, created_at) VALUES ",
     );
-    messages.push_values((0..count * 2).map(|at| (at / 2, at % 2)), |mut row, (turn, side)| {
+    messages.push_rows((0..count * 2).map(|at| (at / 2, at % 2)), |row, (turn, side)| {
         let id = next.message + turn * 2 + side;
         let is_first = turn % TURNS_OF_CONVERSATION == 0 && side == 0;
-        row.push_bind(id).push_bind(conversation_of(turn)).push_bind((!is_first).then_some(id - 1));
-        row.push_bind(if side == 0 { "user" } else { "assistant" }.to_owned());
-        row.push_bind(format!("What was said at place {id}, in a few words.")).push_bind("complete".to_owned());
-        row.push_bind((side == 1).then(|| model_of(turn).to_owned())).push_bind(began(turn, 0));
+        row.push(id).push(conversation_of(turn)).push((!is_first).then_some(id - 1));
+        row.push(if side == 0 { "user" } else { "assistant" }.to_owned());
+        row.push(format!("What was said at place {id}, in a few words.")).push("complete".to_owned());
+        row.push((side == 1).then(|| model_of(turn).to_owned())).push(began(turn, 0));
     });
-    let mut model_calls = QueryBuilder::new(
+    messages.execute().await?;
+
+    let mut model_calls = tx.query(
         "INSERT INTO model_calls (message_id, step, provider, model, input_tokens, output_tokens, cost_nanos, \
-         duration_ms, blocks, created_at) ",
+         duration_ms, blocks, created_at) VALUES ",
     );
-    model_calls.push_values((0..count * 2).map(|at| (at / 2, at % 2)), |mut row, (turn, step)| {
+    model_calls.push_rows((0..count * 2).map(|at| (at / 2, at % 2)), |row, (turn, step)| {
         let luck = luck(next.message + turn * 2 + step);
-        row.push_bind(next.message + turn * 2 + 1).push_bind(step).push_bind("made-up".to_owned());
-        row.push_bind(model_of(turn).to_owned()).push_bind(500 + luck % 4000).push_bind(20 + luck % 300);
-        row.push_bind(luck % 9_000_000).push_bind(300 + luck % 5000).push_bind("[]".to_owned());
-        row.push_bind(began(turn, step * 2));
+        row.push(next.message + turn * 2 + 1).push(step).push("made-up".to_owned());
+        row.push(model_of(turn).to_owned()).push(500 + luck % 4000).push(20 + luck % 300);
+        row.push(luck % 9_000_000).push(300 + luck % 5000).push("[]".to_owned());
+        row.push(began(turn, step * 2));
     });
-    let mut calls = QueryBuilder::new(
+    model_calls.execute().await?;
+
+    let mut calls = tx.query(
         "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, error_type, \
-         status, step, position, text_offset, started_at, completed_at, duration_ms, user_id, conversation_id, model) ",
+         status, step, position, text_offset, started_at, completed_at, duration_ms, user_id, conversation_id, model) VALUES ",
     );
-    calls.push_values(
+    calls.push_rows(
         (0..count * CALLS_OF_TURN).map(|at| (at / CALLS_OF_TURN, at % CALLS_OF_TURN)),
-        |mut row, (turn, at)| {
+        |row, (turn, at)| {
             let id = next.call + turn * CALLS_OF_TURN + at;
             let luck = luck(id);
             let (status, is_failed) = match luck % 100 {
@@ -205,20 +174,19 @@ where
                 + if luck % 11 == 0 { luck % 900 } else { 0 }
                 + if luck % 97 == 0 { luck % 20_000 } else { 0 };
             let input = format!(r#"{{"query":"made-up number {}","page":{}}}"#, luck % 100_000, luck % 7);
-            row.push_bind(id).push_bind(next.message + turn * 2 + 1).push_bind(format!("call_{id}"));
-            row.push_bind(TOOLS[usize::try_from(luck % 131 % 8).unwrap_or(0)].to_owned());
-            row.push_bind(input.clone()).push_bind(input);
-            row.push_bind(
-                (!is_failed).then(|| format!("Result {id}. {}", "Some text that a tool gives back. ".repeat(5))),
-            );
-            row.push_bind(is_failed.then(|| format!("It went wrong with code {}.", luck % 50)));
-            row.push_bind(is_failed.then(|| "tool_error".to_owned())).push_bind(status.to_owned());
-            row.push_bind(at / 2).push_bind(at % 2).push_bind(0_i64);
-            row.push_bind(began(turn, at)).push_bind(began(turn, at) + TimeDelta::milliseconds(ms)).push_bind(ms);
-            row.push_bind(user_of(turn)).push_bind(conversation_of(turn)).push_bind(model_of(turn).to_owned());
+            row.push(id).push(next.message + turn * 2 + 1).push(format!("call_{id}"));
+            row.push(TOOLS[usize::try_from(luck % 131 % 8).unwrap_or(0)].to_owned());
+            row.push(input.clone()).push(input);
+            row.push((!is_failed).then(|| format!("Result {id}. {}", "Some text that a tool gives back. ".repeat(5))));
+            row.push(is_failed.then(|| format!("It went wrong with code {}.", luck % 50)));
+            row.push(is_failed.then(|| "tool_error".to_owned())).push(status.to_owned());
+            row.push(at / 2).push(at % 2).push(0_i64);
+            row.push(began(turn, at)).push(began(turn, at) + TimeDelta::milliseconds(ms)).push(ms);
+            row.push(user_of(turn)).push(conversation_of(turn)).push(model_of(turn).to_owned());
         },
     );
-    vec![conversations, messages, model_calls, calls]
+    calls.execute().await?;
+    Ok(())
 }
 
 /// A number that looks like chance, and is the same each time.

@@ -13,8 +13,8 @@ use tallybook::{
     config::{AdminTask, Settings},
     consistency,
     conversation::{self, Deleted},
-    db::{self, Database},
 };
+use tallybook_database::Database;
 use tallybook_protocol::{KeyInfo, User};
 
 /// The longest line that is read for a password; a longer password is refused anyway.
@@ -154,7 +154,7 @@ async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
 }
 
 async fn restore(settings: &Settings, file: &Path) -> anyhow::Result<String> {
-    let kept = db::restore(&settings.database_url, file).await?;
+    let kept = tallybook_database::restore(&settings.database_url, file).await?;
     let kept = kept.map(|kept| format!(" What was there before is in {}.", kept.display()));
     Ok(format!("The database is what {} holds.{}\n", file.display(), kept.unwrap_or_default()))
 }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tallybook_database::{Database, DatabaseLock, DbError};
 
 use actix_web::dev::Server;
 use tallybook_agent::AgentService;
@@ -18,7 +19,6 @@ use crate::{
     book::Book,
     config::Settings,
     conversation::{ConversationService, ConversationSettings, Lifetimes, ServiceError},
-    db::{Database, DatabaseLock, DbError},
     http::{self, AppState, Hosts, PublicUrl, Services, Site},
     models::{Catalog, CatalogError},
     page_files::PageFiles,

@@ -1,63 +1,81 @@
 //! Whether what the database holds fits together: `tallybook admin check`. What the program keeps to by its own rules, and
 //! no key of the tables does.
 
-use crate::db::{Database, in_command_time, on_db};
+use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
 /// What must be nowhere, in words that follow its number, and how it is counted.
-const RULES: [(&str, &str); 11] = [
+const RULES: [(&str, Select); 11] = [
     (
         "conversations are claimed by a message that is not theirs, or that is over",
-        "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.active_message_id \
-         AND m.conversation_id = c.id AND m.status IN ('streaming', 'awaiting_approval') \
-         WHERE c.active_message_id IS NOT NULL AND m.id IS NULL",
+        select!(
+            "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.active_message_id \
+             AND m.conversation_id = c.id AND m.status IN ('streaming', 'awaiting_approval') \
+             WHERE c.active_message_id IS NOT NULL AND m.id IS NULL"
+        ),
     ),
     (
         "answers are being written, or wait for consent, in a conversation that knows nothing of it",
-        "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-         WHERE m.status IN ('streaming', 'awaiting_approval') AND (c.active_message_id IS NULL OR c.active_message_id <> m.id)",
+        select!(
+            "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+             WHERE m.status IN ('streaming', 'awaiting_approval') AND (c.active_message_id IS NULL OR c.active_message_id <> m.id)"
+        ),
     ),
     (
         "conversations show a message that is not theirs",
-        "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.head_message_id \
-         AND m.conversation_id = c.id WHERE c.head_message_id IS NOT NULL AND m.id IS NULL",
+        select!(
+            "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.head_message_id \
+             AND m.conversation_id = c.id WHERE c.head_message_id IS NOT NULL AND m.id IS NULL"
+        ),
     ),
     (
         "messages stand below one of another conversation, or below one that came later",
-        "SELECT COUNT(*) FROM messages m LEFT JOIN messages p ON p.id = m.parent_id \
-         AND p.conversation_id = m.conversation_id AND p.created_at <= m.created_at WHERE m.parent_id IS NOT NULL AND p.id IS NULL",
+        select!(
+            "SELECT COUNT(*) FROM messages m LEFT JOIN messages p ON p.id = m.parent_id \
+             AND p.conversation_id = m.conversation_id AND p.created_at <= m.created_at WHERE m.parent_id IS NOT NULL AND p.id IS NULL"
+        ),
     ),
     (
         "tool calls run in an answer that is over",
-        "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-         WHERE t.status = 'pending' AND m.status NOT IN ('streaming', 'awaiting_approval')",
+        select!(
+            "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             WHERE t.status = 'pending' AND m.status NOT IN ('streaming', 'awaiting_approval')"
+        ),
     ),
     (
         "tool calls wait for consent in an answer that is over",
-        "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-         WHERE t.status = 'awaiting_approval' AND m.status NOT IN ('streaming', 'awaiting_approval')",
+        select!(
+            "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             WHERE t.status = 'awaiting_approval' AND m.status NOT IN ('streaming', 'awaiting_approval')"
+        ),
     ),
     (
         "tool calls are over and do not say since when",
-        "SELECT COUNT(*) FROM tool_calls WHERE status IN ('success', 'error') AND completed_at IS NULL",
+        select!("SELECT COUNT(*) FROM tool_calls WHERE status IN ('success', 'error') AND completed_at IS NULL"),
     ),
     (
         "tool calls succeeded and gave an error, or failed and say nothing of why",
-        "SELECT COUNT(*) FROM tool_calls WHERE (status = 'success' AND error IS NOT NULL) \
-         OR (status = 'error' AND error IS NULL)",
+        select!(
+            "SELECT COUNT(*) FROM tool_calls WHERE (status = 'success' AND error IS NOT NULL) \
+             OR (status = 'error' AND error IS NULL)"
+        ),
     ),
     (
         "answers are over and have an owner who writes them",
-        "SELECT COUNT(*) FROM messages WHERE status IN ('complete', 'failed', 'stopped', 'interrupted') \
-         AND completed_at IS NULL AND role = 'assistant'",
+        select!(
+            "SELECT COUNT(*) FROM messages WHERE status IN ('complete', 'failed', 'stopped', 'interrupted') \
+             AND completed_at IS NULL AND role = 'assistant'"
+        ),
     ),
     (
         "steps of plans are worked on in an answer that is whole",
-        "SELECT COUNT(*) FROM plan_steps s JOIN plans p ON p.id = s.plan_id JOIN messages m ON m.id = p.message_id \
-         WHERE s.status = 'executing' AND m.status = 'complete'",
+        select!(
+            "SELECT COUNT(*) FROM plan_steps s JOIN plans p ON p.id = s.plan_id JOIN messages m ON m.id = p.message_id \
+             WHERE s.status = 'executing' AND m.status = 'complete'"
+        ),
     ),
     (
         "calls that were run again are over and do not say how long that took",
-        "SELECT COUNT(*) FROM tool_reruns WHERE status <> 'pending' AND duration_ms IS NULL",
+        select!("SELECT COUNT(*) FROM tool_reruns WHERE status <> 'pending' AND duration_ms IS NULL"),
     ),
 ];
 
@@ -66,7 +84,7 @@ const RULES: [(&str, &str); 11] = [
 pub async fn check(db: &Database) -> sqlx::Result<Vec<String>> {
     let mut found = db.list_damage().await?;
     for (words, count) in RULES {
-        let count: i64 = on_db!(db, in_command_time, |pool| sqlx::query_scalar(count).fetch_one(pool).await)?;
+        let count: i64 = db.reader().query(count).with_timeout(COMMAND_TIMEOUT).fetch_value().await?;
         if count > 0 {
             found.push(format!("{count} {words}"));
         }

@@ -8,7 +8,6 @@ mod book;
 pub mod config;
 pub mod consistency;
 pub mod conversation;
-pub mod db;
 pub mod http;
 pub mod journal;
 pub mod models;

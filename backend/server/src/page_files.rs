@@ -4,8 +4,7 @@
 
 use bytes::Bytes;
 use sqlx::error::DatabaseError;
-
-use crate::db::{Database, Transaction, now, on_db, on_tx, with_retries, write_db};
+use tallybook_database::{Database, Transaction, now, select, with_retries};
 
 /// How many versions are kept, those that were started last.
 const MAX_VERSIONS: u32 = 5;
@@ -79,29 +78,25 @@ impl PageFiles {
 
     /// A file of a version, if it is kept.
     pub(crate) async fn find(&self, folder: &str, name: &str) -> sqlx::Result<Option<FileRow>> {
-        on_db!(&self.db, |pool| sqlx::query_as(FIND).bind(folder).bind(name).fetch_optional(pool).await)
+        self.db.reader().query(select!(FIND)).bind(folder).bind(name).fetch_optional().await
     }
 
     /// What is in a file; `None` when it has just been forgotten.
     pub(crate) async fn read(&self, folder: &str, name: &str) -> sqlx::Result<Option<Bytes>> {
         let parts: Vec<Vec<u8>> =
-            on_db!(&self.db, |pool| sqlx::query_scalar(LIST_PARTS).bind(folder).bind(name).fetch_all(pool).await)?;
+            self.db.reader().query(select!(LIST_PARTS)).bind(folder).bind(name).fetch_values().await?;
         Ok((!parts.is_empty()).then(|| parts.concat().into()))
     }
 
     /// False when nothing of this version is kept.
     async fn set_started(&self, folder: &str) -> sqlx::Result<bool> {
-        write_db!(&self.db, |pool| {
-            let done = sqlx::query(SET_STARTED).bind(now()).bind(folder).execute(pool).await?;
-            Ok(done.rows_affected() == 1)
-        })
+        let done = self.db.writer().query(SET_STARTED).bind(now()).bind(folder).execute().await?;
+        Ok(done.rows == 1)
     }
 
     async fn create(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
-        on_tx!(&mut tx, |connection| {
-            sqlx::query(CREATE_VERSION).bind(folder).bind(now()).execute(connection).await.map(|_| ())
-        })?;
+        { tx.query(CREATE_VERSION).bind(folder).bind(now()).execute().await.map(|_| ()) }?;
         for file in files {
             create_file(&mut tx, folder, file).await?;
         }
@@ -109,23 +104,23 @@ impl PageFiles {
     }
 
     async fn delete_old(&self) -> sqlx::Result<()> {
-        write_db!(&self.db, |pool| sqlx::query(DELETE_OLD).bind(MAX_VERSIONS).execute(pool).await.map(|_| ()))
+        self.db.writer().query(DELETE_OLD).bind(MAX_VERSIONS).execute().await.map(|_| ())
     }
 }
 
 async fn create_file(tx: &mut Transaction, folder: &str, file: &NewFile<'_>) -> sqlx::Result<()> {
     let NewFile { name, media_type, tag, bytes } = file;
-    on_tx!(&mut *tx, |connection| {
-        let query = sqlx::query(CREATE_FILE).bind(folder).bind(name).bind(media_type).bind(tag);
-        query.execute(connection).await.map(|_| ())
-    })?;
+    {
+        let query = tx.query(CREATE_FILE).bind(folder).bind(name).bind(media_type).bind(tag);
+        query.execute().await.map(|_| ())
+    }?;
     // An empty file has a part, too.
     let parts = if bytes.is_empty() { vec![&bytes[..]] } else { bytes.chunks(PART_BYTES).collect() };
     for (number, part) in (0_i32..).zip(parts) {
-        on_tx!(&mut *tx, |connection| {
-            let query = sqlx::query(CREATE_PART).bind(folder).bind(name).bind(number).bind(part);
-            query.execute(connection).await.map(|_| ())
-        })?;
+        {
+            let query = tx.query(CREATE_PART).bind(folder).bind(name).bind(number).bind(part);
+            query.execute().await.map(|_| ())
+        }?;
     }
     Ok(())
 }

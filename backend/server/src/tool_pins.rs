@@ -2,14 +2,13 @@
 //! definition that is not accepted is `mcp`'s business.
 
 use std::{collections::HashMap, sync::Arc};
+use tallybook_database::{Database, now, select, with_retries};
 
 use chrono::{DateTime, Utc};
 use futures_util::{FutureExt as _, future::BoxFuture};
 use sha2::{Digest as _, Sha256};
 use sqlx::error::DatabaseError;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore};
-
-use crate::db::{Database, now, on_db, on_tx, with_retries, write_db};
 
 /// Maximum number of stored tools per server. Reaching it removes none of them: a tool beyond the limit cannot be accepted.
 pub(crate) const MAX_PINS: u32 = 1000;
@@ -46,16 +45,17 @@ impl ToolPins {
         definition: &DefinitionHash,
         since: DateTime<Utc>,
     ) -> sqlx::Result<bool> {
-        let count: i64 = on_db!(&self.db, |pool| {
-            let query = sqlx::query_scalar(COUNT_SINCE).bind(server).bind(hex::encode(definition)).bind(since);
-            query.fetch_one(pool).await
-        })?;
+        let count: i64 = {
+            let query =
+                self.db.reader().query(select!(COUNT_SINCE)).bind(server).bind(hex::encode(definition)).bind(since);
+            query.fetch_value().await
+        }?;
         Ok(count > 0)
     }
 
     async fn list(&self, server: &str) -> sqlx::Result<HashMap<String, String>> {
         let rows: Vec<(String, String)> =
-            on_db!(&self.db, |pool| sqlx::query_as(LIST).bind(server).bind(MAX_PINS).fetch_all(pool).await)?;
+            self.db.reader().query(select!(LIST)).bind(server).bind(MAX_PINS).fetch_all().await?;
         Ok(rows.into_iter().collect())
     }
 
@@ -82,10 +82,10 @@ impl ToolPins {
     async fn create(&self, server: &str, seen: &[(String, DefinitionHash)]) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
         for (tool, hash) in seen {
-            on_tx!(&mut tx, |connection| {
-                let query = sqlx::query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
-                query.bind(now()).execute(connection).await.map(|_| ())
-            })?;
+            {
+                let query = tx.query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
+                query.bind(now()).execute().await.map(|_| ())
+            }?;
         }
         tx.commit().await
     }
@@ -95,16 +95,13 @@ impl ToolPins {
     pub(crate) async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
         let (id, hash) = (id(server, tool), hex::encode(definition));
         let update = || async {
-            write_db!(&self.db, |pool| {
-                Ok(sqlx::query(ACCEPT).bind(&hash).bind(now()).bind(&id).execute(pool).await?.rows_affected() == 1)
-            })
+            Ok(self.db.writer().query(ACCEPT).bind(&hash).bind(now()).bind(&id).execute().await?.rows == 1)
         };
         let create = || async {
-            write_db!(&self.db, |pool| {
-                let query = sqlx::query(CREATE_ACCEPTED).bind(&id).bind(server).bind(tool).bind(&hash).bind(now());
-                let query = query.bind(now()).bind(server).bind(MAX_PINS);
-                Ok(query.execute(pool).await?.rows_affected() == 1)
-            })
+            let query =
+                self.db.writer().query(CREATE_ACCEPTED).bind(&id).bind(server).bind(tool).bind(&hash).bind(now());
+            let query = query.bind(now()).bind(server).bind(MAX_PINS);
+            Ok::<_, sqlx::Error>(query.execute().await?.rows == 1)
         };
         if with_retries(update).await? {
             return Ok(true);

@@ -1,12 +1,12 @@
 //! Why something about accounts was refused or failed.
 
+use tallybook_database::{TransactionError, storage_failed};
 use tokio::task::JoinError;
 
 use super::{
     limits::{MAX_INVITATIONS, MAX_KEYS, MAX_USERS},
     openid::OpenIdError,
 };
-use crate::db::{TransactionError, storage_failed};
 
 /// Why something about accounts was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]

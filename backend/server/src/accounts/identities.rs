@@ -2,6 +2,7 @@
 //! from the issuer (`identity_sign_in`): an admin who could would sign in as the owner. An equal name or e-mail address links
 //! nothing.
 
+use tallybook_database::Transaction;
 use tallybook_protocol::Identity;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
         is_taken, sessions, users,
     },
 };
-use crate::db::Transaction;
 
 impl Accounts {
     /// The issuer by which people sign in.

@@ -16,7 +16,7 @@ use super::{
     },
     throttle::Subject,
 };
-use crate::db::now;
+use tallybook_database::now;
 
 /// Names that are tried for a new account before one is made up.
 const NAMES_TRIED: u32 = 9;

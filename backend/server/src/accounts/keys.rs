@@ -1,6 +1,7 @@
 //! Keys, by which programs ask in a person's name: made, known by what a program shows, listed, and revoked.
 
 use std::net::IpAddr;
+use tallybook_database::now;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{KeyInfo, MadeKey};
@@ -18,7 +19,6 @@ use super::{
         users,
     },
 };
-use crate::db::now;
 
 /// Keys that the operator's list is read by.
 const KEYS_AT_ONCE: u32 = 1000;

@@ -1,6 +1,7 @@
 //! How the first admin is made, and how people make accounts of their own: by a link, once.
 
 use std::net::IpAddr;
+use tallybook_database::now;
 
 use tallybook_protocol::{Invitation, InvitationInfo, UserRole};
 
@@ -17,7 +18,6 @@ use super::{
     },
     throttle::Subject,
 };
-use crate::db::now;
 
 impl Accounts {
     /// A link's path that makes the first admin; `None` where there is one, or none is needed.

@@ -1,6 +1,7 @@
 //! One's own account: what a person decides in it, another password, and its end. What admins do to accounts is in `people`.
 
 use std::net::IpAddr;
+use tallybook_database::now;
 
 use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
 
@@ -16,7 +17,6 @@ use super::{
     },
     throttle::Subject,
 };
-use crate::db::now;
 
 impl Accounts {
     /// What is the caller's own.

@@ -2,6 +2,7 @@
 //! accounts is in `links`.
 
 use serde::Deserialize;
+use tallybook_database::{Transaction, now};
 use tallybook_protocol::{Page, User, UserRole};
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
         users::{self, NOBODY, NewUserRow, PasswordRow},
     },
 };
-use crate::db::{Transaction, now};
 
 /// What an admin changes of an account.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]

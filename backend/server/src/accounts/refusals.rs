@@ -2,6 +2,7 @@
 //! each at most once an interval.
 
 use std::net::IpAddr;
+use tallybook_database::now;
 
 use super::{
     Accounts, Caller, UserId,
@@ -11,7 +12,6 @@ use super::{
         users::NOBODY,
     },
 };
-use crate::db::now;
 
 impl Accounts {
     /// Records a failed sign-in to the account of `user`; `None` if no account has the name. The name itself is not recorded:

@@ -7,7 +7,7 @@ use super::{
         keys,
     },
 };
-use crate::db::Transaction;
+use tallybook_database::Transaction;
 
 /// Revokes all of a user's keys.
 pub(super) async fn revoke_all(tx: &mut Transaction, actor: Option<UserId>, user: UserId) -> Result<(), AccountsError> {

@@ -9,8 +9,9 @@ use std::{
     },
 };
 
+use tallybook_database::Database;
+
 use super::{AccountsError, AccountsSettings, openid::Issuer, passwords::Hasher, store::users, streams::OpenStreams};
-use crate::db::{self, Database};
 
 /// The use cases of accounts. Cheap to clone; all clones are the same service.
 #[derive(Clone)]
@@ -67,5 +68,5 @@ where
     W: Future<Output = Result<T, AccountsError>>,
 {
     // Transactions are large futures, each of which would be a part of its use case's.
-    db::with_retries(|| Box::pin(work())).await
+    tallybook_database::with_retries(|| Box::pin(work())).await
 }

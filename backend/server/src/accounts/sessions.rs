@@ -1,6 +1,7 @@
 //! Sessions: opened at sign-in, known by the secret that the browser holds, listed, and ended.
 
 use std::net::IpAddr;
+use tallybook_database::now;
 
 use tallybook_protocol::{Session, User};
 
@@ -19,7 +20,6 @@ use super::{
         users,
     },
 };
-use crate::db::now;
 
 /// What a request tells of the browser that sent it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! Signing in, and what keeps others from guessing.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::now;
 
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, UserId,
@@ -11,7 +12,6 @@ use super::{
     store::{attempts, is_taken, known_browsers, users::PasswordRow},
     throttle::Subject,
 };
-use crate::db::now;
 
 impl Accounts {
     /// Signs somebody in with a new session, in the place of the one that the browser had. The answer is the same, and takes

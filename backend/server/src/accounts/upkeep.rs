@@ -1,13 +1,13 @@
 //! Maintenance of accounts: deletes expired sessions, links, failed attempts and known browsers.
 
 use std::time::Duration;
+use tallybook_database::now;
 
 use super::{
     Accounts,
     limits::{ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE},
     store::{attempts, known_browsers, links, sessions, users},
 };
-use crate::db::now;
 
 /// How often is looked for what can be forgotten.
 const EVERY: Duration = Duration::from_mins(10);

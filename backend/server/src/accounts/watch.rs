@@ -3,6 +3,7 @@
 //! holds whichever replica did it; and only while there are any.
 
 use std::collections::HashSet;
+use tallybook_database::Database;
 
 use tokio::time::timeout;
 
@@ -12,7 +13,6 @@ use super::{
     store::{keys, sessions},
     streams::{OpenStream, Right},
 };
-use crate::db::Database;
 
 impl Accounts {
     /// Notes that somebody reads a stream. Nobody's rights end on a server without accounts.

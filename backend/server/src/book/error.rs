@@ -1,7 +1,7 @@
 //! Why something of the book was refused or failed.
 
 use super::{limits::MAX_REASON_CHARS, no_rerun::NoRerun};
-use crate::db::storage_failed;
+use tallybook_database::storage_failed;
 
 /// Why something of the book was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,7 @@
 //! that are over are counted once, and whole days of them summed up; those that are not yet are looked at when somebody asks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use tallybook_database::now;
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
 use tallybook_protocol::ToolCallStatus;
@@ -14,7 +15,7 @@ use super::{
         sums::{self, SumRows},
     },
 };
-use crate::{accounts::UserId, db::now};
+use crate::accounts::UserId;
 
 /// How many calls there were, and how they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! stretch after the other, for as long as one page may take, and the next page goes on from there.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_database::{Database, now};
 use tallybook_protocol::ToolCallId;
 use tokio::time::{Instant, timeout};
 
@@ -16,10 +17,7 @@ use super::{
         condition::Condition,
     },
 };
-use crate::{
-    accounts::Caller,
-    db::{Database, now},
-};
+use crate::accounts::Caller;
 
 /// A page of the list.
 #[derive(Clone, Debug)]

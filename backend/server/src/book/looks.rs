@@ -1,6 +1,7 @@
 //! Looking is recorded: who looks at what is somebody else's says why, once an hour, and whose it is sees it.
 
 use std::collections::HashSet;
+use tallybook_database::now;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{Look, LookKind, Page, ToolCallId};
@@ -16,10 +17,7 @@ use super::{
         whole,
     },
 };
-use crate::{
-    accounts::{Caller, Credential, UserId},
-    db::now,
-};
+use crate::accounts::{Caller, Credential, UserId};
 
 /// What somebody wants to look at.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 //! it is; what is run again has a row of its own beside it, before its tool runs.
 
 use std::sync::Arc;
+use tallybook_database::now;
 
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 use tallybook_tools::{HIDDEN, Risk, ToolRegistry, Whose};
@@ -17,7 +18,7 @@ use super::{
         whole::{self, WholeCallRow},
     },
 };
-use crate::{accounts::Caller, db::now};
+use crate::accounts::Caller;
 
 /// What came of a call that was run again.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,7 @@
 //! `figures`, `looks`; what goes on beside them in `upkeep`.
 
 use std::{sync::Arc, time::Duration};
+use tallybook_database::{Database, now};
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
@@ -18,12 +19,7 @@ use super::{
         looks::EVERYBODY,
     },
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, now},
-    tool_pins::ToolPins,
-    work_counts::WorkCounts,
-};
+use crate::{accounts::UserId, tool_pins::ToolPins, work_counts::WorkCounts};
 
 /// The use cases of the book. Cheap to clone; all clones are the same service.
 #[derive(Clone)]

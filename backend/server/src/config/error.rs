@@ -1,8 +1,7 @@
 //! What can be wrong with a setting, as a sentence that names it.
 
 use std::{fmt::Display, path::PathBuf};
-
-use crate::db::DbError;
+use tallybook_database::DbError;
 
 /// A setting is wrong.
 #[derive(Debug, thiserror::Error)]

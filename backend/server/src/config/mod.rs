@@ -25,6 +25,7 @@ mod tool_servers;
 mod unknown;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
+use tallybook_database::DatabaseUrl;
 
 use secrecy::ExposeSecret as _;
 use tallybook_agent::{Limits, SystemPrompt};
@@ -41,7 +42,6 @@ use crate::{
     accounts::AccountsSettings,
     book,
     conversation::{MemorySettings, PersonLimits, PlanSettings},
-    db::DatabaseUrl,
     http::{self, HostName, PublicUrl},
     models::{ModelEntry, ReviewSettings},
 };

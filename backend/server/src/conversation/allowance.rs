@@ -2,6 +2,7 @@
 //! the database, over all replicas. Tokens are reserved before a model call, since what it uses is known only after it.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
 use tallybook_protocol::{Allowance, Allowances, MessageId, MessagePart};
 
@@ -18,7 +19,6 @@ use super::{
 };
 use crate::{
     accounts::{UserId, hold_person},
-    db::{Transaction, now, with_retries},
     models::Model,
 };
 

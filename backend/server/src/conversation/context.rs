@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
+use tallybook_database::Database;
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
@@ -28,7 +29,6 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::Database,
     journal::{Journal, lock},
     models::Catalog,
     tool_pins::ToolPins,

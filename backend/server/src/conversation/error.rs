@@ -1,10 +1,8 @@
 //! Why a use case was refused or failed.
 
 use super::person_limits::Reached;
-use crate::{
-    db::{TransactionError, storage_failed},
-    tool_pins::MAX_PINS,
-};
+use crate::tool_pins::MAX_PINS;
+use tallybook_database::{TransactionError, storage_failed};
 
 /// Why a use case was refused or failed. The messages are for whoever asked.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,7 @@
 //! Starting the service, asking whether it is ready, and shutting it down.
 
 use std::{sync::Arc, time::Duration};
+use tallybook_database::Database;
 
 use tallybook_agent::AgentService;
 use tallybook_mcp::ToolServers;
@@ -13,7 +14,7 @@ use super::{
     service::ConversationService,
     turn::{self, recovery::Recovery, stop, waiting},
 };
-use crate::{db::Database, models::Catalog};
+use crate::models::Catalog;
 
 /// How long turns that were told to end may take for that, and the database's connections to close.
 const END_TIMEOUT: Duration = Duration::from_secs(5);

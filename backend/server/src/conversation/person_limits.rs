@@ -143,9 +143,9 @@ fn wait(used: UseRow, window: Duration, time: DateTime<Utc>) -> Duration {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use tallybook_database::now;
 
     use super::{PersonLimits, Reached, UseRow, UsedUp, Weight};
-    use crate::db::now;
 
     #[test]
     fn a_limit_is_reached_and_says_when_there_is_room() {

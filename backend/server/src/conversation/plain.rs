@@ -2,6 +2,7 @@
 //! is what the program says and nothing else.
 
 use std::sync::Arc;
+use tallybook_database::with_retries;
 
 use futures_util::StreamExt as _;
 use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
@@ -22,7 +23,7 @@ use super::{
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
 };
-use crate::{accounts::UserId, db::with_retries};
+use crate::accounts::UserId;
 
 /// What comes of a model that is asked once. It ends with one of the last three.
 #[derive(Debug)]

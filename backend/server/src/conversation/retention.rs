@@ -2,6 +2,7 @@
 //! for as long as the operator wants. Hiding it is `list`'s; what its owner sees of it is nothing.
 
 use std::{sync::Arc, time::Duration};
+use tallybook_database::{Database, now, with_retries};
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +10,6 @@ use super::{
     context::Context,
     store::{model_requests, retention, turns},
 };
-use crate::db::{Database, now, with_retries};
 
 /// How often is looked for what is due.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
@@ -108,19 +108,20 @@ async fn due_time(db: &Database, kept_for: Duration) -> sqlx::Result<DateTime<Ut
 mod tests {
     use std::time::Duration;
 
-    use sqlx::sqlite::SqlitePoolOptions;
+    use sqlx::{
+        SqlitePool,
+        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
+    };
+    use tallybook_database::{Database, select};
 
     use super::purge_all_due;
-    use crate::db::Database;
 
     /// SQLite has one writer. A statement that writes beside it can keep a turn's write waiting until that fails.
     #[tokio::test]
     async fn purging_writes_through_the_writer_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
-        let Database::Sqlite(readers, writer) = Database::connect(&url).await.unwrap() else {
-            panic!("it is embedded")
-        };
+        let file = folder.path().join("tallybook.db");
+        let db = Database::connect(&format!("sqlite://{}", file.display()).parse().unwrap()).await.unwrap();
         for sql in [
             "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at, deleted_at) VALUES (7, \
              '00000000-0000-4000-8000-000000000007', 1, 'old', '2020-01-01T00:00:00+00:00', '2020-01-01T00:00:00+00:00', \
@@ -130,12 +131,13 @@ mod tests {
             "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
              text_offset, started_at) VALUES (8, 'a', 'add', '{}', '{}', 'success', 0, 0, 0, '2020-01-01T00:00:00+00:00')",
         ] {
-            sqlx::raw_sql(sql).execute(&writer).await.unwrap();
+            db.writer().query(sql).execute().await.unwrap();
         }
-        let options = (*readers.connect_options()).clone().pragma("query_only", "ON");
-        let only_readers = SqlitePoolOptions::new().connect_with(options).await.unwrap();
-        purge_all_due(&Database::Sqlite(only_readers, writer), Duration::ZERO).await.unwrap();
-        let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM conversations").fetch_one(&readers).await.unwrap();
+        let options = SqliteConnectOptions::new().filename(file);
+        let readers = SqlitePool::connect_with(options.clone().pragma("query_only", "ON")).await.unwrap();
+        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+        purge_all_due(&Database::of_sqlite(readers, writer), Duration::ZERO).await.unwrap();
+        let left: i64 = db.reader().query(select!("SELECT COUNT(*) FROM conversations")).fetch_value().await.unwrap();
         assert_eq!(left, 0);
     }
 }

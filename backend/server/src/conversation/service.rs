@@ -2,11 +2,12 @@
 //! `tool_call`; its beginning and its end in `lifecycle`.
 
 use std::sync::Arc;
+use tallybook_database::Database;
 
 use tallybook_mcp::{ServerReport, ToolServers};
 
 use super::{context::Context, turn_counts::TurnCounts};
-use crate::{accounts::UserId, db::Database, models::Catalog, work_counts::WorkCounts};
+use crate::{accounts::UserId, models::Catalog, work_counts::WorkCounts};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.
 #[derive(Clone)]

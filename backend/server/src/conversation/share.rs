@@ -1,5 +1,6 @@
 //! Sharing a conversation by a link: a copy of it as it was, which whoever has the link can read.
 
+use tallybook_database::{now, with_retries};
 use tallybook_protocol::{Message, NewShare, Share, ShareId, SharedConversation, Window};
 use uuid::Uuid;
 
@@ -9,10 +10,7 @@ use super::{
     service::ConversationService,
     store::shares::{self, NewShareRow},
 };
-use crate::{
-    accounts::{AuditAction, UserId, hold_person, note_audit},
-    db::{self, now},
-};
+use crate::accounts::{AuditAction, UserId, hold_person, note_audit};
 
 impl ConversationService {
     /// Copies the branch that is shown, and makes a link to the copy. `TurnRunning` while an answer is being written, and
@@ -43,7 +41,7 @@ impl ConversationService {
             messages: &messages,
             created_at,
         };
-        let id = db::with_retries(|| Box::pin(self.store_share(user, uuid, row))).await?;
+        let id = with_retries(|| Box::pin(self.store_share(user, uuid, row))).await?;
         tracing::warn!(user = user.0, conversation = %uuid, "a public link to a conversation was created");
         let path = path(token);
         Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls: new.tool_calls, created_at })

@@ -1,6 +1,7 @@
 //! Which tools are turned off in a conversation. A turn is begun with the others alone, and so is one that goes on.
 
 use std::{collections::BTreeSet, sync::Arc};
+use tallybook_database::with_retries;
 
 use tallybook_protocol::{DisabledTools, ToolSwitches};
 use tallybook_tools::{ToolRegistry, is_tool_name};
@@ -14,7 +15,7 @@ use super::{
     service::ConversationService,
     store::{ConversationId, programs, tool_switches},
 };
-use crate::{accounts::UserId, db::with_retries};
+use crate::accounts::UserId;
 
 impl ConversationService {
     /// The tools that are turned off in a conversation.

@@ -2,6 +2,7 @@
 //! use up is in `allowance`.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, Utc};
+use tallybook_database::now;
 use tallybook_protocol::{MessageId, PurposeUsage, UsageByPurpose};
 use uuid::Uuid;
 
@@ -13,7 +14,7 @@ use super::{
         usage::{self, PurposeRow},
     },
 };
-use crate::{accounts::UserId, db::now};
+use crate::accounts::UserId;
 
 impl ConversationService {
     /// For a person, since the month began.

@@ -5,6 +5,7 @@ use actix_web::{
     HttpResponse, ResponseError,
     http::{StatusCode, header},
 };
+use tallybook_database::{FailureKind, classify};
 use tallybook_protocol::Problem;
 
 use super::{
@@ -19,7 +20,6 @@ use crate::{
     accounts::{AccountsError, OpenIdError},
     book::{BookError, FilterError},
     conversation::{Reached, ServiceError},
-    db::{FailureKind, classify},
 };
 
 /// Why a request is refused.

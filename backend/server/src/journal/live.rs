@@ -1,6 +1,7 @@
 //! The record of one turn in memory: its events in a bounded buffer, for any number of readers (`subscription`).
 
 use std::sync::Mutex;
+use tallybook_database::now;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
@@ -15,7 +16,6 @@ use super::{
     stored::{EncodedEvent, StoredEvent},
     words::Words,
 };
-use crate::db::now;
 
 /// The events of a turn.
 #[derive(Debug)]

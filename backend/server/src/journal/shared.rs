@@ -5,11 +5,11 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, Weak},
 };
+use tallybook_database::in_time;
 
 use tallybook_protocol::MessageId;
 
 use super::{live::TurnLog, lock::lock};
-use crate::db::in_time;
 
 /// A turn under a lease.
 type Key = (MessageId, i32);

@@ -1,18 +1,17 @@
 //! The stored copy of a turn's events, text deltas joined. It says what a turn had written when its process died.
 
 use std::borrow::Borrow;
+use tallybook_database::{Database, Transaction, now, select};
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
 use super::{
     EventId, Stored, Words,
     limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
 };
-use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
-const INSERT_EVENTS: &str = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) ";
+const INSERT_EVENTS: &str = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ";
 
 const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
@@ -78,15 +77,13 @@ where
         let sizes = events.iter().map(|(_, event)| event.borrow().bytes());
         let (together, rest) = events.split_at(fitting(sizes.clone()));
         tx.check_statement_size(sizes.take(together.len()).sum()).await?;
-        on_tx!(tx, |connection| {
-            let mut insert = QueryBuilder::new(INSERT_EVENTS);
-            insert.push_values(together, |mut row, (id, event)| {
-                let event: &EncodedEvent = event.borrow();
-                row.push_bind(id.message_id).push_bind(id.epoch).push_bind(id.seq);
-                row.push_bind(event.name).push_bind(&event.data).push_bind(now);
-            });
-            insert.build().execute(connection).await.map(|_| ())
-        })?;
+        let mut insert = tx.query(INSERT_EVENTS);
+        insert.push_rows(together, |row, (id, event)| {
+            let event: &EncodedEvent = event.borrow();
+            row.push(id.message_id).push(id.epoch).push(id.seq);
+            row.push(event.name).push(&event.data).push(now);
+        });
+        insert.execute().await?;
         events = rest;
     }
     Ok(())
@@ -109,7 +106,7 @@ fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
 
 /// The words of a turn as far as they were stored.
 pub(crate) async fn find_words(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
-    joined(on_db!(db, |pool| sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(pool).await)?)
+    joined(db.reader().query(select!(LIST_WORDS)).bind(message_id).fetch_all().await?)
 }
 
 /// Finds out how much of what a turn writes under a lease is stored, and the number of the last event that is, as a transaction
@@ -120,12 +117,10 @@ pub(crate) async fn find_stored(
     epoch: i32,
 ) -> sqlx::Result<(Stored, Option<i64>)> {
     let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
-    on_tx!(tx, |connection| {
-        let rows = sqlx::query_as(LIST_WORDS).bind(message_id).fetch_all(&mut *connection).await?;
-        let text_bytes = joined(rows)?.content.len();
-        let last_thought = sqlx::query_scalar(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
-        Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_one(&mut *connection).await? }, last_seq))
-    })
+    let rows = tx.query(LIST_WORDS).bind(message_id).fetch_all().await?;
+    let text_bytes = joined(rows)?.content.len();
+    let last_thought = tx.query(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
+    Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_value().await? }, last_seq))
 }
 
 /// As [`find_last_seq`], as a transaction sees it.
@@ -134,10 +129,8 @@ pub(crate) async fn find_last_seq_in(
     message_id: MessageId,
     epoch: i32,
 ) -> sqlx::Result<Option<i64>> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch);
-        query.fetch_one(connection).await
-    })
+    let query = tx.query(FIND_LAST).bind(message_id).bind(epoch);
+    query.fetch_value().await
 }
 
 fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
@@ -178,14 +171,14 @@ pub(crate) struct StoredEvent {
 /// What a turn sent under a lease after an event: as much of it as is read at a time, and nothing only when there is nothing.
 pub(crate) async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
     let EventId { message_id, epoch, seq } = last;
-    let sizes: Vec<(i64, i64)> = on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_SIZES_AFTER).bind(message_id).bind(epoch).bind(seq);
-        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all(pool).await
-    })?;
+    let sizes: Vec<(i64, i64)> = {
+        let query = db.reader().query(select!(LIST_SIZES_AFTER)).bind(message_id).bind(epoch).bind(seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
+    }?;
     let Some(end) = end_of_read(&sizes) else { return Ok(Vec::new()) };
-    let rows: Vec<(i64, String, String, DateTime<Utc>)> = on_db!(db, |pool| {
-        sqlx::query_as(LIST_BETWEEN).bind(message_id).bind(epoch).bind(seq).bind(end).fetch_all(pool).await
-    })?;
+    let rows: Vec<(i64, String, String, DateTime<Utc>)> = {
+        db.reader().query(select!(LIST_BETWEEN)).bind(message_id).bind(epoch).bind(seq).bind(end).fetch_all().await
+    }?;
     let stored = |(seq, event, data, created_at): (i64, String, String, DateTime<Utc>)| {
         Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
     };
@@ -212,17 +205,17 @@ impl RawEvent {
 /// nothing.
 pub(crate) async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
     let EventId { message_id, epoch, seq } = last;
-    let sizes: Vec<(i32, i64, i64)> = on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_SIZES_FROM).bind(message_id).bind(epoch).bind(epoch).bind(seq);
-        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all(pool).await
-    })?;
+    let sizes: Vec<(i32, i64, i64)> = {
+        let query = db.reader().query(select!(LIST_SIZES_FROM)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
+    }?;
     // Numbered in their order, since numbers begin anew under each lease.
     let numbered: Vec<(i64, i64)> = (1..).zip(sizes.into_iter().map(|(_, _, bytes)| bytes)).collect();
     let Some(count) = end_of_read(&numbered) else { return Ok(Vec::new()) };
-    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_RAW).bind(message_id).bind(epoch).bind(epoch).bind(seq);
-        query.bind(count).fetch_all(pool).await
-    })?;
+    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = {
+        let query = db.reader().query(select!(LIST_RAW)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(count).fetch_all().await
+    }?;
     let raw = |(epoch, seq, event, data, created_at)| RawEvent {
         id: EventId { message_id, epoch, seq },
         event,
@@ -250,16 +243,15 @@ fn parse(event: &str, data: &str) -> sqlx::Result<ChatEvent> {
 
 /// The number of the last event stored of a turn under a lease.
 pub(crate) async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> sqlx::Result<Option<i64>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_LAST).bind(message_id).bind(epoch).fetch_one(pool).await)
+    db.reader().query(select!(FIND_LAST)).bind(message_id).bind(epoch).fetch_value().await
 }
 
 /// Deletes what is stored of at most `limit` turns that ended before `time`. Gives how many turns that were.
 pub(crate) async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let turns: Vec<MessageId> = on_db!(db, |pool| {
-        sqlx::query_scalar(LIST_ENDED_BEFORE).bind(time).bind(time).bind(limit).fetch_all(pool).await
-    })?;
+    let turns: Vec<MessageId> =
+        { db.reader().query(select!(LIST_ENDED_BEFORE)).bind(time).bind(time).bind(limit).fetch_values().await }?;
     for &message_id in &turns {
-        write_db!(db, |pool| sqlx::query(DELETE_OF_TURN).bind(message_id).bind(time).execute(pool).await.map(|_| ()))?;
+        db.writer().query(DELETE_OF_TURN).bind(message_id).bind(time).execute().await?;
     }
     Ok(turns.len())
 }

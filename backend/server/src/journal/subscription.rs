@@ -126,6 +126,7 @@ mod tests {
     };
 
     use bytes::Bytes;
+    use tallybook_database::now;
     use tallybook_protocol::{
         AnswerMode, ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage,
     };
@@ -134,7 +135,6 @@ mod tests {
         super::{WireFormat, limits::MAX_BUFFERED_BYTES, stored::StoredEvent},
         EventId, LogEntry, TurnLog, TurnSubscription, snapshot,
     };
-    use crate::db::now;
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();

@@ -1,7 +1,7 @@
 //! How the errors of real databases are classified: passing, full, lasting.
 
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, MySqlPool, SqlitePool};
-use tallybook::db::{Database, FailureKind, classify};
+use tallybook_database::{FailureKind, classify};
 
 use crate::support::Engine;
 
@@ -33,13 +33,11 @@ const MYSQL: [(&str, FailureKind); 7] = [
 ];
 
 async fn sqlite(engine: &Engine) -> SqlitePool {
-    let Database::Sqlite(_, pool) = engine.database().await else { unreachable!("the engine is SQLite") };
-    pool
+    engine.pool().await.sqlite()
 }
 
 async fn mysql(engine: &Engine) -> MySqlPool {
-    let Database::MySql(pool, _) = engine.database().await else { unreachable!("the engine is MySQL") };
-    pool
+    engine.pool().await.mysql()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,8 +137,8 @@ async fn how_large_a_statement_may_be_is_known() {
         let db = engine.database().await;
         let limit = db.begin().await.unwrap().max_statement_bytes().await.unwrap();
         let limit = usize::try_from(limit).unwrap();
-        let Database::MySql(pool, _) = &db else { unreachable!("the engine is MySQL") };
-        let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(pool).await;
+        let pool = mysql(&engine).await;
+        let send = async |bytes| sqlx::query("SELECT LENGTH(?)").bind("x".repeat(bytes)).execute(&pool).await;
         send(limit - 1024).await.unwrap();
         let error = send(limit).await.unwrap_err();
         let told = error.as_database_error().is_some();

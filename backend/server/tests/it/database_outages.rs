@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook::{config::Settings, conversation::count_deleted, db::Database};
+use tallybook::{config::Settings, conversation::count_deleted};
 use tallybook_agent::Limits;
 use tallybook_mock_llm::{Gate, MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus};
@@ -332,7 +332,7 @@ async fn a_start_whose_commit_got_no_answer() {
 async fn the_database_is_locked_before_the_start_row() {
     let engine = Engine::sqlite();
     let mut fixture = Fixture::set_up(&engine).await;
-    let Database::Sqlite(_, pool) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let pool = engine.pool().await.sqlite();
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     fixture.assert_refused("storage_unavailable").await;
     // Reading goes on all the while.

@@ -5,19 +5,19 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
-use crate::support::{Engine, EventReader, TestApp, execute, names, on_every_engine, rows};
+use crate::support::{Engine, EventReader, Pool, TestApp, execute, names, on_every_engine, rows};
 
 /// Makes the database refuse every update of `messages` to one of these states, as it would refuse one that is too large.
 async fn refuse_ends(engine: &Engine, states: &str) {
-    match &engine.database().await {
-        tallybook::db::Database::MySql(pool, _) => {
+    match &engine.pool().await {
+        Pool::MySql(pool) => {
             let sql = format!(
                 "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
                  BEGIN IF NEW.status IN ({states}) THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END"
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(pool).await.unwrap();
         }
-        tallybook::db::Database::Sqlite(_, pool) => {
+        Pool::Sqlite(pool) => {
             let sql = format!(
                 "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status IN ({states}) \
                  BEGIN SELECT RAISE(ABORT, 'refused'); END"
@@ -61,14 +61,14 @@ on_every_engine! {
         execute!(engine, abandon);
         let claim = "UPDATE conversations SET active_message_id = head_message_id";
         execute!(engine, claim);
-        match &engine.database().await {
-            tallybook::db::Database::MySql(pool, _) => {
+        match &engine.pool().await {
+            Pool::MySql(pool) => {
                 let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages FOR EACH ROW \
                      BEGIN IF OLD.content = 'never' AND NEW.status <> 'streaming' THEN \
                      SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'refused'; END IF; END";
                 sqlx::raw_sql(sql).execute(pool).await.unwrap();
             }
-            tallybook::db::Database::Sqlite(_, pool) => {
+            Pool::Sqlite(pool) => {
                 let sql = "CREATE TRIGGER refuse BEFORE UPDATE ON messages \
                      WHEN OLD.content = 'never' AND NEW.status <> 'streaming' BEGIN SELECT RAISE(ABORT, 'refused'); END";
                 sqlx::raw_sql(sql).execute(pool).await.unwrap();

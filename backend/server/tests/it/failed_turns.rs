@@ -11,14 +11,13 @@ use std::{
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tallybook::db::Database;
 use tallybook_llm::{ModelSettings, RetryPolicy};
 use tallybook_mock_llm::{MockLlm, cut, fault, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{
-    Engine, Hangs, NOBODY, NoArgs, Panics, Provider, TestApp, eventually, execute, on_every_engine, rows,
+    Engine, Hangs, NOBODY, NoArgs, Panics, Pool, Provider, TestApp, eventually, execute, on_every_engine, rows,
 };
 
 /// Holds its thread, and says so, until it is told to go, deaf to everything else.
@@ -44,7 +43,7 @@ impl Tool for HoldsItsThread {
 
 /// Looks into the database while it runs: what of it is already there?
 struct LooksItselfUp {
-    url: String,
+    engine: Engine,
     rows_seen: Arc<AtomicUsize>,
 }
 
@@ -55,9 +54,9 @@ impl Tool for LooksItselfUp {
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
         const SQL: &str = "SELECT COUNT(*) FROM tool_calls WHERE tool_name = 'looks_itself_up' AND status = 'pending'";
-        let count: i64 = match Database::connect(&self.url.parse().unwrap()).await.unwrap() {
-            Database::MySql(pool, _) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
-            Database::Sqlite(_, pool) => sqlx::query_scalar(SQL).fetch_one(&pool).await.unwrap(),
+        let count: i64 = match &self.engine.pool().await {
+            Pool::MySql(pool) => sqlx::query_scalar(SQL).fetch_one(pool).await.unwrap(),
+            Pool::Sqlite(pool) => sqlx::query_scalar(SQL).fetch_one(pool).await.unwrap(),
         };
         self.rows_seen.store(usize::try_from(count).unwrap(), Ordering::SeqCst);
         Ok(ToolOutput::text("looked"))
@@ -69,7 +68,7 @@ on_every_engine! {
     async fn a_call_is_stored_before_its_tool_runs(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let rows_seen = Arc::new(AtomicUsize::new(0));
-        let tool = LooksItselfUp { url: engine.url.clone(), rows_seen: Arc::clone(&rows_seen) };
+        let tool = LooksItselfUp { engine: engine.clone(), rows_seen: Arc::clone(&rows_seen) };
         let tools = ToolRegistry::default().with(tool).unwrap();
         let app = TestApp::spawn_with_tools(&engine, Provider::OpenAi.settings(model.url()), tools).await;
         let conversation = app.create_conversation().await;

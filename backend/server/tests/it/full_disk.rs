@@ -2,7 +2,6 @@
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, TestApp, eventually};
@@ -72,7 +71,7 @@ async fn a_full_server_is_told_and_makes_ours_not_ready() {
 async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {
         let database = engine.name();
-        let Database::MySql(pool, _) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let pool = engine.pool().await.mysql();
         let version: String = sqlx::query_scalar("SELECT VERSION()").fetch_one(&pool).await.unwrap();
         let user = engine.create_user("s3cret").await;
         // Of rights to whole databases a connection learns only when it is made; of those to a table at once.

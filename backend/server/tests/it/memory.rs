@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tallybook::{
     conversation::MemorySettings,
-    db::Database,
     models::{ModelChoice, ModelEntry},
 };
 use tallybook_llm::{ModelSettings, tokens};
@@ -13,7 +12,7 @@ use tallybook_mock_llm::{CapturedRequest, MockLlm, text};
 use tallybook_protocol::ChatEvent;
 use tallybook_tools::ToolRegistry;
 
-use crate::support::{Engine, EventReader, Provider, TestApp, eventually, on_every_engine, rows};
+use crate::support::{Engine, EventReader, Pool, Provider, TestApp, eventually, on_every_engine, rows};
 
 const SO_FAR: &str = "Summary of the conversation so far";
 
@@ -53,11 +52,11 @@ async fn write_long(app: &TestApp) -> String {
         .map(|values| format!("{insert} VALUES {values}"))
         .collect();
     sql.push("UPDATE conversations SET head_message_id = 400, title = 'Counting' WHERE id = 1".to_owned());
-    let db = app.database().await;
+    let db = app.pool().await;
     for statement in sql {
         match &db {
-            Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
-            Database::Sqlite(_, pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Pool::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Pool::Sqlite(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }
     conversation

@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 
 use futures_util::future::join_all;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlConnection, MySqlPool, mysql::MySqlConnectOptions};
-use tallybook::db::MigrationLease;
+use tallybook_database::MigrationLease;
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, Program, TestApp, eventually};

@@ -10,15 +10,15 @@ use tallybook::{
     conversation::{
         ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
     },
-    db::Database,
     models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
+use tallybook_database::Database;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, ToolServers, ToolServersSettings};
 use tallybook_mock_llm::{MockLlm, cut, hang, text};
 use tallybook_protocol::{AnswerAgain, ChatEvent, MessageEnd, MessageStatus, Window};
 use tallybook_tools::{Secrets, ToolRegistry};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::support::{Engine, PATIENCE, Provider, TestApp, eventually};
@@ -43,7 +43,7 @@ impl PinStore for NoPins {
 async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> ConversationService {
     let pool = MySqlPoolOptions::new().max_connections(1).acquire_timeout(Duration::from_secs(5));
     let pool = pool.connect(&engine.url).await.unwrap();
-    let db = Database::MySql(pool, Arc::new(Semaphore::new(1)));
+    let db = Database::of_mysql(pool, 1);
     let choice = ModelChoice::Provider(Provider::Anthropic.settings(model.url()));
     let models = Catalog::connect(&[ModelEntry::from_environment(choice)], false).unwrap();
     let (registry, secrets) = (ToolRegistry::default(), Secrets::default());

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
 
@@ -147,7 +146,7 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
         let (conversation, mut here, _there) = begin(&owner, &other, &model).await;
-        let Database::MySql(pool, _) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let pool = engine.pool().await.mysql();
         let mut held = pool.begin().await.unwrap();
         sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
         // The end of the turn queues up for the message first, the deletion's request to stop it second.
@@ -185,7 +184,7 @@ async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
             conversations.push(conversation);
         }
         owner.kill();
-        let Database::MySql(pool, _) = engine.database().await else { unreachable!("the engine is MySQL") };
+        let pool = engine.pool().await.mysql();
         let mut held = pool.begin().await.unwrap();
         sqlx::query("SELECT id FROM messages WHERE role = 'assistant' ORDER BY id LIMIT 1 FOR UPDATE")
             .execute(&mut *held)

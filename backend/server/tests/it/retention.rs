@@ -4,12 +4,11 @@
 use std::{fs, path::Path, time::Duration};
 
 use sqlx::AssertSqlSafe;
-use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 
 use crate::{
     operating::{admin, said},
-    support::{Engine, TestApp, eventually, execute, on_every_engine, rows},
+    support::{Engine, Pool, TestApp, eventually, execute, on_every_engine, rows},
 };
 
 /// Rows in the tables that a conversation fills.
@@ -46,7 +45,7 @@ async fn ask(app: &TestApp, model: &MockLlm) -> String {
 }
 
 /// Makes a deleted conversation that takes many parts to purge, written past the server.
-async fn write_large(db: &Database) {
+async fn write_large(db: &Pool) {
     let mut sql = vec![
         "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at, deleted_at) VALUES \
          (7, '00000000-0000-4000-8000-000000000007', 1, 'Large', '2026-01-01 00:00:00', '2026-01-01 00:00:00', \
@@ -69,8 +68,8 @@ async fn write_large(db: &Database) {
     }
     for statement in sql {
         match db {
-            Database::MySql(pool, _) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
-            Database::Sqlite(_, pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Pool::MySql(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
+            Pool::Sqlite(pool) => drop(sqlx::query(AssertSqlSafe(statement)).execute(pool).await.unwrap()),
         }
     }
 }
@@ -104,7 +103,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         // Nothing is due to this one, however long it runs.
         let first = start(&engine, &model, Duration::from_hours(24 * 3650)).await;
-        write_large(&engine.database().await).await;
+        write_large(&engine.pool().await).await;
         let (due, kept) = (ask(&first, &model).await, ask(&first, &model).await);
         ask(&first, &model).await;
         first.delete(&due).await;

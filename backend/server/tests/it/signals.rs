@@ -5,7 +5,6 @@
 use std::process::Command;
 
 use serde_json::json;
-use tallybook::db::Database;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
@@ -46,7 +45,7 @@ async fn a_request_that_came_before_is_answered_to_its_end() {
     let app = TestApp::spawn(&engine, &model).await;
     let conversation = app.create_conversation().await;
     let mut feed = app.get("/api/events").await;
-    let Database::Sqlite(_, pool) = engine.database().await else { unreachable!("the engine is SQLite") };
+    let pool = engine.pool().await.sqlite();
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let path = app.url(&format!("/api/conversations/{conversation}"));
     let renaming = tokio::spawn(app.client.patch(path).json(&json!({"title": "Renamed"})).send());

@@ -116,12 +116,8 @@ async fn an_embedded_database_is_one_file_in_wal_mode() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&engine, &model).await;
     app.create_conversation().await;
-    let mode = match app.database().await {
-        tallybook::db::Database::Sqlite(_, pool) => {
-            sqlx::query_scalar::<_, String>("PRAGMA journal_mode").fetch_one(&pool).await.unwrap()
-        }
-        tallybook::db::Database::MySql(..) => unreachable!("the engine is SQLite"),
-    };
+    let pool = app.pool().await.sqlite();
+    let mode: String = sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&pool).await.unwrap();
     assert_eq!(mode, "wal");
 }
 

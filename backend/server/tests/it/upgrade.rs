@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sqlx::{AssertSqlSafe, migrate::Migration};
-use tallybook::{consistency, db::Database};
+use tallybook::consistency;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::Conversation;
 
@@ -181,6 +181,5 @@ async fn upgrade(engine: Engine) {
     app.send(&uuid(1), "Does it go on?").await.all().await;
     let whole = shown(&app, &format!("/api/conversations/{}", uuid(1))).await;
     assert_eq!(whole.messages.last().unwrap().content, "It does.");
-    let database: Database = app.database().await;
-    assert_eq!(consistency::check(&database).await.unwrap(), [""; 0]);
+    assert_eq!(consistency::check(&app.database().await).await.unwrap(), [""; 0]);
 }

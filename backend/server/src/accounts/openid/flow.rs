@@ -3,12 +3,12 @@
 //! whatever somebody changes in it no longer goes with the `state` that comes back.
 
 use chrono::{DateTime, Duration};
+use tallybook_database::now;
 
 use super::super::{
     AccountsError,
     secret::{Secret, SecretHash},
 };
-use crate::db::now;
 
 /// How long one may be at the issuer.
 pub(crate) const FLOW_LIFETIME: Duration = Duration::minutes(10);

@@ -11,6 +11,7 @@ use openidconnect::{
     },
 };
 use secrecy::ExposeSecret;
+use tallybook_database::now;
 use url::form_urlencoded::{self, Serializer};
 
 use super::{
@@ -21,7 +22,6 @@ use super::{
     person::{Claims, subject, text},
     settings::{OpenIdSettings, is_subject},
 };
-use crate::db::now;
 
 /// Errors that a token endpoint can answer with (RFC 6749, section 5.2).
 const KNOWN_ERRORS: [&str; 6] = [

@@ -1,9 +1,9 @@
 //! SQL on `sign_in_attempts`.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now};
 
 use super::super::throttle::Subject;
-use crate::db::{Database, Transaction, now, on_tx, write_db};
 
 /// Also locks the row, so that attempts at one moment are counted one after the other.
 const TOUCH: &str = "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
@@ -33,45 +33,40 @@ pub(in crate::accounts) async fn count(
     forgotten_before: DateTime<Utc>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
     let (time, hash) = (now(), &subject.hash.0);
-    let is_known = on_tx!(&mut *tx, |connection| {
-        let done = sqlx::query(TOUCH).bind(forgotten_before).bind(hash).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })?;
+    let is_known = {
+        let done = tx.query(TOUCH).bind(forgotten_before).bind(hash).execute().await?;
+        done.rows == 1
+    };
     if !is_known {
         let blocked_until = subject.blocked_until(1, time);
-        on_tx!(tx, |connection| {
-            sqlx::query(CREATE).bind(hash).bind(blocked_until).bind(time).execute(connection).await.map(|_| ())
-        })?;
+        { tx.query(CREATE).bind(hash).bind(blocked_until).bind(time).execute().await.map(|_| ()) }?;
         return Ok(None);
     }
-    let (failures, blocked_until): (i32, Option<DateTime<Utc>>) =
-        on_tx!(&mut *tx, |connection| sqlx::query_as(FIND).bind(hash).fetch_one(connection).await)?;
+    let (failures, blocked_until): (i32, Option<DateTime<Utc>>) = tx.query(FIND).bind(hash).fetch_one().await?;
     if let Some(until) = blocked_until.filter(|until| *until > time) {
         return Ok(Some(until));
     }
     let failures = failures.saturating_add(1);
     let blocked_until = subject.blocked_until(failures, time);
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(COUNT_ONE).bind(failures).bind(blocked_until).bind(time).bind(hash);
-        query.execute(connection).await.map(|_| ())
-    })?;
+    {
+        let query = tx.query(COUNT_ONE).bind(failures).bind(blocked_until).bind(time).bind(hash);
+        query.execute().await.map(|_| ())
+    }?;
     Ok(None)
 }
 
 /// Takes back one attempt that was no failure.
 pub(in crate::accounts) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(FORGIVE_ONE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+    db.writer().query(FORGIVE_ONE).bind(&subject.hash.0).execute().await.map(|_| ())
 }
 
 /// Forgets all attempts.
 pub(in crate::accounts) async fn forget(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE).bind(&subject.hash.0).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE).bind(&subject.hash.0).execute().await.map(|_| ())
 }
 
 /// Forgets old attempts, and the oldest where there are more than `most`.
 pub(in crate::accounts) async fn forget_old(db: &Database, before: DateTime<Utc>, most: i64) -> sqlx::Result<()> {
-    write_db!(db, |pool| {
-        sqlx::query(DELETE_OLD).bind(before).execute(pool).await?;
-        sqlx::query(DELETE_BEYOND).bind(most).execute(pool).await.map(|_| ())
-    })
+    db.writer().query(DELETE_OLD).bind(before).execute().await?;
+    db.writer().query(DELETE_BEYOND).bind(most).execute().await.map(|_| ())
 }

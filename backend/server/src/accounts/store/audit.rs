@@ -1,9 +1,9 @@
 //! SQL on `audit_log`. Rows are added and never changed.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 
 use super::super::UserId;
-use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES (?, ?, ?, ?, ?)";
 
@@ -68,10 +68,8 @@ pub(crate) async fn note(
     action: Action,
     subject: &str,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
-        query.bind(now()).execute(connection).await.map(|_| ())
-    })
+    let query = tx.query(CREATE).bind(actor).bind(user).bind(action.as_str()).bind(subject);
+    query.bind(now()).execute().await.map(|_| ())
 }
 
 /// Adds a row about `user`, unless there is the same one since `since`, or there are `most` rows of its action. What anybody
@@ -85,19 +83,16 @@ pub(in crate::accounts) async fn note_rarely(
     (since, most): (DateTime<Utc>, i64),
 ) -> sqlx::Result<()> {
     let action = action.as_str();
-    let same: i64 = on_db!(db, |pool| {
-        sqlx::query_scalar(COUNT_SAME).bind(user).bind(since).bind(action).bind(subject).fetch_one(pool).await
-    })?;
+    let same: i64 = {
+        db.reader().query(select!(COUNT_SAME)).bind(user).bind(since).bind(action).bind(subject).fetch_value().await
+    }?;
     if same > 0 {
         return Ok(());
     }
-    let all: i64 =
-        on_db!(db, |pool| sqlx::query_scalar(COUNT_OF_ACTION).bind(since).bind(action).fetch_one(pool).await)?;
+    let all: i64 = db.reader().query(select!(COUNT_OF_ACTION)).bind(since).bind(action).fetch_value().await?;
     if all >= most {
         return Ok(());
     }
-    write_db!(db, |pool| {
-        let query = sqlx::query(CREATE).bind(actor).bind(user).bind(action).bind(subject);
-        query.bind(now()).execute(pool).await.map(|_| ())
-    })
+    let query = db.writer().query(CREATE).bind(actor).bind(user).bind(action).bind(subject);
+    query.bind(now()).execute().await.map(|_| ())
 }

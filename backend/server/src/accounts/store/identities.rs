@@ -1,10 +1,10 @@
 //! SQL on `identities`.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::Identity;
 
 use super::super::UserId;
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO identities (user_id, issuer, subject, label, created_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -54,19 +54,17 @@ struct IdentityRow {
 /// Links an identity. One that is linked already is an error of the database.
 pub(in crate::accounts) async fn create(tx: &mut Transaction, user: UserId, new: &NewIdentityRow) -> sqlx::Result<i64> {
     let time = now();
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(user).bind(&new.issuer).bind(&new.subject).bind(&new.label);
-        let done = query.bind(time).bind(new.is_used.then_some(time)).execute(connection).await?;
-        Ok(done.inserted_id())
-    })
+    let query = tx.query(CREATE).bind(user).bind(&new.issuer).bind(&new.subject).bind(&new.label);
+    let done = query.bind(time).bind(new.is_used.then_some(time)).execute().await?;
+    Ok(done.inserted_id)
 }
 
 pub(in crate::accounts) async fn find(db: &Database, issuer: &str, subject: &str) -> sqlx::Result<Option<OwnerRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(issuer).bind(subject).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(issuer).bind(subject).fetch_optional().await
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<Identity>> {
-    let rows: Vec<IdentityRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)?;
+    let rows: Vec<IdentityRow> = db.reader().query(select!(LIST)).bind(user).fetch_all().await?;
     let identity = |IdentityRow { id, issuer, subject, label, created_at, last_used_at }| Identity {
         id,
         issuer,
@@ -79,22 +77,20 @@ pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Resu
 }
 
 pub(in crate::accounts) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).fetch_one(connection).await)
+    tx.query(COUNT).bind(user).fetch_value().await
 }
 
 /// Notes when somebody came by it, and what the issuer calls the person now.
 pub(in crate::accounts) async fn used(db: &Database, id: i64, label: &str) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(USED).bind(now()).bind(label).bind(id).execute(pool).await.map(|_| ()))
+    db.writer().query(USED).bind(now()).bind(label).bind(id).execute().await.map(|_| ())
 }
 
 /// Unlinks one of a person's. False when there is none.
 pub(in crate::accounts) async fn delete(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(DELETE).bind(id).bind(user).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(DELETE).bind(id).bind(user).execute().await?;
+    Ok(done.rows == 1)
 }
 
 pub(in crate::accounts) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(DELETE_ALL).bind(user).execute(connection).await.map(|_| ()))
+    tx.query(DELETE_ALL).bind(user).execute().await.map(|_| ())
 }

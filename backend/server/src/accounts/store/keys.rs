@@ -1,14 +1,13 @@
 //! SQL on `api_keys`.
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::KeyInfo;
 
 use super::{
     super::{UserId, secret::SecretHash},
     CallerRow,
 };
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO api_keys (user_id, hash, prefix, name, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -72,38 +71,34 @@ pub(in crate::accounts) struct NewKeyRow {
 }
 
 pub(in crate::accounts) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).bind(now()).fetch_one(connection).await)
+    tx.query(COUNT).bind(user).bind(now()).fetch_value().await
 }
 
 pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewKeyRow) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(new.user).bind(&new.hash.0).bind(&new.prefix).bind(&new.name);
-        Ok(query.bind(now()).bind(new.expires_at).execute(connection).await?.inserted_id())
-    })
+    let query = tx.query(CREATE).bind(new.user).bind(&new.hash.0).bind(&new.prefix).bind(&new.name);
+    Ok(query.bind(now()).bind(new.expires_at).execute().await?.inserted_id)
 }
 
 pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).bind(now()).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(&hash.0).bind(now()).fetch_optional().await
 }
 
 pub(in crate::accounts) async fn used(db: &Database, id: i64, at: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(USED).bind(at).bind(id).execute(pool).await.map(|_| ()))
+    db.writer().query(USED).bind(at).bind(id).execute().await.map(|_| ())
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInfo>> {
-    let rows: Vec<KeyRow> = on_db!(db, |pool| sqlx::query_as(LIST).bind(user).bind(now()).fetch_all(pool).await)?;
+    let rows: Vec<KeyRow> = db.reader().query(select!(LIST)).bind(user).bind(now()).fetch_all().await?;
     Ok(rows.into_iter().map(KeyInfo::from).collect())
 }
 
 /// Revokes one of a person's keys and gives its prefix; `None` when there is none.
 pub(in crate::accounts) async fn revoke(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<Option<String>> {
-    let prefix = on_tx!(&mut *tx, |connection| {
-        sqlx::query_scalar(FIND_PREFIX).bind(id).bind(user).fetch_optional(connection).await
-    })?;
-    let revoked = on_tx!(tx, |connection| {
-        let done = sqlx::query(REVOKE).bind(now()).bind(id).bind(user).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })?;
+    let prefix = { tx.query(FIND_PREFIX).bind(id).bind(user).fetch_optional_value().await }?;
+    let revoked = {
+        let done = tx.query(REVOKE).bind(now()).bind(id).bind(user).execute().await?;
+        done.rows == 1
+    };
     Ok(prefix.filter(|_| revoked))
 }
 
@@ -114,36 +109,28 @@ pub(in crate::accounts) async fn list_of_all(
     limit: u32,
 ) -> sqlx::Result<Vec<(String, KeyInfo)>> {
     let rows: Vec<OwnedKeyRow> =
-        on_db!(db, |pool| sqlx::query_as(LIST_OF_ALL).bind(now()).bind(last).bind(limit).fetch_all(pool).await)?;
+        db.reader().query(select!(LIST_OF_ALL)).bind(now()).bind(last).bind(limit).fetch_all().await?;
     Ok(rows.into_iter().map(|row| (row.user_name, row.key.into())).collect())
 }
 
 /// Whose key this is, if it can be revoked.
 pub(in crate::accounts) async fn find_owner(db: &Database, id: i64) -> sqlx::Result<Option<UserId>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_OWNER).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_OWNER)).bind(id).fetch_optional_value().await
 }
 
 /// Revokes all of a person's keys. False if there were none.
 pub(in crate::accounts) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(REVOKE_ALL).bind(now()).bind(user).execute(connection).await?;
-        Ok(done.rows_affected() > 0)
-    })
+    let done = tx.query(REVOKE_ALL).bind(now()).bind(user).execute().await?;
+    Ok(done.rows > 0)
 }
 
 /// Those of the keys that are still good, each with the generation of its owner's rights.
 pub(in crate::accounts) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(
-            "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \
-             WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ",
-        );
-        query.push_bind(now()).push(") AND k.id IN (");
-        let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        query.build_query_as().fetch_all(pool).await
-    })
+    let mut query = db.reader().query(select!(
+        "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \
+             WHERE u.deactivated_at IS NULL AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > "
+    ));
+    query.push_bind(now()).push(") AND k.id IN (");
+    query.push_list(ids).push(")");
+    query.fetch_all().await
 }

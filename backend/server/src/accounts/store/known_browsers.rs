@@ -1,9 +1,9 @@
 //! SQL on `known_browsers`: browsers in which a user signed in before.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 
 use super::super::{UserId, secret::SecretHash};
-use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const COUNT: &str = "SELECT COUNT(*) FROM known_browsers WHERE token_hash = ? AND user_id = ?";
 
@@ -19,16 +19,14 @@ const DELETE_OLD: &str = "DELETE FROM known_browsers WHERE last_seen_at < ?";
 
 /// Returns `true` if the user signed in before in the browser with this token.
 pub(in crate::accounts) async fn is_known(db: &Database, token: &SecretHash, user: UserId) -> sqlx::Result<bool> {
-    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(COUNT).bind(&token.0).bind(user).fetch_one(pool).await)?;
+    let count: i64 = db.reader().query(select!(COUNT)).bind(&token.0).bind(user).fetch_value().await?;
     Ok(count > 0)
 }
 
 /// Notes that a user signed in again. False if the browser is not known for that.
 pub(in crate::accounts) async fn seen(tx: &mut Transaction, token: &SecretHash, user: UserId) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(SEEN).bind(now()).bind(&token.0).bind(user).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(SEEN).bind(now()).bind(&token.0).bind(user).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Adds a browser, in the place of those used least recently if the user has more than `most`.
@@ -38,12 +36,10 @@ pub(in crate::accounts) async fn create(
     user: UserId,
     most: u32,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        sqlx::query(CREATE).bind(&token.0).bind(user).bind(now()).execute(&mut *connection).await?;
-        sqlx::query(DELETE_BEYOND).bind(user).bind(user).bind(most).execute(connection).await.map(|_| ())
-    })
+    tx.query(CREATE).bind(&token.0).bind(user).bind(now()).execute().await?;
+    tx.query(DELETE_BEYOND).bind(user).bind(user).bind(most).execute().await.map(|_| ())
 }
 
 pub(in crate::accounts) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_OLD).bind(time).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE_OLD).bind(time).execute().await.map(|_| ())
 }

@@ -1,10 +1,10 @@
 //! SQL on `invitations`: links that make an account, of an admin's or of the server's own.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{InvitationInfo, UserRole};
 
 use super::super::{UserId, secret::SecretHash};
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)";
@@ -51,15 +51,13 @@ pub(in crate::accounts) async fn create(
     created_by: Option<UserId>,
     expires_at: DateTime<Utc>,
 ) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(&hash.0).bind(role.as_str()).bind(created_by);
-        Ok(query.bind(now()).bind(expires_at).execute(connection).await?.inserted_id())
-    })
+    let query = tx.query(CREATE).bind(&hash.0).bind(role.as_str()).bind(created_by);
+    Ok(query.bind(now()).bind(expires_at).execute().await?.inserted_id)
 }
 
 /// The invitations that can still be used, the newest first.
 pub(in crate::accounts) async fn list_open(db: &Database) -> sqlx::Result<Vec<InvitationInfo>> {
-    let rows: Vec<InvitationRow> = on_db!(db, |pool| sqlx::query_as(LIST_OPEN).bind(now()).fetch_all(pool).await)?;
+    let rows: Vec<InvitationRow> = db.reader().query(select!(LIST_OPEN)).bind(now()).fetch_all().await?;
     let info = |InvitationRow { id, role, created_by, created_at, expires_at }| InvitationInfo {
         id,
         role,
@@ -72,26 +70,24 @@ pub(in crate::accounts) async fn list_open(db: &Database) -> sqlx::Result<Vec<In
 
 /// Deletes an invitation that was not used. False if there is none.
 pub(in crate::accounts) async fn delete_open(tx: &mut Transaction, id: i64) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| Ok(sqlx::query(DELETE_OPEN).bind(id).execute(connection).await?.rows_affected() == 1))
+    Ok(tx.query(DELETE_OPEN).bind(id).execute().await?.rows == 1)
 }
 
 pub(in crate::accounts) async fn count_open(tx: &mut Transaction) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT_OPEN).bind(now()).fetch_one(connection).await)
+    tx.query(COUNT_OPEN).bind(now()).fetch_value().await
 }
 
 pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<LinkRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).bind(now()).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(&hash.0).bind(now()).fetch_optional().await
 }
 
 /// Uses a link up, which of several one alone can do.
 pub(in crate::accounts) async fn use_up(tx: &mut Transaction, hash: &SecretHash) -> sqlx::Result<bool> {
     let time = now();
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(USE).bind(time).bind(&hash.0).bind(time).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(USE).bind(time).bind(&hash.0).bind(time).execute().await?;
+    Ok(done.rows == 1)
 }
 
 pub(in crate::accounts) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_OLD).bind(time).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE_OLD).bind(time).execute().await.map(|_| ())
 }

@@ -1,13 +1,12 @@
 //! SQL on `sessions`.
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
+use tallybook_database::{Database, Transaction, now, select};
 
 use super::{
     super::{UserId, secret::SecretHash},
     CallerRow,
 };
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str = "INSERT INTO sessions \
      (token_hash, user_id, created_at, last_seen_at, expires_at, user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -63,19 +62,17 @@ pub(in crate::accounts) struct SessionRow {
 /// Makes a session, in the place of those that the person used least recently where there are more than `most`.
 pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewSessionRow, most: u32) -> sqlx::Result<i64> {
     let time = now();
-    let id = on_tx!(&mut *tx, |connection| {
-        let query = sqlx::query(CREATE).bind(&new.hash.0).bind(new.user).bind(time).bind(time).bind(new.expires_at);
-        let done = query.bind(&new.user_agent).bind(&new.address).execute(connection).await?;
-        Ok(done.inserted_id())
-    })?;
-    on_tx!(tx, |connection| {
-        sqlx::query(DELETE_BEYOND).bind(new.user).bind(new.user).bind(most).execute(connection).await.map(|_| ())
-    })?;
+    let id = {
+        let query = tx.query(CREATE).bind(&new.hash.0).bind(new.user).bind(time).bind(time).bind(new.expires_at);
+        let done = query.bind(&new.user_agent).bind(&new.address).execute().await?;
+        done.inserted_id
+    };
+    { tx.query(DELETE_BEYOND).bind(new.user).bind(new.user).bind(most).execute().await.map(|_| ()) }?;
     Ok(id)
 }
 
 pub(in crate::accounts) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(&hash.0).bind(now()).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(&hash.0).bind(now()).fetch_optional().await
 }
 
 pub(in crate::accounts) async fn seen(
@@ -84,66 +81,56 @@ pub(in crate::accounts) async fn seen(
     at: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(SEEN).bind(at).bind(expires_at).bind(id).execute(pool).await.map(|_| ()))
+    db.writer().query(SEEN).bind(at).bind(expires_at).bind(id).execute().await.map(|_| ())
 }
 
 /// Whether a session began after this time.
 pub(in crate::accounts) async fn is_newer(db: &Database, id: i64, than: DateTime<Utc>) -> sqlx::Result<bool> {
-    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(IS_NEWER).bind(id).bind(than).fetch_one(pool).await)?;
+    let count: i64 = db.reader().query(select!(IS_NEWER)).bind(id).bind(than).fetch_value().await?;
     Ok(count > 0)
 }
 
 /// Notes that whoever uses a session has proved to be its owner.
 pub(in crate::accounts) async fn confirm(db: &Database, id: i64) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(CONFIRM).bind(now()).bind(id).execute(pool).await.map(|_| ()))
+    db.writer().query(CONFIRM).bind(now()).bind(id).execute().await.map(|_| ())
 }
 
 /// Uses up that proof. False where there is none after this time.
 pub(in crate::accounts) async fn use_confirmation(db: &Database, id: i64, after: DateTime<Utc>) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(USE_CONFIRMATION).bind(id).bind(after).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(USE_CONFIRMATION).bind(id).bind(after).execute().await?;
+    Ok(done.rows == 1)
 }
 
 pub(in crate::accounts) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<SessionRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(user).bind(now()).fetch_all(pool).await)
+    db.reader().query(select!(LIST)).bind(user).bind(now()).fetch_all().await
 }
 
 /// Ends one of a person's sessions. False when there is none.
 pub(in crate::accounts) async fn delete(db: &Database, user: UserId, id: i64) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(DELETE).bind(id).bind(user).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(DELETE).bind(id).bind(user).execute().await?;
+    Ok(done.rows == 1)
 }
 
 pub(in crate::accounts) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(DELETE_ALL).bind(user).execute(connection).await.map(|_| ()))
+    tx.query(DELETE_ALL).bind(user).execute().await.map(|_| ())
 }
 
 /// Ends all of a person's sessions but this one.
 pub(in crate::accounts) async fn delete_others(tx: &mut Transaction, user: UserId, kept: i64) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(DELETE_OTHERS).bind(user).bind(kept).execute(connection).await.map(|_| ()))
+    tx.query(DELETE_OTHERS).bind(user).bind(kept).execute().await.map(|_| ())
 }
 
 pub(in crate::accounts) async fn delete_expired(db: &Database) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_EXPIRED).bind(now()).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE_EXPIRED).bind(now()).execute().await.map(|_| ())
 }
 
 /// Those of the sessions that are still good, each with the generation of its owner's rights.
 pub(in crate::accounts) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(
-            "SELECT s.id, u.generation FROM sessions s JOIN users u ON u.id = s.user_id \
-             WHERE u.deactivated_at IS NULL AND s.expires_at > ",
-        );
-        query.push_bind(now()).push(" AND s.id IN (");
-        let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        query.build_query_as().fetch_all(pool).await
-    })
+    let mut query = db.reader().query(select!(
+        "SELECT s.id, u.generation FROM sessions s JOIN users u ON u.id = s.user_id \
+             WHERE u.deactivated_at IS NULL AND s.expires_at > "
+    ));
+    query.push_bind(now()).push(" AND s.id IN (");
+    query.push_list(ids).push(")");
+    query.fetch_all().await
 }

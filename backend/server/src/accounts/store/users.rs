@@ -1,10 +1,10 @@
 //! SQL on `users`.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{User, UserRole};
 
 use super::super::{UserId, names::skeleton_of};
-use crate::db::{Database, InsertedId as _, Transaction, now, on_db, on_tx, write_db};
 
 /// The one local owner is an admin without a password or an identity, who can sign in nowhere. Identities of an issuer of
 /// before let nobody in.
@@ -100,8 +100,7 @@ pub(in crate::accounts) struct NewUserRow {
 
 /// Whether there is an admin who can sign in: by a password, or by an identity of `issuer`, where one is set.
 pub(in crate::accounts) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
-    let admins: i64 =
-        on_db!(db, |pool| sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(NOBODY).bind(issuer).fetch_one(pool).await)?;
+    let admins: i64 = db.reader().query(select!(COUNT_OTHER_ADMINS)).bind(NOBODY).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
 }
 
@@ -113,20 +112,16 @@ pub(in crate::accounts) async fn has_other_admin(
 ) -> sqlx::Result<bool> {
     hold(tx, UserId::LOCAL).await?;
     let than = than.unwrap_or(NOBODY);
-    let admins: i64 = on_tx!(tx, |connection| {
-        sqlx::query_scalar(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_one(connection).await
-    })?;
+    let admins: i64 = { tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await }?;
     Ok(admins > 0)
 }
 
 /// Lets one transaction at a time that holds a person go on, whichever node of a cluster it is on. The person stays as they are.
 pub(crate) async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        for change in HOLD {
-            sqlx::query(change).bind(id).execute(&mut *connection).await?;
-        }
-        Ok(())
-    })
+    for change in HOLD {
+        tx.query(change).bind(id).execute().await?;
+    }
+    Ok(())
 }
 
 /// Whether somebody can sign in: by a password, or by an identity of `issuer`, where one is set.
@@ -135,79 +130,69 @@ pub(in crate::accounts) async fn has_way_in(
     id: UserId,
     issuer: Option<&str>,
 ) -> sqlx::Result<bool> {
-    let count: i64 =
-        on_tx!(tx, |connection| sqlx::query_scalar(HAS_WAY_IN).bind(id).bind(issuer).fetch_one(connection).await)?;
+    let count: i64 = tx.query(HAS_WAY_IN).bind(id).bind(issuer).fetch_value().await?;
     Ok(count > 0)
 }
 
 pub(in crate::accounts) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).fetch_one(connection).await)
+    tx.query(COUNT).fetch_value().await
 }
 
 /// Returns `true` if another account's name looks like this one.
 pub(in crate::accounts) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<bool> {
     let skeleton = skeleton_of(name);
-    let count: i64 = on_tx!(&mut *tx, |connection| {
-        sqlx::query_scalar(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_one(connection).await
-    })?;
+    let count: i64 = { tx.query(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_value().await }?;
     // Accounts of an older server, which `fill_skeletons` has not come to.
-    let rest: Vec<(UserId, String)> = on_tx!(tx, |connection| {
-        let query = sqlx::query_as(LIST_WITHOUT_SKELETON).bind(i64::MAX);
-        query.fetch_all(connection).await
-    })?;
+    let rest: Vec<(UserId, String)> = {
+        let query = tx.query(LIST_WITHOUT_SKELETON).bind(i64::MAX);
+        query.fetch_all().await
+    }?;
     Ok(count > 0 || rest.iter().any(|(_, other)| other != name && skeleton_of(other) == skeleton))
 }
 
 /// Stores the skeletons of at most `limit` names that have none yet, and gives how many those were.
 pub(in crate::accounts) async fn fill_skeletons(db: &Database, limit: u32) -> sqlx::Result<usize> {
-    let rows: Vec<(UserId, String)> =
-        on_db!(db, |pool| sqlx::query_as(LIST_WITHOUT_SKELETON).bind(limit).fetch_all(pool).await)?;
+    let rows: Vec<(UserId, String)> = db.reader().query(select!(LIST_WITHOUT_SKELETON)).bind(limit).fetch_all().await?;
     for (id, name) in &rows {
-        write_db!(db, |pool| {
-            sqlx::query(SET_SKELETON).bind(skeleton_of(name)).bind(id).execute(pool).await.map(|_| ())
-        })?;
+        { db.writer().query(SET_SKELETON).bind(skeleton_of(name)).bind(id).execute().await.map(|_| ()) }?;
     }
     Ok(rows.len())
 }
 
 pub(in crate::accounts) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_PASSWORD).bind(name).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_PASSWORD)).bind(name).fetch_optional().await
 }
 
 /// Returns whether an account has a password.
 pub(in crate::accounts) async fn has_password(db: &Database, id: UserId) -> sqlx::Result<bool> {
-    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(HAS_PASSWORD).bind(id).fetch_one(pool).await)?;
+    let count: i64 = db.reader().query(select!(HAS_PASSWORD)).bind(id).fetch_value().await?;
     Ok(count > 0)
 }
 
 pub(in crate::accounts) async fn find(db: &Database, id: UserId) -> sqlx::Result<Option<UserRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(id).fetch_optional().await
 }
 
 pub(in crate::accounts) async fn find_in(tx: &mut Transaction, id: UserId) -> sqlx::Result<Option<UserRow>> {
-    on_tx!(tx, |connection| sqlx::query_as(FIND).bind(id).fetch_optional(connection).await)
+    tx.query(FIND).bind(id).fetch_optional().await
 }
 
 pub(in crate::accounts) async fn list(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(after).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST)).bind(after).bind(limit).fetch_all().await
 }
 
 /// Makes an account. A name that is taken is an error of the database.
 pub(in crate::accounts) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<UserId> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
-        let done = query.bind(new.role.as_str()).bind(now()).execute(connection).await?;
-        Ok(UserId(done.inserted_id()))
-    })
+    let query = tx.query(CREATE).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let done = query.bind(new.role.as_str()).bind(now()).execute().await?;
+    Ok(UserId(done.inserted_id))
 }
 
 /// Gives the local owner's row, with all its conversations, to the first admin. False when somebody has it already.
 pub(in crate::accounts) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CLAIM_LOCAL).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
-        let done = query.execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let query = tx.query(CLAIM_LOCAL).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let done = query.execute().await?;
+    Ok(done.rows == 1)
 }
 
 pub(in crate::accounts) async fn update(
@@ -216,14 +201,12 @@ pub(in crate::accounts) async fn update(
     role: UserRole,
     deactivated_at: Option<DateTime<Utc>>,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(UPDATE).bind(role.as_str()).bind(deactivated_at).bind(id);
-        query.execute(connection).await.map(|_| ())
-    })
+    let query = tx.query(UPDATE).bind(role.as_str()).bind(deactivated_at).bind(id);
+    query.execute().await.map(|_| ())
 }
 
 pub(in crate::accounts) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(UPDATE_PASSWORD).bind(hash).bind(id).execute(connection).await.map(|_| ()))
+    tx.query(UPDATE_PASSWORD).bind(hash).bind(id).execute().await.map(|_| ())
 }
 
 /// Gives an account another password. False when `old` is no longer the hash of the one it has.
@@ -233,26 +216,22 @@ pub(in crate::accounts) async fn replace_password(
     old: &str,
     new: &str,
 ) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(REPLACE_PASSWORD).bind(new).bind(id).bind(old).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(REPLACE_PASSWORD).bind(new).bind(id).bind(old).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Has an account be over for good, without what its owner told models. False when `hash` is no longer that of its password.
 pub(in crate::accounts) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
     let time = now();
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(DELETE).bind(time).bind(time).bind(id).bind(hash).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(DELETE).bind(time).bind(time).bind(id).bind(hash).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// What a person tells every model; empty where that is nothing.
 pub(in crate::accounts) async fn find_instructions(db: &Database, id: UserId) -> sqlx::Result<String> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_INSTRUCTIONS).bind(id).fetch_one(pool).await)
+    db.reader().query(select!(FIND_INSTRUCTIONS)).bind(id).fetch_value().await
 }
 
 pub(in crate::accounts) async fn update_instructions(db: &Database, id: UserId, text: &str) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute(pool).await.map(|_| ()))
+    db.writer().query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute().await.map(|_| ())
 }

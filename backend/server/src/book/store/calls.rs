@@ -2,6 +2,7 @@
 //! found.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Query, Reader, Select, select};
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
@@ -11,27 +12,30 @@ use super::{
 use crate::{
     accounts::UserId,
     book::limits::{FEW, MAX_SORTED},
-    db::{Database, on_db},
 };
 
 /// What a place is made of.
 const PLACE: &str = "id, started_at, duration_ms";
 
 /// What is shown of a call in a list.
-const LIST: &str = "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
+const LIST: Select = select!(
+    "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
      SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
      OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, \
      c.uuid, c.title, c.user_id, u.name AS user_name, \
      COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL AS is_deleted \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN users u ON u.id = c.user_id WHERE t.id IN (";
+     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
+);
 
 /// What is exported of a call.
-const LIST_WHOLE: &str = "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
+const LIST_WHOLE: Select = select!(
+    "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
      t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
      COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
      FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN users u ON u.id = c.user_id WHERE t.id IN (";
+     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
+);
 
 /// In which order calls are gone through: the newest, or the slowest, first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,9 +145,9 @@ pub(in crate::book) struct Stretch {
 
 impl Stretch {
     /// The calls that are gone through, along an index: first those that share the key of the place, then those below it.
-    /// Either is a range of the index on every engine, which both in one statement are not.
+    /// Either is a range of the index on every engine, which both in one statement are not. Returns the part of the statement after `SELECT`.
     fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
-        let sql = Sql::new("SELECT ").text(columns);
+        let sql = Sql::new(columns);
         let sql = match self.order {
             Order::Newest => sql.then(&condition.along_index()),
             Order::Slowest => sql.text(BY_DURATION).then(&condition.along_durations().unwrap_or_default()),
@@ -184,31 +188,39 @@ impl Stretch {
             })
             .value(i64::from(limit))
         };
-        on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await)
+        select(db, &sql).fetch_all().await
     }
 
     /// Where it ends; `None` when no call comes after it that has a key like those in it.
     pub(in crate::book) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
         let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
         let sql = sql.value(i64::from(self.calls) - 1);
-        let row: Option<PlaceRow> = on_db!(db, |pool| sql.build().build_query_as().fetch_optional(pool).await)?;
+        let row: Option<PlaceRow> = select(db, &sql).fetch_optional().await?;
         Ok(row.map(|row| row.place(self.order)))
     }
 }
 
-/// Places of the calls `t` that `inner` finds: with all columns of a filter from an index, or else with their ids.
+/// Starts a statement. `sql` is its part after `SELECT`.
+fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
+    let mut query = db.reader().query(select!("SELECT "));
+    sql.push_to(&mut query);
+    query
+}
+
+/// Places of the calls `t` that `inner` finds: with all columns of a filter from an index, or else with their ids. `inner`, and
+/// the result, are parts of statements after `SELECT`.
 fn of_those(inner: &Sql, is_told: bool) -> Sql {
-    let sql = Sql::new("SELECT t.id, t.started_at, t.duration_ms FROM (").then(inner);
+    let sql = Sql::new("t.id, t.started_at, t.duration_ms FROM (SELECT ").then(inner);
     sql.text(if is_told { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
 }
 
 /// Whether no more than `limit` calls are left by time and by what the index of the condition says.
 pub(in crate::book) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
-    let sql = Sql::new("SELECT COUNT(*) FROM (SELECT id").then(&condition.along_index());
+    let sql = Sql::new("COUNT(*) FROM (SELECT id").then(&condition.along_index());
     let sql =
         sql.then(&condition.not_before()).then(&condition.not_after()).text(" LIMIT ").value(i64::from(limit) + 1);
     let sql = sql.text(") b");
-    let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
+    let count: i64 = select(db, &sql).fetch_value().await?;
     Ok(count <= i64::from(limit))
 }
 
@@ -236,11 +248,11 @@ pub(in crate::book) async fn list_newest_of_few(
     let few = if is_told { MAX_SORTED } else { FEW };
     // Some may be added meanwhile.
     let calls = |columns: &'static str, limit: u32| {
-        let sql = Sql::new("SELECT ").text(columns).text(BY_DURATION).then(&durations);
+        let sql = Sql::new(columns).text(BY_DURATION).then(&durations);
         sql.text(" LIMIT ").value(i64::from(limit))
     };
-    let sql = Sql::new("SELECT COUNT(*) FROM (").then(&calls("id", few + 1)).text(") b");
-    let count: i64 = on_db!(db, |pool| sql.build().build_query_scalar().fetch_one(pool).await)?;
+    let sql = Sql::new("COUNT(*) FROM (SELECT ").then(&calls("id", few + 1)).text(") b");
+    let count: i64 = select(db, &sql).fetch_value().await?;
     if count > i64::from(few) {
         return Ok(None);
     }
@@ -255,7 +267,7 @@ pub(in crate::book) async fn list_newest_of_few(
         Place::Behind(Key::Ms(_), _) | Place::Below(Key::Ms(_)) => sql,
     };
     let sql = sql.text(" ORDER BY t.started_at DESC, t.id DESC LIMIT ").value(i64::from(limit));
-    on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await).map(Some)
+    select(db, &sql).fetch_all().await.map(Some)
 }
 
 /// The slowest of few calls after a place, sorted by the database.
@@ -266,7 +278,7 @@ pub(in crate::book) async fn list_slowest_of_few(
     limit: u32,
 ) -> sqlx::Result<Vec<PlaceRow>> {
     let is_told = condition.is_told_by_index();
-    let inner = Sql::new("SELECT ").text(if is_told { INDEXED } else { "id" });
+    let inner = Sql::new(if is_told { INDEXED } else { "id" });
     let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
     // Hidden from the index of durations, along which an engine might go instead.
     let sql = of_those(&inner, is_told).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
@@ -279,7 +291,7 @@ pub(in crate::book) async fn list_slowest_of_few(
         _ => sql,
     };
     let sql = sql.text(" ORDER BY COALESCE(t.duration_ms, -1) DESC, t.id DESC LIMIT ").value(i64::from(limit));
-    on_db!(db, |pool| sql.build().build_query_as().fetch_all(pool).await)
+    select(db, &sql).fetch_all().await
 }
 
 /// What a list shows of calls, in this order. One that was deleted meanwhile is not among them.

@@ -4,6 +4,7 @@
 //! difference.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Pattern, select};
 use tallybook_protocol::ToolCallStatus;
 
 use super::sql::{Sql, Value};
@@ -11,7 +12,6 @@ use crate::{
     accounts::UserId,
     book::filter::{Filter, Slow},
     conversation::ConversationId,
-    db::{Database, Pattern, on_db},
 };
 
 const FIND_USER: &str = "SELECT id FROM users WHERE name = ?";
@@ -249,7 +249,7 @@ fn server_of(tool: &str) -> &str {
 
 /// The key of a person.
 pub(in crate::book) async fn find_user(db: &Database, name: &str) -> sqlx::Result<Option<UserId>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_USER).bind(name).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_USER)).bind(name).fetch_optional_value().await
 }
 
 /// The key of a conversation, and whose it is.
@@ -257,5 +257,5 @@ pub(in crate::book) async fn find_conversation(
     db: &Database,
     uuid: &str,
 ) -> sqlx::Result<Option<(ConversationId, UserId)>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_CONVERSATION)).bind(uuid).fetch_optional().await
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::QueryBuilder;
-
-use crate::db::{Database, on_db, write_db};
+use tallybook_database::{Database, select};
 
 /// Calls of which that is written down at once.
 pub(in crate::book) const CALLS_AT_ONCE: usize = 500;
@@ -18,24 +16,17 @@ const LIST_UNKNOWN: &str = "SELECT t.id, c.user_id, c.id AS conversation_id, COA
 /// Writes it down of some calls. Gives how many those were.
 pub(in crate::book) async fn complete(db: &Database) -> sqlx::Result<usize> {
     let limit = i64::try_from(CALLS_AT_ONCE).unwrap_or(i64::MAX);
-    let rows: Vec<(i64, i64, i64, String)> =
-        on_db!(db, |pool| sqlx::query_as(LIST_UNKNOWN).bind(limit).fetch_all(pool).await)?;
+    let rows: Vec<(i64, i64, i64, String)> = db.reader().query(select!(LIST_UNKNOWN)).bind(limit).fetch_all().await?;
     let mut calls_of: BTreeMap<(i64, i64, &str), Vec<i64>> = BTreeMap::new();
     for (id, user, conversation, model) in &rows {
         calls_of.entry((*user, *conversation, model)).or_default().push(*id);
     }
     for ((user, conversation, model), ids) in calls_of {
-        write_db!(db, |pool| {
-            let mut query = QueryBuilder::new("UPDATE tool_calls SET user_id = ");
-            query.push_bind(user).push(", conversation_id = ").push_bind(conversation);
-            query.push(", model = ").push_bind(model.to_owned()).push(" WHERE id IN (");
-            let mut list = query.separated(", ");
-            for id in &ids {
-                list.push_bind(*id);
-            }
-            query.push(")");
-            query.build().execute(pool).await.map(|_| ())
-        })?;
+        let mut query =
+            db.writer().query("UPDATE tool_calls SET user_id = ?, conversation_id = ?, model = ? WHERE id IN (");
+        query = query.bind(user).bind(conversation).bind(model);
+        query.push_list(ids).push(")");
+        query.execute().await?;
     }
     Ok(rows.len())
 }

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
+use tallybook_database::{Database, Select, Transaction, select};
 use tallybook_protocol::ToolCallStatus;
 
 use super::sql::list_by_ids;
-use crate::{
-    accounts::UserId,
-    db::{Database, Transaction, on_db, on_tx},
-};
+use crate::accounts::UserId;
 
 /// How many people are asked for by one statement.
 const NAMES_AT_ONCE: usize = 500;
@@ -72,7 +70,7 @@ const CREATE_MODELS: &str = "INSERT INTO model_call_hours \
 const CREATE_PURPOSES: &str = "INSERT INTO purpose_call_hours \
      (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?)";
 
-const LIST_NAMES: &str = "SELECT id, name FROM users WHERE id IN (";
+const LIST_NAMES: Select = select!("SELECT id, name FROM users WHERE id IN (");
 
 /// Calls of a tool that stand so.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -132,28 +130,25 @@ pub(in crate::book) struct HourRows {
 
 /// The hours since a time that are counted, in order.
 pub(in crate::book) async fn list_counted(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_COUNTED).bind(since).fetch_all(pool).await)
+    db.reader().query(select!(LIST_COUNTED)).bind(since).fetch_values().await
 }
 
 /// When the first thing was that is counted, of those since a time.
 pub(in crate::book) async fn find_first(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Option<DateTime<Utc>>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST).bind(since).bind(since).bind(since).fetch_one(pool).await)
+    db.reader().query(select!(FIND_FIRST)).bind(since).bind(since).bind(since).fetch_value().await
 }
 
 /// Goes through one hour.
 pub(in crate::book) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
     let end = hour + TimeDelta::hours(1);
-    on_db!(db, |pool| {
-        // One connection for all of them, since each that is taken out of the pool is looked at first.
-        let mut connection = pool.acquire().await?;
-        let models = sqlx::query_as(COUNT_MODELS).bind(hour).bind(end).bind(hour).bind(end);
-        let purposes = sqlx::query_as(COUNT_PURPOSES).bind(hour).bind(end).bind(hour).bind(end);
-        Ok(HourRows {
-            calls: sqlx::query_as(COUNT_CALLS).bind(hour).bind(end).fetch_all(&mut *connection).await?,
-            durations: sqlx::query_as(COUNT_DURATIONS).bind(hour).bind(end).fetch_all(&mut *connection).await?,
-            models: models.fetch_all(&mut *connection).await?,
-            purposes: purposes.fetch_all(&mut *connection).await?,
-        })
+    let reader = db.reader();
+    let models = reader.query(select!(COUNT_MODELS)).bind(hour).bind(end).bind(hour).bind(end);
+    let purposes = reader.query(select!(COUNT_PURPOSES)).bind(hour).bind(end).bind(hour).bind(end);
+    Ok(HourRows {
+        calls: reader.query(select!(COUNT_CALLS)).bind(hour).bind(end).fetch_all().await?,
+        durations: reader.query(select!(COUNT_DURATIONS)).bind(hour).bind(end).fetch_all().await?,
+        models: models.fetch_all().await?,
+        purposes: purposes.fetch_all().await?,
     })
 }
 
@@ -163,7 +158,7 @@ pub(in crate::book) async fn list_open(
     since: DateTime<Utc>,
     limit: u32,
 ) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_OPEN).bind(since).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_OPEN)).bind(since).bind(limit).fetch_values().await
 }
 
 /// Counts hours for good. Of two processes that do it at once one has its way.
@@ -178,47 +173,40 @@ pub(in crate::book) async fn count_hours(
     }
     let mut tx = db.begin().await?;
     for (hour, rows) in &looked_at {
-        let claimed = on_tx!(&mut tx, |connection| {
-            sqlx::query(CLAIM).bind(*hour).bind(now).execute(connection).await.map(|_| ())
-        });
-        match claimed {
+        match tx.query(CLAIM).bind(*hour).bind(now).execute().await {
             Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
             claimed => claimed?,
-        }
+        };
         write_hour(&mut tx, *hour, rows).await?;
     }
     tx.commit().await
 }
 
 async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        // Words that this version does not know are one to it.
-        let mut calls_of: BTreeMap<(&str, &str), i64> = BTreeMap::new();
-        for CallsRow { tool_name, status, calls } in &rows.calls {
-            *calls_of.entry((tool_name, status.as_str())).or_default() += calls;
-        }
-        for ((tool, status), calls) in calls_of {
-            let query = sqlx::query(CREATE_CALLS).bind(hour).bind(tool).bind(status).bind(calls);
-            query.execute(&mut *connection).await?;
-        }
-        for (tool, up_to_ms, calls) in &rows.durations {
-            let query = sqlx::query(CREATE_DURATIONS).bind(hour).bind(tool).bind(up_to_ms).bind(calls);
-            query.execute(&mut *connection).await?;
-        }
-        for row in &rows.models {
-            let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
-            let query = sqlx::query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(calls);
-            let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
-            query.execute(&mut *connection).await?;
-        }
-        for row in &rows.purposes {
-            let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
-            let query = sqlx::query(CREATE_PURPOSES).bind(hour).bind(&row.purpose).bind(calls);
-            let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
-            query.execute(&mut *connection).await?;
-        }
-        Ok(())
-    })
+    // Words that this version does not know are one to it.
+    let mut calls_of: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for CallsRow { tool_name, status, calls } in &rows.calls {
+        *calls_of.entry((tool_name, status.as_str())).or_default() += calls;
+    }
+    for ((tool, status), calls) in calls_of {
+        tx.query(CREATE_CALLS).bind(hour).bind(tool).bind(status).bind(calls).execute().await?;
+    }
+    for (tool, up_to_ms, calls) in &rows.durations {
+        tx.query(CREATE_DURATIONS).bind(hour).bind(tool).bind(up_to_ms).bind(calls).execute().await?;
+    }
+    for row in &rows.models {
+        let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+        let query = tx.query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(calls);
+        let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
+        query.execute().await?;
+    }
+    for row in &rows.purposes {
+        let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+        let query = tx.query(CREATE_PURPOSES).bind(hour).bind(&row.purpose).bind(calls);
+        let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
+        query.execute().await?;
+    }
+    Ok(())
 }
 
 /// What people are called.

@@ -1,12 +1,9 @@
 //! SQL on the rows of `audit_log` that users see: what admins looked at and why, and what they changed of accounts.
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
+use tallybook_database::{Database, now, select};
 
-use crate::{
-    accounts::UserId,
-    db::{Database, now, on_db, write_db},
-};
+use crate::accounts::UserId;
 
 /// Of whom a look is that is at everybody's: nobody has this key.
 pub(in crate::book) const EVERYBODY: UserId = UserId(0);
@@ -20,7 +17,8 @@ const CREATE: &str =
 const FIND_REASON: &str = "SELECT reason, created_at FROM audit_log WHERE user_id = ? AND created_at > ? \
      AND actor_id = ? AND action = 'reason_given' ORDER BY created_at DESC, id DESC LIMIT 1";
 
-const LIST_WITH_REASON: &str = "SELECT DISTINCT user_id FROM audit_log WHERE action = 'reason_given' AND actor_id = ";
+const LIST_WITH_REASON: &str = "SELECT DISTINCT user_id FROM audit_log WHERE action = 'reason_given' AND actor_id = ? \
+     AND created_at > ? AND user_id IN (";
 
 const COUNT: &str = "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
      AND action = ? AND subject = ?";
@@ -94,10 +92,8 @@ pub(in crate::book) async fn create(
     subject: &str,
     reason: &str,
 ) -> sqlx::Result<()> {
-    write_db!(db, |pool| {
-        let query = sqlx::query(CREATE).bind(actor).bind(owner).bind(action.as_str()).bind(stored(subject));
-        query.bind(reason).bind(now()).execute(pool).await.map(|_| ())
-    })
+    let query = db.writer().query(CREATE).bind(actor).bind(owner).bind(action.as_str()).bind(stored(subject));
+    query.bind(reason).bind(now()).execute().await.map(|_| ())
 }
 
 /// The reason that somebody gave for looking at what is `owner`'s, if that was after `since`.
@@ -107,7 +103,7 @@ pub(in crate::book) async fn find_reason(
     owner: UserId,
     since: DateTime<Utc>,
 ) -> sqlx::Result<Option<ReasonRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_REASON).bind(owner).bind(since).bind(actor).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_REASON)).bind(owner).bind(since).bind(actor).fetch_optional().await
 }
 
 /// Those of `owners` for whom `actor` gave a reason after `since`.
@@ -117,16 +113,9 @@ pub(in crate::book) async fn list_with_reason(
     owners: &[UserId],
     since: DateTime<Utc>,
 ) -> sqlx::Result<Vec<UserId>> {
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(LIST_WITH_REASON);
-        query.push_bind(actor).push(" AND created_at > ").push_bind(since).push(" AND user_id IN (");
-        let mut list = query.separated(", ");
-        for owner in owners {
-            list.push_bind(*owner);
-        }
-        query.push(")");
-        query.build_query_scalar().fetch_all(pool).await
-    })
+    let mut query = db.reader().query(select!(LIST_WITH_REASON)).bind(actor).bind(since);
+    query.push_list(owners.iter().copied()).push(")");
+    query.fetch_values().await
 }
 
 /// Takes down a look, once for each reason.
@@ -138,10 +127,10 @@ pub(in crate::book) async fn create_once(
     subject: &str,
     reason: &ReasonRow,
 ) -> sqlx::Result<()> {
-    let count: i64 = on_db!(db, |pool| {
-        let query = sqlx::query_scalar(COUNT).bind(owner).bind(reason.created_at).bind(actor);
-        query.bind(action.as_str()).bind(stored(subject)).fetch_one(pool).await
-    })?;
+    let count: i64 = {
+        let query = db.reader().query(select!(COUNT)).bind(owner).bind(reason.created_at).bind(actor);
+        query.bind(action.as_str()).bind(stored(subject)).fetch_value().await
+    }?;
     if count > 0 {
         return Ok(());
     }
@@ -156,10 +145,8 @@ pub(in crate::book) async fn list(
     before: (DateTime<Utc>, i64),
     limit: u32,
 ) -> sqlx::Result<Vec<LookRow>> {
-    on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST).bind(user).bind(user).bind(user).bind(user);
-        query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all(pool).await
-    })
+    let query = db.reader().query(select!(LIST)).bind(user).bind(user).bind(user).bind(user);
+    query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all().await
 }
 
 /// Lists other users' changes of a user's account that the user has not acknowledged, newest first.
@@ -168,13 +155,13 @@ pub(in crate::book) async fn list_unseen_changes(
     user: UserId,
     limit: u32,
 ) -> sqlx::Result<Vec<LookRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_UNSEEN_CHANGES).bind(user).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_UNSEEN_CHANGES)).bind(user).bind(limit).fetch_all().await
 }
 
 /// Marks a user's entries up to `id` as acknowledged. Later ids of the user's entries stay unacknowledged, however large `id` is.
 pub(in crate::book) async fn set_seen(db: &Database, user: UserId, id: i64) -> sqlx::Result<()> {
-    let last: i64 = on_db!(db, |pool| sqlx::query_scalar(FIND_LAST_UNTIL).bind(user).bind(id).fetch_one(pool).await)?;
-    write_db!(db, |pool| sqlx::query(SET_SEEN).bind(last).bind(user).bind(last).execute(pool).await.map(|_| ()))
+    let last: i64 = db.reader().query(select!(FIND_LAST_UNTIL)).bind(user).bind(id).fetch_value().await?;
+    db.writer().query(SET_SEEN).bind(last).bind(user).bind(last).execute().await.map(|_| ())
 }
 
 /// As much of a subject as its column takes.

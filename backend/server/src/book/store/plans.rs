@@ -1,9 +1,9 @@
 //! SQL that reads by what plans answers were made, whosever they are.
 
+use tallybook_database::{Database, select};
 use tallybook_protocol::{MessageId, PlanStepStatus};
 
 use super::sql::list_by_ids;
-use crate::db::Database;
 
 const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
      FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
@@ -26,5 +26,6 @@ pub(in crate::book) async fn list_steps_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<PlanStepRow>> {
-    list_by_ids(db, LIST_STEPS_OF, message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit)).await
+    list_by_ids(db, select!(LIST_STEPS_OF), message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit))
+        .await
 }

@@ -2,12 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::EndedToolCall;
+use tallybook_database::{Database, select};
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId as _, on_db, write_db},
-};
+use crate::accounts::UserId;
 
 /// Characters of `tool_reruns.error_type`.
 const MAX_WORD_CHARS: usize = 64;
@@ -70,24 +68,20 @@ pub(crate) struct RerunTextsRow {
 /// Notes that a call is run again. Gives the key.
 pub(in crate::book) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<RerunId> {
     let NewRerun { call, user, input, at } = new;
-    write_db!(db, |pool| {
-        let query = sqlx::query(CREATE).bind(call).bind(user).bind(input).bind(at);
-        Ok(RerunId(query.execute(pool).await?.inserted_id()))
-    })
+    let query = db.writer().query(CREATE).bind(call).bind(user).bind(input).bind(at);
+    Ok(RerunId(query.execute().await?.inserted_id))
 }
 
 /// Notes what came of it.
 pub(in crate::book) async fn end(db: &Database, id: RerunId, end: &EndedToolCall) -> sqlx::Result<()> {
     let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
-    write_db!(db, |pool| {
-        let query = sqlx::query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
-        query.bind(end.duration_ms).bind(id).execute(pool).await.map(|_| ())
-    })
+    let query = db.writer().query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
+    query.bind(end.duration_ms).bind(id).execute().await.map(|_| ())
 }
 
 /// The re-runs of a call, at most `limit`, the newest first.
 pub(in crate::book) async fn list(db: &Database, call: ToolCallId, limit: u32) -> sqlx::Result<Vec<RerunRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(call).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST)).bind(call).bind(limit).fetch_all().await
 }
 
 /// One of them, with so many characters of its texts.
@@ -97,8 +91,6 @@ pub(in crate::book) async fn find_texts(
     id: RerunId,
     max_chars: u32,
 ) -> sqlx::Result<Option<RerunTextsRow>> {
-    on_db!(db, |pool| {
-        let query = sqlx::query_as(FIND_TEXTS).bind(max_chars).bind(max_chars).bind(call).bind(id);
-        query.fetch_optional(pool).await
-    })
+    let query = db.reader().query(select!(FIND_TEXTS)).bind(max_chars).bind(max_chars).bind(call).bind(id);
+    query.fetch_optional().await
 }

@@ -1,38 +1,30 @@
 //! SQL that is put together: texts of ours, and values that are bound.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Encode, FromRow, MySql, QueryBuilder, Sqlite, Type, mysql::MySqlRow, sqlite::SqliteRow};
+use tallybook_database::{Argument, Database, Handle, Pattern, Query, Row, Select};
 use tallybook_protocol::ToolCallId;
-
-use crate::db::{Database, Pattern, on_db};
 
 /// The rows that `select`, the list of `ids` and then `order` find, at most `limit` of them.
 pub(super) async fn list_by_ids<I, T>(
     db: &Database,
-    select: &'static str,
+    select: Select,
     ids: &[I],
     order: &'static str,
     limit: Option<u32>,
 ) -> sqlx::Result<Vec<T>>
 where
-    I: Copy + Sync + Type<MySql> + Type<Sqlite> + for<'q> Encode<'q, MySql> + for<'q> Encode<'q, Sqlite>,
-    T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+    I: Copy + Sync + for<'v> Argument<'v>,
+    T: Row,
 {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(select);
-        let mut list = query.separated(", ");
-        for id in ids {
-            list.push_bind(*id);
-        }
-        query.push(order);
-        if let Some(limit) = limit {
-            query.push(" LIMIT ").push_bind(limit);
-        }
-        query.build_query_as().fetch_all(pool).await
-    })
+    let mut query = db.reader().query(select);
+    query.push_list(ids.iter().copied()).push(order);
+    if let Some(limit) = limit {
+        query.push(" LIMIT ").push_bind(limit);
+    }
+    query.fetch_all().await
 }
 
 /// A value that is bound.
@@ -103,19 +95,12 @@ impl Sql {
         self.0.is_empty()
     }
 
-    /// The statement as one engine takes it.
-    pub(super) fn build<D>(&self) -> QueryBuilder<D>
-    where
-        D: sqlx::Database,
-        String: Type<D> + for<'q> Encode<'q, D>,
-        i64: Type<D> + for<'q> Encode<'q, D>,
-        DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
-    {
-        let mut query = QueryBuilder::new("");
+    /// Appends this to a statement.
+    pub(super) fn push_to<H: Handle>(&self, query: &mut Query<H>) {
         for part in &self.0 {
             match part {
                 Part::Text(text) => {
-                    query.push(*text);
+                    query.push(text);
                 }
                 Part::Value(Value::Text(text)) => {
                     query.push_bind(text.clone());
@@ -126,9 +111,8 @@ impl Sql {
                 Part::Value(Value::Time(time)) => {
                     query.push_bind(*time);
                 }
-                Part::Contains(pattern, column) => pattern.push_matches(&mut query, column),
+                Part::Contains(pattern, column) => pattern.push_matches(query, column),
             }
         }
-        query
     }
 }

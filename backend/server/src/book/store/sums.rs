@@ -3,9 +3,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
+use tallybook_database::{Database, Row, Select, select};
 
 use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, SpentRow};
-use crate::db::{Database, on_db, on_tx};
 
 const LIST_COUNTED: &str = "SELECT day FROM counted_days WHERE day >= ? ORDER BY day";
 
@@ -63,47 +63,47 @@ macro_rules! sum_spent {
     };
 }
 
-const SUM_TOOLS: &str = sum!(
+const SUM_TOOLS: Select = select!(sum!(
     ["tool_name, status, CAST(SUM(calls) AS SIGNED) AS calls"],
     "tool_name, status, calls FROM tool_call_days",
     "tool_name, status, calls FROM tool_call_hours",
     "GROUP BY tool_name, status"
-);
+));
 
-const SUM_DURATIONS: &str = sum!(
+const SUM_DURATIONS: Select = select!(sum!(
     ["tool_name, up_to_ms, CAST(SUM(calls) AS SIGNED) AS calls"],
     "tool_name, up_to_ms, calls FROM tool_duration_days",
     "tool_name, up_to_ms, calls FROM tool_duration_hours",
     "GROUP BY tool_name, up_to_ms"
-);
+));
 
-const SUM_DAYS: &str = sum_spent!(
+const SUM_DAYS: Select = select!(sum_spent!(
     "name",
     "SUBSTR(day, 1, 10) AS name, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
     "SUBSTR(hour, 1, 10) AS name, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
     "GROUP BY name"
-);
+));
 
-const SUM_MODELS: &str = sum_spent!(
+const SUM_MODELS: Select = select!(sum_spent!(
     "model AS name",
     "model, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
     "model, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
     "GROUP BY model"
-);
+));
 
-const SUM_PEOPLE: &str = sum_spent!(
+const SUM_PEOPLE: Select = select!(sum_spent!(
     "COALESCE(users.name, '?') AS name",
     "user_id, calls, input_tokens, output_tokens, cost_nanos FROM model_call_days",
     "user_id, calls, input_tokens, output_tokens, cost_nanos FROM model_call_hours",
     "LEFT JOIN users ON users.id = parts.user_id GROUP BY parts.user_id, users.name"
-);
+));
 
-const SUM_PURPOSES: &str = sum_spent!(
+const SUM_PURPOSES: Select = select!(sum_spent!(
     "purpose AS name",
     "purpose, calls, input_tokens, output_tokens, cost_nanos FROM purpose_call_days",
     "purpose, calls, input_tokens, output_tokens, cost_nanos FROM purpose_call_hours",
     "GROUP BY purpose"
-);
+));
 
 /// What model calls took that have something in common.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -131,25 +131,19 @@ pub(in crate::book) async fn list_counted_days(
     db: &Database,
     since: DateTime<Utc>,
 ) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_COUNTED).bind(since).fetch_all(pool).await)
+    db.reader().query(select!(LIST_COUNTED)).bind(since).fetch_values().await
 }
 
 /// Sums up a day for good, all of whose hours are counted. Of two processes that do it at once one has its way.
 pub(in crate::book) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<Utc>) -> sqlx::Result<()> {
     let mut tx = db.begin().await?;
-    let claimed =
-        on_tx!(&mut tx, |connection| sqlx::query(CLAIM).bind(day).bind(now).execute(connection).await.map(|_| ()));
-    match claimed {
+    match tx.query(CLAIM).bind(day).bind(now).execute().await {
         Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
         claimed => claimed?,
+    };
+    for create in CREATE {
+        tx.query(create).bind(day).bind(day).bind(day + TimeDelta::days(1)).execute().await?;
     }
-    on_tx!(&mut tx, |connection| {
-        for create in CREATE {
-            let query = sqlx::query(create).bind(day).bind(day).bind(day + TimeDelta::days(1));
-            query.execute(&mut *connection).await?;
-        }
-        Ok(())
-    })?;
     tx.commit().await
 }
 
@@ -159,24 +153,24 @@ pub(in crate::book) async fn sum(
     since: DateTime<Utc>,
     whole: (DateTime<Utc>, DateTime<Utc>),
 ) -> sqlx::Result<SumRows> {
-    let (first, end) = whole;
-    macro_rules! all {
-        ($connection:expr, $sql:expr) => {{
-            let query = sqlx::query_as($sql).bind(first).bind(end).bind(since).bind(first).bind(end);
-            query.fetch_all(&mut *$connection).await?
-        }};
-    }
-    on_db!(db, |pool| {
-        // One connection for all of them, since each that is taken out of the pool is looked at first.
-        let mut connection = pool.acquire().await?;
-        Ok(SumRows {
-            hours: sqlx::query_as(SUM_HOURS).bind(since).fetch_all(&mut *connection).await?,
-            tools: all!(connection, SUM_TOOLS),
-            durations: all!(connection, SUM_DURATIONS),
-            days: all!(connection, SUM_DAYS),
-            models: all!(connection, SUM_MODELS),
-            people: all!(connection, SUM_PEOPLE),
-            purposes: all!(connection, SUM_PURPOSES),
-        })
+    Ok(SumRows {
+        hours: db.reader().query(select!(SUM_HOURS)).bind(since).fetch_all().await?,
+        tools: sum_parts(db, SUM_TOOLS, since, whole).await?,
+        durations: sum_parts(db, SUM_DURATIONS, since, whole).await?,
+        days: sum_parts(db, SUM_DAYS, since, whole).await?,
+        models: sum_parts(db, SUM_MODELS, since, whole).await?,
+        people: sum_parts(db, SUM_PEOPLE, since, whole).await?,
+        purposes: sum_parts(db, SUM_PURPOSES, since, whole).await?,
     })
+}
+
+/// Sums up the rows of whole days and those of the hours around them.
+async fn sum_parts<T: Row>(
+    db: &Database,
+    sql: Select,
+    since: DateTime<Utc>,
+    (first, end): (DateTime<Utc>, DateTime<Utc>),
+) -> sqlx::Result<Vec<T>> {
+    let query = db.reader().query(sql).bind(first).bind(end).bind(since).bind(first).bind(end);
+    query.fetch_all().await
 }

@@ -1,28 +1,24 @@
 //! SQL that reads one call, with its turn around it, or a conversation, whosever they are.
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
+use tallybook_database::{Database, Select, select};
 use tallybook_protocol::{
     ApprovalScope, DeciderKind, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
 };
 
 use super::sql::list_by_ids;
-use crate::{
-    accounts::UserId,
-    conversation::ConversationId,
-    db::{Database, on_db},
-};
+use crate::{accounts::UserId, conversation::ConversationId};
 
-const FIND_CALL: [&str; 5] = [
-    "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, t.completed_at, \
-     t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, \
-     u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ",
-    ") AS input, OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ",
-    ") AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ",
-    ") AS output, OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ",
-    ") AS error, OCTET_LENGTH(t.error) AS error_bytes FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-     JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id WHERE t.id = ",
-];
+const FIND_CALL: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
+     t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, t.error_type, \
+     m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, u.name AS user_name, \
+     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, \
+     SUBSTR(t.input_text, 1, ?) AS input, OCTET_LENGTH(t.input_text) AS input_bytes, \
+     SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, \
+     SUBSTR(t.output, 1, ?) AS output, OCTET_LENGTH(t.output) AS output_bytes, \
+     SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS error_bytes FROM tool_calls t \
+     JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     JOIN users u ON u.id = c.user_id WHERE t.id = ?";
 
 const LIST_DECISIONS: &str = "SELECT decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at FROM approvals \
      WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
@@ -31,20 +27,22 @@ const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_c
      WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
 
 // MySQL keeps purposes as an enumeration. Calls beside a turn's steps come in the order in which they were over.
-const LIST_MODEL_CALLS_OF: &str = "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
+const LIST_MODEL_CALLS_OF: Select = select!(
+    "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
      input_tokens, output_tokens, cost_nanos, attempts, error, duration_ms, created_at FROM model_calls \
-     WHERE message_id IN (";
+     WHERE message_id IN ("
+);
 
 const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
      WHERE message_id = ? ORDER BY step, position LIMIT ?";
 
-const LIST_CALLS_OF: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
-     WHERE message_id IN (";
+const LIST_CALLS_OF: Select = select!(
+    "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
+     WHERE message_id IN ("
+);
 
-const LIST_THOUGHTS_OF: [&str; 2] = [
-    "SELECT message_id, SUBSTR(words, 1, ",
-    ") AS words, OCTET_LENGTH(words) AS words_bytes, duration_ms FROM reasonings WHERE message_id IN (",
-];
+const LIST_THOUGHTS_OF: &str = "SELECT message_id, SUBSTR(words, 1, ?) AS words, OCTET_LENGTH(words) AS words_bytes, \
+     duration_ms FROM reasonings WHERE message_id IN (";
 
 const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at, \
      COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
@@ -209,15 +207,8 @@ pub(in crate::book) async fn find_call_texts(
     id: ToolCallId,
     max_chars: u32,
 ) -> sqlx::Result<Option<WholeCallRow>> {
-    on_db!(db, |pool| {
-        let [head, input, proposed, output, error] = FIND_CALL;
-        let mut query = QueryBuilder::new(head);
-        for rest in [input, proposed, output, error] {
-            query.push_bind(max_chars).push(rest);
-        }
-        query.push_bind(id);
-        query.build_query_as().fetch_optional(pool).await
-    })
+    let query = db.reader().query(select!(FIND_CALL)).bind(max_chars).bind(max_chars).bind(max_chars).bind(max_chars);
+    query.bind(id).fetch_optional().await
 }
 
 /// A call without its texts.
@@ -231,12 +222,12 @@ pub(in crate::book) async fn list_decisions(
     id: ToolCallId,
     limit: u32,
 ) -> sqlx::Result<Vec<DecisionRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_DECISIONS).bind(id).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_DECISIONS)).bind(id).bind(limit).fetch_all().await
 }
 
 /// What reviewing models said of a call.
 pub(in crate::book) async fn list_votes(db: &Database, id: ToolCallId, limit: u32) -> sqlx::Result<Vec<VoteRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_VOTES).bind(id).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_VOTES)).bind(id).bind(limit).fetch_all().await
 }
 
 /// The model calls of several turns, in order.
@@ -254,7 +245,7 @@ pub(in crate::book) async fn list_calls(
     message_id: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_CALLS).bind(message_id).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_CALLS)).bind(message_id).bind(limit).fetch_all().await
 }
 
 /// The tool calls of several turns.
@@ -276,17 +267,10 @@ pub(in crate::book) async fn list_thoughts_of(
     if message_ids.is_empty() {
         return Ok(Vec::new());
     }
-    on_db!(db, |pool| {
-        let [head, words] = LIST_THOUGHTS_OF;
-        let mut query = QueryBuilder::new(head);
-        query.push_bind(max_chars).push(words);
-        let mut list = query.separated(", ");
-        for id in message_ids {
-            list.push_bind(*id);
-        }
-        query.push(") ORDER BY message_id, step LIMIT ").push_bind(limit);
-        query.build_query_as().fetch_all(pool).await
-    })
+    let mut query = db.reader().query(select!(LIST_THOUGHTS_OF)).bind(max_chars);
+    query.push_list(message_ids.iter().copied());
+    query.push(") ORDER BY message_id, step LIMIT ").push_bind(limit);
+    query.fetch_all().await
 }
 
 /// A conversation, whosever it is.
@@ -294,7 +278,7 @@ pub(in crate::book) async fn find_conversation(
     db: &Database,
     uuid: &str,
 ) -> sqlx::Result<Option<WholeConversationRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_CONVERSATION).bind(uuid).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_CONVERSATION)).bind(uuid).fetch_optional().await
 }
 
 /// Its messages of all branches, from one on, or with 0 from the first, with as many characters of each.
@@ -305,13 +289,12 @@ pub(in crate::book) async fn list_messages(
     max_chars: u32,
     limit: u32,
 ) -> sqlx::Result<Vec<WholeMessageRow>> {
-    on_db!(db, |pool| {
-        let query = sqlx::query_as(LIST_MESSAGES).bind(max_chars).bind(conversation).bind(conversation).bind(from);
-        query.bind(limit).fetch_all(pool).await
-    })
+    let query =
+        db.reader().query(select!(LIST_MESSAGES)).bind(max_chars).bind(conversation).bind(conversation).bind(from);
+    query.bind(limit).fetch_all().await
 }
 
 /// What a person is called.
 pub(in crate::book) async fn find_user_name(db: &Database, id: UserId) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_USER_NAME).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_USER_NAME)).bind(id).fetch_optional_value().await
 }

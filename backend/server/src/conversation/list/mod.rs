@@ -3,6 +3,7 @@
 mod feed;
 
 use std::time::Duration;
+use tallybook_database::with_retries;
 
 use chrono::DateTime;
 use tallybook_protocol::{ConversationSummary, NewConversation, Page, UpdateConversation};
@@ -23,7 +24,7 @@ use super::{
     tool_switches::check_disabled_tools,
     turn::stop::stop_deleted,
 };
-use crate::{accounts::UserId, db::with_retries};
+use crate::accounts::UserId;
 
 /// How long deleting a conversation waits for its turn to end.
 const END_TIMEOUT: Duration = Duration::from_secs(5);

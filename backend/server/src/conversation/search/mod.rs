@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tallybook_database::{Database, Pattern, in_time, now};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart};
@@ -28,10 +29,7 @@ use super::{
         search::{self, Cursor, HitRow, Scope},
     },
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, Pattern, in_time, now},
-};
+use crate::accounts::UserId;
 
 /// How long is searched for one page. A batch that was begun is gone through.
 const TIME_FOR_PAGE: Duration = Duration::from_secs(2);

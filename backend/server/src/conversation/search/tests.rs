@@ -3,19 +3,15 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use tallybook_database::{now, select};
 
 use super::{
     super::{limits::MAX_SEARCHES, turn::testing::Fixture},
-    Database, FIRST_BATCH, MAX_BATCH_BYTES, Scope, beginning, edge, find_rows, search,
+    FIRST_BATCH, MAX_BATCH_BYTES, Scope, beginning, edge, find_rows, search,
 };
-use crate::{accounts::UserId, db::now};
+use crate::accounts::UserId;
 
 const MEBIBYTE: i64 = 1024 * 1024;
-
-fn pool(db: &Database) -> &sqlx::SqlitePool {
-    let Database::Sqlite(_, pool) = db else { panic!("the database is embedded") };
-    pool
-}
 
 #[tokio::test]
 async fn a_batch_of_long_texts_has_few_of_them() {
@@ -26,17 +22,18 @@ async fn a_batch_of_long_texts_has_few_of_them() {
         let sql = "INSERT INTO messages (conversation_id, role, content, status, created_at) \
                    VALUES (?, 'user', HEX(ZEROBLOB(524288)), 'complete', ?)";
         let time = now() + TimeDelta::seconds(number.into());
-        sqlx::query(sql).bind(fixture.conversation_id).bind(time).execute(pool(db)).await.unwrap();
+        db.writer().query(sql).bind(fixture.conversation_id).bind(time).execute().await.unwrap();
     }
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
         let (mut cursor, mut seen) = (beginning(scope), 0);
         loop {
             let until = search::find_batch_end(db, scope, cursor, FIRST_BATCH, MAX_BATCH_BYTES).await.unwrap();
             let end = until.map_or(cursor_behind_all(scope), |until| edge(scope, until));
-            let sql = "SELECT COUNT(*) FROM messages WHERE created_at > MIN(?, ?) AND created_at < MAX(?, ?) \
-                       OR created_at = ?";
-            let count = sqlx::query_scalar::<_, i64>(sql).bind(cursor.time).bind(end.time);
-            let count = count.bind(cursor.time).bind(end.time).bind(cursor.time).fetch_one(pool(db)).await.unwrap();
+            let sql = select!(
+                "SELECT COUNT(*) FROM messages WHERE created_at > MIN(?, ?) AND created_at < MAX(?, ?) OR created_at = ?"
+            );
+            let count = db.reader().query(sql).bind(cursor.time).bind(end.time).bind(cursor.time).bind(end.time);
+            let count: i64 = count.bind(cursor.time).fetch_value().await.unwrap();
             assert!(count * MEBIBYTE <= MAX_BATCH_BYTES + MEBIBYTE, "{count} messages");
             seen += count;
             cursor = end;
@@ -58,8 +55,8 @@ async fn a_search_through_long_texts_goes_on_from_page_to_page() {
         let sql = "INSERT INTO messages (conversation_id, role, content, status, created_at) \
                    VALUES (?, 'user', HEX(ZEROBLOB(65536)) || ?, 'complete', ?)";
         let (word, time) = (if number % 25 == 0 { " needle" } else { "" }, now() + TimeDelta::seconds(number));
-        let insert = sqlx::query(sql).bind(fixture.conversation_id).bind(word).bind(time);
-        insert.execute(pool(&context.db)).await.unwrap();
+        let insert = context.db.writer().query(sql).bind(fixture.conversation_id).bind(word).bind(time);
+        insert.execute().await.unwrap();
     }
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
         let (mut cursor, mut found, mut pages) = (beginning(scope), Vec::new(), 0);
@@ -94,7 +91,7 @@ async fn a_statement_that_nobody_waits_for_any_more_counts_as_a_search() {
     let slow = "ALTER TABLE messages RENAME TO stored; CREATE VIEW messages AS \
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000) \
                 SELECT i AS id, 1 AS conversation_id, '' AS content, '9999' AS created_at FROM n";
-    sqlx::raw_sql(slow).execute(pool(&context.db)).await.unwrap();
+    fixture.execute(slow).await;
     let mut attempts = 0..10;
     let search = loop {
         assert!(attempts.next().is_some(), "it is never seen to search");

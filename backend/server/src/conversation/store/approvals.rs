@@ -2,23 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::StartedToolCall;
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
-use super::{
-    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, truncated},
-    decisions::Decider,
-    list_of::list_of,
-    turns,
-};
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx, write_db},
-};
-
-const CREATE_WAITING_CALL: &str = "INSERT INTO tool_calls \
-     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, tool_hash, started_at) \
-     VALUES (?, ?, ?, ?, ?, 'awaiting_approval', ?, ?, ?, ?, ?)";
+use super::{columns::json_column, decisions::Decider, list_of::list_of, tool_calls::create_tool_call, turns};
+use crate::accounts::UserId;
 
 const ASK_ANEW: &str = "UPDATE tool_calls SET tool_hash = ?, decided_at = NULL, started_at = ? \
      WHERE id = ? AND status = 'awaiting_approval'";
@@ -149,8 +138,7 @@ pub(crate) struct StandingRow {
     pub(crate) created_at: DateTime<Utc>,
 }
 
-/// Stores a call that waits for a decision. Gives its key, which one that is asked for anew keeps; nothing where that one does
-/// not wait.
+/// Stores a call that waits for a decision, or asks again for a stored one. Returns its id, or `None` if the stored call no longer waits.
 pub(crate) async fn create_waiting_call(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -159,29 +147,11 @@ pub(crate) async fn create_waiting_call(
     tool_hash: &str,
     at: DateTime<Utc>,
 ) -> sqlx::Result<Option<ToolCallId>> {
-    let request = call.request;
-    let input = json_column(&request.input_text);
-    tx.check_statement_size(input.as_str().len() + request.input_text.len()).await?;
-    on_tx!(tx, |connection| {
-        if let Some(id) = call.waited {
-            let done = sqlx::query(ASK_ANEW).bind(tool_hash).bind(at).bind(id).execute(connection).await?;
-            return Ok((done.rows_affected() == 1).then_some(id));
-        }
-        let done = sqlx::query(CREATE_WAITING_CALL)
-            .bind(message_id)
-            .bind(stored_id(&request.id))
-            .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
-            .bind(input.as_str())
-            .bind(&request.input_text)
-            .bind(call.step)
-            .bind(call.position)
-            .bind(text_offset)
-            .bind(tool_hash)
-            .bind(at)
-            .execute(connection)
-            .await?;
-        Ok(Some(ToolCallId(done.inserted_id())))
-    })
+    if let Some(id) = call.waited {
+        let done = tx.query(ASK_ANEW).bind(tool_hash).bind(at).bind(id).execute().await?;
+        return Ok((done.rows == 1).then_some(id));
+    }
+    create_tool_call(tx, message_id, call, text_offset, Some(tool_hash), at).await.map(Some)
 }
 
 /// Stores that a call which was approved is about to run. False when it does not wait, or nobody has decided on it.
@@ -190,10 +160,8 @@ pub(crate) async fn start_approved_call(
     id: ToolCallId,
     started_at: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(START_APPROVED).bind(started_at).bind(id).execute(connection).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = tx.query(START_APPROVED).bind(started_at).bind(id).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Whether a tool was approved for good, for the conversation of this message or for its user; not when it was another one
@@ -204,68 +172,61 @@ pub(crate) async fn is_approved_for_good(
     tool_name: &str,
     tool_hash: &str,
 ) -> sqlx::Result<bool> {
-    let count: i64 = on_db!(db, |pool| {
-        sqlx::query_scalar(COUNT_STANDING).bind(message_id).bind(tool_hash).bind(tool_name).fetch_one(pool).await
-    })?;
+    let count: i64 = {
+        db.reader().query(select!(COUNT_STANDING)).bind(message_id).bind(tool_hash).bind(tool_name).fetch_value().await
+    }?;
     Ok(count > 0)
 }
 
 /// Takes down a decision. False when the call waits for none any more, or is to be approved as another tool than it is.
 pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) -> sqlx::Result<bool> {
     let NewApproval { tool_call_id: id, decider, decided_at: now, reason, verdict } = new;
-    on_tx!(tx, |connection| {
-        let claim = match verdict {
-            NewVerdict::Approve { tool_hash, input: None, .. } => {
-                sqlx::query(APPROVE).bind(now).bind(id).bind(tool_hash).execute(&mut *connection).await?
-            }
-            NewVerdict::Approve { tool_hash, input: Some(input), .. } => {
-                let edit =
-                    sqlx::query(APPROVE_EDITED).bind(now).bind(json_column(input).as_str().to_owned()).bind(input);
-                edit.bind(id).bind(tool_hash).execute(&mut *connection).await?
-            }
-            NewVerdict::Deny { error } => {
-                sqlx::query(DENY).bind(now).bind(error).bind(now).bind(id).execute(&mut *connection).await?
-            }
-        };
-        if claim.rows_affected() != 1 {
-            return Ok(false);
+    let claim = match verdict {
+        NewVerdict::Approve { tool_hash, input: None, .. } => {
+            tx.query(APPROVE).bind(now).bind(id).bind(tool_hash).execute().await?
         }
-        let (decision, scope) = match verdict {
-            NewVerdict::Approve { scope, .. } => (Decision::Approve, scope),
-            NewVerdict::Deny { .. } => (Decision::Deny, None),
-        };
-        sqlx::query(CREATE_APPROVAL)
-            .bind(decision.as_str())
-            .bind(decider.name())
-            .bind(decider.kind().as_str())
-            .bind(decider.user_id())
-            .bind(decision == Decision::Approve)
-            .bind(reason)
-            .bind(scope.map(ApprovalScope::as_str))
-            .bind(now)
-            .bind(id)
-            .execute(&mut *connection)
-            .await?;
-        Ok(true)
-    })
+        NewVerdict::Approve { tool_hash, input: Some(input), .. } => {
+            let edit = tx.query(APPROVE_EDITED).bind(now).bind(json_column(input).as_str().to_owned()).bind(input);
+            edit.bind(id).bind(tool_hash).execute().await?
+        }
+        NewVerdict::Deny { error } => tx.query(DENY).bind(now).bind(error).bind(now).bind(id).execute().await?,
+    };
+    if claim.rows != 1 {
+        return Ok(false);
+    }
+    let (decision, scope) = match verdict {
+        NewVerdict::Approve { scope, .. } => (Decision::Approve, scope),
+        NewVerdict::Deny { .. } => (Decision::Deny, None),
+    };
+    tx.query(CREATE_APPROVAL)
+        .bind(decision.as_str())
+        .bind(decider.name())
+        .bind(decider.kind().as_str())
+        .bind(decider.user_id())
+        .bind(decision == Decision::Approve)
+        .bind(reason)
+        .bind(scope.map(ApprovalScope::as_str))
+        .bind(now)
+        .bind(id)
+        .execute()
+        .await?;
+    Ok(true)
 }
 
 /// Has a call that waits wait for a decision on the tool as it is now.
 pub(crate) async fn ask_waiting_anew(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let now = turns::database_now_in(tx).await?;
-    on_tx!(tx, |connection| {
-        sqlx::query(ASK_WAITING_ANEW).bind(tool_hash).bind(now).bind(id).execute(connection).await.map(|_| ())
-    })
+    tx.query(ASK_WAITING_ANEW).bind(tool_hash).bind(now).bind(id).execute().await.map(|_| ())
 }
 
 /// Calls by their keys, whosever they are.
 pub(crate) async fn find_calls(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<DecidableRow>> {
-    list_of(db, FIND_CALLS, ids, ") ORDER BY t.id").await
+    list_of(db, select!(FIND_CALLS), ids, ") ORDER BY t.id").await
 }
 
 /// Those calls of a turn on which nobody has decided.
 pub(crate) async fn list_waiting(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCallId>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_WAITING).bind(message_id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_WAITING)).bind(message_id).fetch_values().await
 }
 
 /// At most `limit` calls that have waited since before `time`.
@@ -275,7 +236,7 @@ pub(crate) async fn list_expired(
     after: ToolCallId,
     limit: u32,
 ) -> sqlx::Result<Vec<ToolCallId>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_EXPIRED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_EXPIRED)).bind(time).bind(after).bind(limit).fetch_values().await
 }
 
 /// At most `limit` turns after the message `after` that may go on, and on which no person and no reviewer decided after `time`.
@@ -285,18 +246,16 @@ pub(crate) async fn list_decided_turns(
     after: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<DecidedTurn>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_DECIDED_TURNS).bind(after).bind(time).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_DECIDED_TURNS)).bind(after).bind(time).bind(limit).fetch_all().await
 }
 
 /// A user's approvals that reach beyond their own calls, at most `limit`, the newest first.
 pub(crate) async fn list_standing(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<StandingRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_STANDING).bind(user).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_STANDING)).bind(user).bind(limit).fetch_all().await
 }
 
 /// Revokes one of them. False when there is none of this key.
 pub(crate) async fn revoke(db: &Database, user: UserId, id: ApprovalId) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(REVOKE).bind(now()).bind(id).bind(user).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(REVOKE).bind(now()).bind(id).bind(user).execute().await?;
+    Ok(done.rows == 1)
 }

@@ -1,9 +1,9 @@
 //! SQL on `conversations`.
 
 use std::collections::BTreeSet;
+use tallybook_database::{Database, Pattern, now, select};
 
 use chrono::{DateTime, Duration, Utc};
-use sqlx::QueryBuilder;
 use tallybook_protocol::{MessageId, MessageStatus, UpdateConversation};
 use uuid::Uuid;
 
@@ -12,10 +12,7 @@ use super::{
     rows::{ConversationId, ConversationRow},
     tool_switches::disabled_tools_column,
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, Pattern, now, on_db, write_db},
-};
+use crate::accounts::UserId;
 
 const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
      VALUES (?, ?, ?, ?, ?, ?, ?)";
@@ -27,7 +24,8 @@ const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, 
 
 const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c WHERE deleted_at IS NULL AND user_id = ";
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?))";
 
 const LIST_AFTER: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
@@ -101,19 +99,18 @@ pub(crate) async fn create_conversation(
 ) -> sqlx::Result<()> {
     let now = now();
     let disabled_tools = disabled_tools_column(disabled_tools);
-    write_db!(db, |pool| {
-        sqlx::query(CREATE)
-            .bind(uuid.to_string())
-            .bind(user)
-            .bind(title)
-            .bind(model)
-            .bind(disabled_tools.as_deref())
-            .bind(now)
-            .bind(now)
-            .execute(pool)
-            .await
-            .map(|_| ())
-    })
+    db.writer()
+        .query(CREATE)
+        .bind(uuid.to_string())
+        .bind(user)
+        .bind(title)
+        .bind(model)
+        .bind(disabled_tools.as_deref())
+        .bind(now)
+        .bind(now)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// A user's conversation. Somebody else's is as absent as one that never was.
@@ -122,12 +119,12 @@ pub(crate) async fn find_conversation(
     user: UserId,
     uuid: Uuid,
 ) -> sqlx::Result<Option<ConversationRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(uuid.to_string()).bind(user).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(uuid.to_string()).bind(user).fetch_optional().await
 }
 
 /// Whether a conversation's turn waits for consent.
 pub(crate) async fn is_waiting(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
-    let count: i64 = on_db!(db, |pool| sqlx::query_scalar(IS_WAITING).bind(id).fetch_one(pool).await)?;
+    let count: i64 = db.reader().query(select!(IS_WAITING)).bind(id).fetch_value().await?;
     Ok(count > 0)
 }
 
@@ -140,27 +137,22 @@ pub(crate) async fn list_conversations(
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
     let pattern = Some(Pattern::new(&filter.search)).filter(|_| !filter.search.is_empty());
-    on_db!(db, |pool| {
-        let mut query = QueryBuilder::new(LIST);
-        query.push_bind(user);
-        query.push(" AND (updated_at < ").push_bind(place.updated_at);
-        query.push(" OR (updated_at = ").push_bind(place.updated_at);
-        query.push(" AND id < ").push_bind(place.id).push("))");
-        for (column, wanted) in [(" AND pinned = ", filter.pinned), (" AND archived = ", filter.archived)] {
-            if let Some(wanted) = wanted {
-                query.push(column).push_bind(wanted);
-            }
+    let query = db.reader().query(select!(LIST)).bind(user).bind(place.updated_at).bind(place.updated_at);
+    let mut query = query.bind(place.id);
+    for (column, wanted) in [(" AND pinned = ", filter.pinned), (" AND archived = ", filter.archived)] {
+        if let Some(wanted) = wanted {
+            query.push(column).push_bind(wanted);
         }
-        if let Some(pattern) = &pattern {
-            query.push(" AND (");
-            pattern.push_matches(&mut query, "title");
-            query.push(" OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ");
-            pattern.push_matches(&mut query, "m.content");
-            query.push("))");
-        }
-        query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
-        query.build_query_as().fetch_all(pool).await
-    })
+    }
+    if let Some(pattern) = &pattern {
+        query.push(" AND (");
+        pattern.push_matches(&mut query, "title");
+        query.push(" OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ");
+        pattern.push_matches(&mut query, "m.content");
+        query.push("))");
+    }
+    query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
+    query.fetch_all().await
 }
 
 /// At most `limit` of a user's conversations after the one `last`, in an order that no use of them changes.
@@ -170,7 +162,7 @@ pub(crate) async fn list_after(
     last: ConversationId,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_AFTER).bind(user).bind(last).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_AFTER)).bind(user).bind(last).bind(limit).fetch_all().await
 }
 
 /// Changes what `update` names of a conversation. False when there is none, or when it would be one pinned too many.
@@ -182,41 +174,35 @@ pub(crate) async fn update_conversation(
 ) -> sqlx::Result<bool> {
     let UpdateConversation { title, pinned, archived, model } = update;
     let is_pinning = *pinned == Some(true);
-    write_db!(db, |pool| {
-        let mut query = sqlx::query(if is_pinning { UPDATE_PINNING } else { UPDATE });
-        query = query
-            .bind(title)
-            .bind(pinned)
-            .bind(archived)
-            .bind(model.is_some())
-            .bind(model.as_ref().and_then(Option::as_ref));
-        query = query.bind(uuid.to_string()).bind(user);
-        if is_pinning {
-            query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
-        }
-        Ok(query.execute(pool).await?.rows_affected() == 1)
-    })
+    let mut query = db.writer().query(if is_pinning { UPDATE_PINNING } else { UPDATE });
+    query = query
+        .bind(title)
+        .bind(pinned)
+        .bind(archived)
+        .bind(model.is_some())
+        .bind(model.as_ref().and_then(Option::as_ref));
+    query = query.bind(uuid.to_string()).bind(user);
+    if is_pinning {
+        query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
+    }
+    Ok(query.execute().await?.rows == 1)
 }
 
 /// The title of a conversation.
 pub(crate) async fn find_title(db: &Database, id: ConversationId) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_TITLE).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_TITLE)).bind(id).fetch_optional_value().await
 }
 
 /// Gives a conversation the title `new` if it still has the title `old`. False when it has not.
 pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, new: &str) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Has the branch shown that ends in `head`. False while a turn runs or waits.
 pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(SELECT_HEAD).bind(head).bind(id).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(SELECT_HEAD).bind(head).bind(id).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Hides a conversation from everybody but the book, for good. False when there is none.
@@ -226,15 +212,12 @@ pub(crate) async fn hide_conversation(
     uuid: Uuid,
     at: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// The turn that has claimed a conversation, hidden or not, and whether it waits for consent.
 pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
-    let row: Option<(MessageId, String)> =
-        on_db!(db, |pool| sqlx::query_as(FIND_CLAIM).bind(id).fetch_optional(pool).await)?;
+    let row: Option<(MessageId, String)> = db.reader().query(select!(FIND_CLAIM)).bind(id).fetch_optional().await?;
     Ok(row.map(|(id, status)| (id, MessageStatus::from(status) == MessageStatus::AwaitingApproval)))
 }

@@ -1,6 +1,7 @@
 //! SQL that reads decisions on calls, and the deciders. Writing decisions is in `approvals`.
 
 use std::collections::HashMap;
+use tallybook_database::{Database, select};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
@@ -8,10 +9,7 @@ use tallybook_protocol::{
 };
 
 use super::{list_of::list_of, rows::ToolCallRow};
-use crate::{
-    accounts::UserId,
-    db::{Database, on_db},
-};
+use crate::accounts::UserId;
 
 const FIND: &str = "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at \
      FROM approvals WHERE tool_call_id = ? ORDER BY created_at DESC, id DESC LIMIT 1";
@@ -130,18 +128,18 @@ pub(crate) fn decided_event(
 
 /// The last decision on a call.
 pub(crate) async fn find(db: &Database, id: ToolCallId) -> sqlx::Result<Option<DecisionRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(id).fetch_optional().await
 }
 
 /// The decisions on the calls of a turn's last step, oldest first.
 pub(crate) async fn list_of_last_step(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<DecisionRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_OF_LAST_STEP).bind(message_id).bind(message_id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_OF_LAST_STEP)).bind(message_id).bind(message_id).fetch_all().await
 }
 
 /// Adds the last decision to each call that was decided on.
 pub(crate) async fn add_decisions(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.decided_at.is_some()).map(|call| call.id).collect();
-    let rows: Vec<DecisionRow> = list_of(db, LIST, &ids, ") ORDER BY created_at, id").await?;
+    let rows: Vec<DecisionRow> = list_of(db, select!(LIST), &ids, ") ORDER BY created_at, id").await?;
     let mut decisions: HashMap<ToolCallId, DecisionRow> = rows.into_iter().map(|row| (row.tool_call_id, row)).collect();
     for call in calls {
         call.decision = decisions.remove(&call.id).map(DecisionRow::into_decision);

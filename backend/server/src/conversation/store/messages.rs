@@ -1,5 +1,6 @@
 //! SQL on `messages` that only reads.
 
+use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::MessageId;
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     order::{as_named, parents_first},
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
-use crate::db::{Database, Transaction, on_db, on_tx};
 
 const LIST: &str = "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
      (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
@@ -56,23 +56,23 @@ const FIND_FIRST_QUESTION: &str =
 
 /// The messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    let rows = list_of(db, LIST, ids, ")").await?;
+    let rows = list_of(db, select!(LIST), ids, ")").await?;
     Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
 /// How many bytes the texts of the messages `ids` have.
 pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, i64)>> {
-    list_of(db, LIST_TEXT_BYTES, ids, ")").await
+    list_of(db, select!(LIST_TEXT_BYTES), ids, ")").await
 }
 
 /// How large the messages `ids` are.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
-    list_of(db, LIST_SIZES, ids, ")").await
+    list_of(db, select!(LIST_SIZES), ids, ")").await
 }
 
 /// Where every message of a conversation stands, oldest first, and each after the one that it stands below.
 pub(crate) async fn list_tree_nodes(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<TreeNode>> {
-    let places = on_db!(db, |pool| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(pool).await)?;
+    let places = db.reader().query(select!(LIST_TREE_NODES)).bind(conversation_id).fetch_all().await?;
     Ok(parents_first(places))
 }
 
@@ -81,8 +81,7 @@ pub(crate) async fn list_tree_nodes_in(
     tx: &mut Transaction,
     conversation_id: ConversationId,
 ) -> sqlx::Result<Vec<TreeNode>> {
-    let places =
-        on_tx!(tx, |connection| sqlx::query_as(LIST_TREE_NODES).bind(conversation_id).fetch_all(connection).await)?;
+    let places = tx.query(LIST_TREE_NODES).bind(conversation_id).fetch_all().await?;
     Ok(parents_first(places))
 }
 
@@ -92,12 +91,12 @@ pub(crate) async fn find_message(
     conversation_id: ConversationId,
     id: MessageId,
 ) -> sqlx::Result<Option<MessageRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(conversation_id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(id).bind(conversation_id).fetch_optional().await
 }
 
 /// Which model wrote a message.
 pub(crate) async fn find_author(db: &Database, id: MessageId) -> sqlx::Result<Option<AuthorRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_AUTHOR).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_AUTHOR)).bind(id).fetch_optional().await
 }
 
 /// How far one message of a conversation is.
@@ -106,12 +105,12 @@ pub(crate) async fn find_state(
     conversation_id: ConversationId,
     id: MessageId,
 ) -> sqlx::Result<Option<StateRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND_STATE).bind(id).bind(conversation_id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_STATE)).bind(id).bind(conversation_id).fetch_optional().await
 }
 
 /// How many answers of a conversation, on every branch, ended by themselves.
 pub(crate) async fn count_complete_answers(db: &Database, conversation_id: ConversationId) -> sqlx::Result<i64> {
-    on_db!(db, |pool| sqlx::query_scalar(COUNT_COMPLETE_ANSWERS).bind(conversation_id).fetch_one(pool).await)
+    db.reader().query(select!(COUNT_COMPLETE_ANSWERS)).bind(conversation_id).fetch_value().await
 }
 
 /// The message that a conversation began with, which gave it its first title.
@@ -119,5 +118,5 @@ pub(crate) async fn find_first_question(
     db: &Database,
     conversation_id: ConversationId,
 ) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_FIRST_QUESTION).bind(conversation_id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_FIRST_QUESTION)).bind(conversation_id).fetch_optional_value().await
 }

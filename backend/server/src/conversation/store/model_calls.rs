@@ -1,6 +1,7 @@
 //! SQL on `model_calls`.
 
 use tallybook_agent::ModelCallRecord;
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Usage};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     list_of::list_of,
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
-use crate::db::{Database, Transaction, now, on_db, on_tx};
 
 const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
      (message_id, step, purpose, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, cost_nanos, \
@@ -41,53 +41,50 @@ pub(crate) async fn create_model_call(
     call: &ModelCallRecord,
 ) -> sqlx::Result<()> {
     tx.check_statement_size(call.blocks.len() + call.error.as_ref().map_or(0, String::len)).await?;
-    on_tx!(tx, |connection| {
-        sqlx::query(CREATE_MODEL_CALL)
-            .bind(message_id)
-            .bind(call.step)
-            .bind(call.purpose.as_str())
-            .bind(truncated(&call.provider, MAX_WORD_CHARS))
-            .bind(truncated(&call.model, MAX_MODEL_CHARS))
-            .bind(call.stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
-            .bind(call.usage.input_tokens)
-            .bind(call.usage.output_tokens)
-            .bind(call.usage.cached_tokens)
-            .bind(call.usage.cost_nanos)
-            .bind(call.attempts)
-            .bind(call.time_to_first_token_ms)
-            .bind(call.duration_ms)
-            .bind(&call.error)
-            .bind(&call.blocks)
-            .bind(now())
-            .execute(connection)
-            .await
-            .map(|_| ())
-    })
+    tx.query(CREATE_MODEL_CALL)
+        .bind(message_id)
+        .bind(call.step)
+        .bind(call.purpose.as_str())
+        .bind(truncated(&call.provider, MAX_WORD_CHARS))
+        .bind(truncated(&call.model, MAX_MODEL_CHARS))
+        .bind(call.stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
+        .bind(call.usage.input_tokens)
+        .bind(call.usage.output_tokens)
+        .bind(call.usage.cached_tokens)
+        .bind(call.usage.cost_nanos)
+        .bind(call.attempts)
+        .bind(call.time_to_first_token_ms)
+        .bind(call.duration_ms)
+        .bind(&call.error)
+        .bind(&call.blocks)
+        .bind(now())
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Lists the numbers of a turn's steps that are stored, as a transaction sees it.
 pub(crate) async fn list_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<Vec<i64>> {
-    on_tx!(tx, |connection| sqlx::query_scalar(LIST_STEPS).bind(message_id).fetch_all(connection).await)
+    tx.query(LIST_STEPS).bind(message_id).fetch_values().await
 }
 
 /// Empties what failed steps said, so that no model is told of it. That they were asked, and what it cost, stays.
 pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(FORGET_FAILED_STEPS).bind(message_id).execute(connection).await.map(|_| ()))
+    tx.query(FORGET_FAILED_STEPS).bind(message_id).execute().await.map(|_| ())
 }
 
 /// The steps of the turns `message_ids`, which are in order.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    list_of(db, LIST_MODEL_CALLS, message_ids, ") ORDER BY message_id, step").await
+    list_of(db, select!(LIST_MODEL_CALLS), message_ids, ") ORDER BY message_id, step").await
 }
 
 /// What each turn of a conversation cost, as far as its steps are done.
 pub(crate) async fn list_usage(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<UsageRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_USAGE).bind(conversation_id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_USAGE)).bind(conversation_id).fetch_all().await
 }
 
 /// What a turn cost, as far as its steps are done.
 pub(crate) async fn find_usage(db: &Database, message_id: MessageId) -> sqlx::Result<Usage> {
-    let sums: Option<UsageRow> =
-        on_db!(db, |pool| sqlx::query_as(FIND_USAGE).bind(message_id).fetch_optional(pool).await)?;
+    let sums: Option<UsageRow> = db.reader().query(select!(FIND_USAGE)).bind(message_id).fetch_optional().await?;
     Ok(sums.map(UsageRow::sum).unwrap_or_default())
 }

@@ -2,12 +2,10 @@
 //! have ended.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction};
 use tallybook_protocol::MessageId;
 
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId as _, Transaction, on_tx, write_db},
-};
+use crate::accounts::UserId;
 
 const CREATE: &str = "INSERT INTO model_requests (user_id, message_id, quarters, reserved_tokens, created_at, expires_at) \
      VALUES (?, ?, ?, ?, ?, ?)";
@@ -44,20 +42,18 @@ pub(crate) struct NewRequest {
 /// Creates a row.
 pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<RequestId> {
     let NewRequest { user, message, quarters, reserved_tokens, created_at, expires_at } = new;
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(user).bind(message).bind(quarters).bind(reserved_tokens);
-        let created = query.bind(created_at).bind(expires_at).execute(connection).await?;
-        Ok(RequestId(created.inserted_id()))
-    })
+    let query = tx.query(CREATE).bind(user).bind(message).bind(quarters).bind(reserved_tokens);
+    let created = query.bind(created_at).bind(expires_at).execute().await?;
+    Ok(RequestId(created.inserted_id))
 }
 
 /// Changes what a running answer reserves; creates its row if it has none.
 pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
     let NewRequest { message, reserved_tokens, expires_at, .. } = new;
-    let changed = on_tx!(tx, |connection| {
-        let query = sqlx::query(UPDATE_TURN).bind(reserved_tokens).bind(expires_at).bind(message);
-        Ok::<_, sqlx::Error>(query.execute(connection).await?.rows_affected())
-    })?;
+    let changed = {
+        let query = tx.query(UPDATE_TURN).bind(reserved_tokens).bind(expires_at).bind(message);
+        Ok::<_, sqlx::Error>(query.execute().await?.rows)
+    }?;
     if changed == 0 {
         create(tx, new).await?;
     }
@@ -66,7 +62,7 @@ pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> s
 
 /// Releases what a request outside of answers has reserved.
 pub(crate) async fn settle(tx: &mut Transaction, id: RequestId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(SETTLE).bind(id.0).execute(connection).await.map(|_| ()))
+    tx.query(SETTLE).bind(id.0).execute().await.map(|_| ())
 }
 
 /// Sums the tokens that a user's running answers, other than `turn`, and requests reserve.
@@ -77,17 +73,15 @@ pub(crate) async fn sum_reserved(
     time: DateTime<Utc>,
 ) -> sqlx::Result<i64> {
     let turn = turn.unwrap_or(MessageId(0));
-    on_tx!(tx, |connection| {
-        sqlx::query_scalar(SUM_RESERVED).bind(user).bind(time).bind(turn).fetch_one(connection).await
-    })
+    tx.query(SUM_RESERVED).bind(user).bind(time).bind(turn).fetch_value().await
 }
 
 /// Finds the oldest answer of a user that runs.
 pub(crate) async fn find_oldest_running(tx: &mut Transaction, user: UserId) -> sqlx::Result<Option<MessageId>> {
-    on_tx!(tx, |connection| sqlx::query_scalar(FIND_OLDEST_RUNNING).bind(user).fetch_one(connection).await)
+    tx.query(FIND_OLDEST_RUNNING).bind(user).fetch_value().await
 }
 
 /// Deletes rows that no longer count.
 pub(crate) async fn delete_expired(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE_EXPIRED).bind(time).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE_EXPIRED).bind(time).execute().await.map(|_| ())
 }

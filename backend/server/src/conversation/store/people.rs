@@ -1,12 +1,10 @@
 //! SQL on what conversations need to know of their owners.
 
 use std::collections::BTreeSet;
+use tallybook_database::{Database, Transaction, select};
 
 use super::{rows::ConversationId, tool_switches};
-use crate::{
-    accounts::UserId,
-    db::{Database, Transaction, on_db, on_tx},
-};
+use crate::accounts::UserId;
 
 const FIND_NAME: &str = "SELECT name FROM users WHERE id = ?";
 
@@ -15,7 +13,7 @@ const FIND_TURN_SETTINGS: &str = "SELECT COALESCE(u.instructions, ''), c.disable
 
 /// What a person is called.
 pub(crate) async fn find_name(db: &Database, user: UserId) -> sqlx::Result<String> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_NAME).bind(user).fetch_one(pool).await)
+    db.reader().query(select!(FIND_NAME)).bind(user).fetch_value().await
 }
 
 /// What people have set that counts for a turn.
@@ -33,8 +31,7 @@ pub(crate) async fn find_turn_settings(
     user: UserId,
     conversation_id: ConversationId,
 ) -> sqlx::Result<TurnSettings> {
-    let (instructions, disabled_tools): (String, Option<String>) = on_tx!(tx, |connection| {
-        sqlx::query_as(FIND_TURN_SETTINGS).bind(conversation_id).bind(user).fetch_one(connection).await
-    })?;
+    let (instructions, disabled_tools): (String, Option<String>) =
+        { tx.query(FIND_TURN_SETTINGS).bind(conversation_id).bind(user).fetch_one().await }?;
     Ok(TurnSettings { instructions, disabled_tools: tool_switches::names(disabled_tools) })
 }

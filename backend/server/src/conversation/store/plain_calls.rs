@@ -1,12 +1,10 @@
 //! SQL on `plain_calls`: models that programs asked once.
 
+use tallybook_database::{Database, now};
 use tallybook_protocol::{ModelInfo, Usage};
 
 use super::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated};
-use crate::{
-    accounts::UserId,
-    db::{Database, now, write_db},
-};
+use crate::accounts::UserId;
 
 const CREATE: &str = "INSERT INTO plain_calls (user_id, provider, model, stop_reason, input_tokens, output_tokens, \
      cached_tokens, cost_nanos, duration_ms, error, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -43,21 +41,20 @@ impl PlainOutcome {
 /// Stores one.
 pub(crate) async fn create(db: &Database, call: &PlainCall) -> sqlx::Result<()> {
     let PlainCall { user, model, outcome: PlainOutcome { stop_reason, usage, error }, duration_ms } = call;
-    write_db!(db, |pool| {
-        sqlx::query(CREATE)
-            .bind(user)
-            .bind(truncated(&model.provider, MAX_WORD_CHARS))
-            .bind(truncated(&model.model, MAX_MODEL_CHARS))
-            .bind(stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
-            .bind(usage.input_tokens)
-            .bind(usage.output_tokens)
-            .bind(usage.cached_tokens)
-            .bind(usage.cost_nanos)
-            .bind(duration_ms)
-            .bind(error)
-            .bind(now())
-            .execute(pool)
-            .await
-            .map(|_| ())
-    })
+    db.writer()
+        .query(CREATE)
+        .bind(user)
+        .bind(truncated(&model.provider, MAX_WORD_CHARS))
+        .bind(truncated(&model.model, MAX_MODEL_CHARS))
+        .bind(stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
+        .bind(usage.input_tokens)
+        .bind(usage.output_tokens)
+        .bind(usage.cached_tokens)
+        .bind(usage.cost_nanos)
+        .bind(duration_ms)
+        .bind(error)
+        .bind(now())
+        .execute()
+        .await
+        .map(|_| ())
 }

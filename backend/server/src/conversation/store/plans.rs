@@ -1,12 +1,12 @@
 //! SQL on `plans` and `plan_steps`: by what plan an answer is made, and how far its steps are.
 
 use std::collections::HashMap;
+use tallybook_database::{Database, Transaction, now, select};
 
 use tallybook_agent::{NewPlan, PlanStepChange};
 use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
 
 use super::list_of::list_of;
-use crate::db::{Database, InsertedId, Transaction, now, on_tx};
 
 const FIND_OF_MESSAGE: &str = "SELECT id, revision, text_offset FROM plans WHERE message_id = ?";
 
@@ -112,27 +112,24 @@ pub(crate) async fn store(
     text_offset: i64,
 ) -> sqlx::Result<Plan> {
     let NewPlan { reason, success_criteria, .. } = new;
-    on_tx!(tx, |connection| {
-        let found: Option<(PlanId, i32, i64)> =
-            sqlx::query_as(FIND_OF_MESSAGE).bind(message_id).fetch_optional(&mut *connection).await?;
-        let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
-            let anew = sqlx::query(MAKE_ANEW).bind(revision + 1).bind(reason).bind(success_criteria);
-            anew.bind(id).execute(&mut *connection).await?;
-            sqlx::query(DELETE_PENDING).bind(id).execute(&mut *connection).await?;
-            (id, revision + 1, offset)
-        } else {
-            let create = sqlx::query(CREATE).bind(message_id).bind(1).bind(success_criteria).bind(text_offset);
-            (PlanId(create.bind(now()).execute(&mut *connection).await?.inserted_id()), 1, text_offset)
-        };
-        for (position, step) in (0_i32..).zip(&new.steps) {
-            let create = sqlx::query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
-            create.bind(&step.instruction).bind(&step.expected).execute(&mut *connection).await?;
-        }
-        let rows: Vec<StepRow> = sqlx::query_as(OF_ONE).bind(message_id).fetch_all(connection).await?;
-        let steps = rows.iter().map(StepRow::step).collect();
-        let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
-        Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
-    })
+    let found: Option<(PlanId, i32, i64)> = tx.query(FIND_OF_MESSAGE).bind(message_id).fetch_optional().await?;
+    let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
+        let anew = tx.query(MAKE_ANEW).bind(revision + 1).bind(reason).bind(success_criteria);
+        anew.bind(id).execute().await?;
+        tx.query(DELETE_PENDING).bind(id).execute().await?;
+        (id, revision + 1, offset)
+    } else {
+        let create = tx.query(CREATE).bind(message_id).bind(1).bind(success_criteria).bind(text_offset);
+        (PlanId(create.bind(now()).execute().await?.inserted_id), 1, text_offset)
+    };
+    for (position, step) in (0_i32..).zip(&new.steps) {
+        let create = tx.query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
+        create.bind(&step.instruction).bind(&step.expected).execute().await?;
+    }
+    let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
+    let steps = rows.iter().map(StepRow::step).collect();
+    let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
+    Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
 }
 
 /// Stores how a step changed, when the answer had so much text and so many calls.
@@ -142,21 +139,19 @@ pub(crate) async fn change_step(
     offset: i64,
     calls_before: i64,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        let change = if change.status == PlanStepStatus::Executing {
-            let begin = sqlx::query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
-            begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
-        } else {
-            let end = sqlx::query(END_STEP).bind(change.status.as_str()).bind(&change.reason).bind(offset);
-            end.bind(change.next_step).bind(now()).bind(change.step_id)
-        };
-        change.execute(connection).await.map(|_| ())
-    })
+    let change = if change.status == PlanStepStatus::Executing {
+        let begin = tx.query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
+        begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
+    } else {
+        let end = tx.query(END_STEP).bind(change.status.as_str()).bind(&change.reason).bind(offset);
+        end.bind(change.next_step).bind(now()).bind(change.step_id)
+    };
+    change.execute().await.map(|_| ())
 }
 
 /// The steps of a turn's plan, in order; none where it has no plan.
 pub(crate) async fn list_steps(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<StepRow>> {
-    list_of(db, LIST, &[message_id], LIST_ORDER).await
+    list_of(db, select!(LIST), &[message_id], LIST_ORDER).await
 }
 
 /// The plan of a turn, where it has one.
@@ -166,7 +161,7 @@ pub(crate) async fn find_of_turn(db: &Database, message_id: MessageId) -> sqlx::
 
 /// The plans of the turns `message_ids`, which are in order.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Plan>> {
-    let rows: Vec<StepRow> = list_of(db, LIST, message_ids, LIST_ORDER).await?;
+    let rows: Vec<StepRow> = list_of(db, select!(LIST), message_ids, LIST_ORDER).await?;
     let of_turns = rows.chunk_by(|a, b| a.message_id == b.message_id);
     Ok(of_turns.filter_map(|rows| Some((rows.first()?.message_id, plan_of(rows)?))).collect())
 }

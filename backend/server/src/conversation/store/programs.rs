@@ -3,6 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::CLIENT_CALLS;
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
@@ -10,10 +11,7 @@ use super::{
     list_of::delete_of,
     rows::{ConversationId, ConversationRow},
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
-};
+use crate::accounts::UserId;
 
 const CREATE_CONVERSATION: &str = "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
      VALUES (?, ?, ?, ?, 'api', ?, ?)";
@@ -80,11 +78,9 @@ pub(crate) async fn create_conversation(
     model: Option<&str>,
 ) -> sqlx::Result<ConversationId> {
     let now = now();
-    on_tx!(tx, |connection| {
-        let create = sqlx::query(CREATE_CONVERSATION).bind(uuid.to_string()).bind(user).bind(title).bind(model);
-        let done = create.bind(now).bind(now).execute(connection).await?;
-        Ok(ConversationId(done.inserted_id()))
-    })
+    let create = tx.query(CREATE_CONVERSATION).bind(uuid.to_string()).bind(user).bind(title).bind(model);
+    let done = create.bind(now).bind(now).execute().await?;
+    Ok(ConversationId(done.inserted_id))
 }
 
 /// The conversation that a program means by an id of its own, or by the UUID that it was told.
@@ -93,10 +89,8 @@ pub(crate) async fn find_conversation(
     program: Program,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationRow>> {
-    on_db!(db, |pool| {
-        let find = sqlx::query_as(FIND_CONVERSATION).bind(program.user).bind(program.key_id).bind(chat_id);
-        find.fetch_optional(pool).await
-    })
+    let find = db.reader().query(select!(FIND_CONVERSATION)).bind(program.user).bind(program.key_id).bind(chat_id);
+    find.fetch_optional().await
 }
 
 /// The conversation that a client of the user's calls so; the newest, if several of the user's keys use one id.
@@ -105,7 +99,7 @@ pub(crate) async fn find_by_chat_id(
     user: UserId,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationId>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_BY_CHAT_ID).bind(user).bind(chat_id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_BY_CHAT_ID)).bind(user).bind(chat_id).fetch_optional_value().await
 }
 
 /// A program's answer that ended with calls for it to run.
@@ -115,10 +109,9 @@ pub(crate) async fn find_answer(
     message_id: MessageId,
 ) -> sqlx::Result<Option<AnswerPlace>> {
     let Program { user, key_id } = program;
-    on_db!(db, |pool| {
-        let find = sqlx::query_as(FIND_ANSWER).bind(message_id).bind(CLIENT_CALLS).bind(user).bind(user).bind(key_id);
-        find.fetch_optional(pool).await
-    })
+    let find =
+        db.reader().query(select!(FIND_ANSWER)).bind(message_id).bind(CLIENT_CALLS).bind(user).bind(user).bind(key_id);
+    find.fetch_optional().await
 }
 
 /// Has a program mean this conversation by that id from now on.
@@ -129,39 +122,35 @@ pub(crate) async fn set_conversation(
     conversation_id: ConversationId,
 ) -> sqlx::Result<()> {
     let Program { user, key_id } = program;
-    on_tx!(tx, |connection| {
-        let moved = sqlx::query(MOVE_CHAT).bind(conversation_id).bind(user).bind(key_id).bind(chat_id);
-        if moved.execute(&mut *connection).await?.rows_affected() == 1 {
-            return Ok(());
-        }
-        let create = sqlx::query(CREATE_CHAT).bind(user).bind(key_id).bind(chat_id).bind(conversation_id);
-        match create.execute(connection).await {
-            // Another request of the same chat was quicker, and the chat is that one's.
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
-            done => done.map(|_| ()),
-        }
-    })
+    let moved = tx.query(MOVE_CHAT).bind(conversation_id).bind(user).bind(key_id).bind(chat_id);
+    if moved.execute().await?.rows == 1 {
+        return Ok(());
+    }
+    let create = tx.query(CREATE_CHAT).bind(user).bind(key_id).bind(chat_id).bind(conversation_id);
+    match create.execute().await {
+        // Another request of the same chat was quicker, and created the conversation.
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+        done => done.map(|_| ()),
+    }
 }
 
 /// Stores what a program told a turn.
 pub(crate) async fn create_turn_input(tx: &mut Transaction, message_id: MessageId, input: &str) -> sqlx::Result<()> {
     tx.check_statement_size(input.len()).await?;
-    on_tx!(tx, |connection| {
-        sqlx::query(CREATE_INPUT).bind(message_id).bind(input).execute(connection).await.map(|_| ())
-    })
+    tx.query(CREATE_INPUT).bind(message_id).bind(input).execute().await.map(|_| ())
 }
 
 /// What a program told a turn that is not complete.
 pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT).bind(message_id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_INPUT)).bind(message_id).fetch_optional_value().await
 }
 
 /// Deletes the inputs of at most `limit` turns that ended before `time`. Returns their number.
 pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let turns: Vec<i64> = on_db!(db, |pool| {
-        let query = sqlx::query_scalar(LIST_INPUTS_BEFORE).bind(time).bind(limit);
-        query.fetch_all(pool).await
-    })?;
+    let turns: Vec<i64> = {
+        let query = db.reader().query(select!(LIST_INPUTS_BEFORE)).bind(time).bind(limit);
+        query.fetch_values().await
+    }?;
     if !turns.is_empty() {
         delete_of(db, DELETE_INPUTS, &turns).await?;
     }
@@ -170,5 +159,5 @@ pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>
 
 /// Forgets what a program told a turn.
 pub(crate) async fn delete_turn_input(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(DELETE_INPUT).bind(message_id).execute(connection).await.map(|_| ()))
+    tx.query(DELETE_INPUT).bind(message_id).execute().await.map(|_| ())
 }

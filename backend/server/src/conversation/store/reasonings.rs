@@ -2,11 +2,11 @@
 //! as its text is.
 
 use std::collections::HashMap;
+use tallybook_database::{Database, Transaction, select};
 
 use tallybook_protocol::{MessageId, Reasoning};
 
 use super::list_of::list_of;
-use crate::db::{Database, Transaction, on_tx};
 
 const LIST_STEPS: &str = "SELECT step FROM reasonings WHERE message_id = ?";
 
@@ -45,32 +45,30 @@ pub(crate) async fn create_missing(
 ) -> sqlx::Result<()> {
     let Some(largest) = reasoning.iter().map(|thought| thought.text.len()).max() else { return Ok(()) };
     tx.check_statement_size(largest).await?;
-    on_tx!(tx, |connection| {
-        let known: Vec<i64> = sqlx::query_scalar(LIST_STEPS).bind(message_id).fetch_all(&mut *connection).await?;
-        for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {
-            sqlx::query(CREATE)
-                .bind(message_id)
-                .bind(thought.reasoning_id)
-                .bind(thought.offset)
-                .bind(thought.calls_before)
-                .bind(&thought.text)
-                .bind(thought.truncated)
-                .bind(thought.duration_ms)
-                .execute(&mut *connection)
-                .await?;
-        }
-        Ok(())
-    })
+    let known: Vec<i64> = tx.query(LIST_STEPS).bind(message_id).fetch_values().await?;
+    for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {
+        tx.query(CREATE)
+            .bind(message_id)
+            .bind(thought.reasoning_id)
+            .bind(thought.offset)
+            .bind(thought.calls_before)
+            .bind(&thought.text)
+            .bind(thought.truncated)
+            .bind(thought.duration_ms)
+            .execute()
+            .await?;
+    }
+    Ok(())
 }
 
 /// Deletes what was thought in one step, which is taken back.
 pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i64) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| sqlx::query(DELETE).bind(message_id).bind(step).execute(connection).await.map(|_| ()))
+    tx.query(DELETE).bind(message_id).bind(step).execute().await.map(|_| ())
 }
 
 /// What was thought in the turns `message_ids`, which are in order.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
-    let rows: Vec<ReasoningRow> = list_of(db, LIST, message_ids, ") ORDER BY message_id, step").await?;
+    let rows: Vec<ReasoningRow> = list_of(db, select!(LIST), message_ids, ") ORDER BY message_id, step").await?;
     let mut by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
     for row in rows {
         by_message.entry(row.message_id).or_default().push(row.into_reasoning());

@@ -2,11 +2,11 @@
 //! on from.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use super::{list_of::delete_of, programs::Program, rows::ConversationId};
-use crate::db::{Database, Transaction, now, on_db, on_tx, write_db};
 
 const CREATE: &str =
     "INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)";
@@ -42,27 +42,24 @@ pub(crate) async fn create(
     previous_id: Option<MessageId>,
     input: &str,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        let create = sqlx::query(CREATE).bind(message_id).bind(program.key_id).bind(previous_id).bind(input);
-        create.bind(now()).execute(connection).await.map(|_| ())
-    })
+    let create = tx.query(CREATE).bind(message_id).bind(program.key_id).bind(previous_id).bind(input);
+    create.bind(now()).execute().await.map(|_| ())
 }
 
 /// A program's answer.
 pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId) -> sqlx::Result<Option<ResponseRow>> {
     let Program { user, key_id } = program;
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(message_id).bind(key_id).bind(user).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(message_id).bind(key_id).bind(user).fetch_optional().await
 }
 
 /// Forgets that an answer can be gone on from.
 pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(DELETE).bind(message_id).execute(pool).await.map(|_| ()))
+    db.writer().query(DELETE).bind(message_id).execute().await.map(|_| ())
 }
 
 /// Deletes at most `limit` rows of answers that began before `time`. Returns their number.
 pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let answers: Vec<i64> =
-        on_db!(db, |pool| sqlx::query_scalar(LIST_BEFORE).bind(time).bind(limit).fetch_all(pool).await)?;
+    let answers: Vec<i64> = db.reader().query(select!(LIST_BEFORE)).bind(time).bind(limit).fetch_values().await?;
     if !answers.is_empty() {
         delete_of(db, DELETE_SOME, &answers).await?;
     }

@@ -2,13 +2,11 @@
 //! counts as deleted since it was, or else since its owner's account was.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
 use super::{list_of::delete_of, rows::ConversationId};
-use crate::{
-    accounts::UserId,
-    db::{Database, in_command_time, on_db, write_db},
-};
+use crate::accounts::UserId;
 
 const LIST_WAITING_TURNS: &str = "SELECT m.id AS message, c.id AS conversation, c.user_id AS owner \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
@@ -36,28 +34,36 @@ const COUNT_DUE_CALLS: &str = "SELECT COUNT(*) FROM conversations c JOIN users u
 
 /// What a conversation consists of, in the order in which it is purged, each with how to find some of its rows and to delete
 /// them, and how many go at once: calls and steps may be large, events are many. All else goes with one of these.
-const PARTS: [(&str, &str, u32); 5] = [
+const PARTS: [(Select, &str, u32); 5] = [
     (
-        "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
+        select!(
+            "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
+        ),
         "DELETE FROM journal_events WHERE id IN (",
         500,
     ),
     (
-        "SELECT t.id FROM messages m JOIN tool_calls t ON t.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
+        select!(
+            "SELECT t.id FROM messages m JOIN tool_calls t ON t.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
+        ),
         "DELETE FROM tool_calls WHERE id IN (",
         50,
     ),
     (
-        "SELECT k.id FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
+        select!(
+            "SELECT k.id FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
+        ),
         "DELETE FROM model_calls WHERE id IN (",
         50,
     ),
     (
-        "SELECT r.id FROM messages m JOIN reasonings r ON r.message_id = m.id WHERE m.conversation_id = ? LIMIT ?",
+        select!(
+            "SELECT r.id FROM messages m JOIN reasonings r ON r.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
+        ),
         "DELETE FROM reasonings WHERE id IN (",
         50,
     ),
-    ("SELECT id FROM messages WHERE conversation_id = ? LIMIT ?", "DELETE FROM messages WHERE id IN (", 50),
+    (select!("SELECT id FROM messages WHERE conversation_id = ? LIMIT ?"), "DELETE FROM messages WHERE id IN (", 50),
 ];
 
 /// A turn that waits for consent, on which nobody can decide any more.
@@ -84,18 +90,16 @@ pub(crate) async fn list_forsaken_turns(
     after: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<ForsakenTurn>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_WAITING_TURNS).bind(after).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_WAITING_TURNS)).bind(after).bind(limit).fetch_all().await
 }
 
 /// A conversation that was deleted at `time` or before and in which no turn runs.
 pub(crate) async fn find_due(db: &Database, time: DateTime<Utc>) -> sqlx::Result<Option<ConversationId>> {
-    on_db!(db, |pool| {
-        let due = sqlx::query_scalar(FIND_DUE).bind(time).fetch_optional(pool).await?;
-        if due.is_some() {
-            return Ok(due);
-        }
-        sqlx::query_scalar(FIND_DUE_OF_ACCOUNTS).bind(time).fetch_optional(pool).await
-    })
+    let due = db.reader().query(select!(FIND_DUE)).bind(time).fetch_optional_value().await?;
+    if due.is_some() {
+        return Ok(due);
+    }
+    db.reader().query(select!(FIND_DUE_OF_ACCOUNTS)).bind(time).fetch_optional_value().await
 }
 
 /// Deletes a part of a conversation, by one statement that finds its rows by their keys, so that it locks no others and
@@ -103,23 +107,23 @@ pub(crate) async fn find_due(db: &Database, time: DateTime<Utc>) -> sqlx::Result
 /// the conversation.
 pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
     for (find, delete, limit) in PARTS {
-        let rows: Vec<i64> = on_db!(db, |pool| sqlx::query_scalar(find).bind(id).bind(limit).fetch_all(pool).await)?;
+        let rows: Vec<i64> = db.reader().query(find).bind(id).bind(limit).fetch_values().await?;
         if rows.is_empty() {
             continue;
         }
         delete_of(db, delete, &rows).await?;
         return Ok(true);
     }
-    write_db!(db, |pool| sqlx::query(DELETE_CONVERSATION).bind(id).execute(pool).await.map(|_| ()))?;
+    db.writer().query(DELETE_CONVERSATION).bind(id).execute().await?;
     Ok(false)
 }
 
 /// Counts deleted conversations, and those among them that were deleted at `time` or before.
 pub(crate) async fn count(db: &Database, time: DateTime<Utc>) -> sqlx::Result<DeletedRow> {
-    on_db!(db, in_command_time, |pool| sqlx::query_as(COUNT).bind(time).fetch_one(pool).await)
+    db.reader().query(select!(COUNT)).with_timeout(COMMAND_TIMEOUT).bind(time).fetch_one().await
 }
 
 /// Counts the tool calls in conversations that were deleted at `time` or before.
 pub(crate) async fn count_due_calls(db: &Database, time: DateTime<Utc>) -> sqlx::Result<i64> {
-    on_db!(db, in_command_time, |pool| sqlx::query_scalar(COUNT_DUE_CALLS).bind(time).bind(time).fetch_one(pool).await)
+    db.reader().query(select!(COUNT_DUE_CALLS)).with_timeout(COMMAND_TIMEOUT).bind(time).bind(time).fetch_value().await
 }

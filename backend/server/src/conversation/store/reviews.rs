@@ -1,13 +1,13 @@
 //! SQL on what reviewing models said of calls that wanted to run.
 
 use std::collections::HashMap;
+use tallybook_database::{Database, Transaction, select};
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::Vote;
 use tallybook_protocol::{ToolCallId, ToolCallReview, Verdict};
 
 use super::{list_of::list_of, rows::ToolCallRow};
-use crate::db::{Database, Transaction, on_tx};
 
 const CREATE: &str = "INSERT INTO tool_call_reviews \
      (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) \
@@ -43,22 +43,20 @@ pub(crate) async fn replace_reviews(
     votes: &[Vote],
     at: DateTime<Utc>,
 ) -> sqlx::Result<()> {
-    on_tx!(tx, |connection| {
-        sqlx::query(DELETE).bind(id).execute(&mut *connection).await?;
-        for Vote { model, verdict, reason, usage, duration_ms } in votes {
-            let vote = sqlx::query(CREATE).bind(id).bind(model).bind(verdict.as_str()).bind(reason);
-            let vote = vote.bind(usage.input_tokens).bind(usage.output_tokens).bind(*duration_ms).bind(at);
-            vote.execute(&mut *connection).await?;
-        }
-        Ok(())
-    })
+    tx.query(DELETE).bind(id).execute().await?;
+    for Vote { model, verdict, reason, usage, duration_ms } in votes {
+        let vote = tx.query(CREATE).bind(id).bind(model).bind(verdict.as_str()).bind(reason);
+        let vote = vote.bind(usage.input_tokens).bind(usage.output_tokens).bind(*duration_ms).bind(at);
+        vote.execute().await?;
+    }
+    Ok(())
 }
 
 /// Adds to calls what was said of them.
 pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     // Of others nobody was asked.
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
-    let rows: Vec<ReviewRow> = list_of(db, LIST, &ids, ") ORDER BY created_at, id").await?;
+    let rows: Vec<ReviewRow> = list_of(db, select!(LIST), &ids, ") ORDER BY created_at, id").await?;
     let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
     for row in rows {
         reviews.entry(row.tool_call_id).or_default().push(row.into());

@@ -2,14 +2,11 @@
 //! goes through it in batches, from cursor to cursor; it reads no text but the short part that is shown.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Encode, QueryBuilder, Type};
+use tallybook_database::{Database, Handle, LONG_STATEMENT_TIMEOUT, Pattern, Query, select};
 use tallybook_protocol::{MessageId, Role, ToolCallId};
 
 use super::rows::ConversationId;
-use crate::{
-    accounts::UserId,
-    db::{Database, Pattern, in_long_time, on_db},
-};
+use crate::accounts::UserId;
 
 const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
      c.created_at AS cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS author, NULL AS tool_name, \
@@ -138,17 +135,16 @@ pub(crate) async fn find_batch_end(
     max_messages: u32,
     max_bytes: i64,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    let sizes: Vec<(DateTime<Utc>, i64)> = on_db!(db, in_long_time, |pool| {
-        let mut query = QueryBuilder::new(SIZES);
-        match scope {
-            Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
-            Scope::Conversation(id) => {
-                query.push("m.conversation_id = ").push_bind(id);
-                query.push(" AND m.created_at > ").push_bind(cursor.time).push(" ORDER BY m.created_at")
-            }
-        };
-        query.push(" LIMIT ").push_bind(max_messages.saturating_add(1)).build_query_as().fetch_all(pool).await
-    })?;
+    let mut query = db.reader().query(select!(SIZES));
+    match scope {
+        Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
+        Scope::Conversation(id) => {
+            query.push("m.conversation_id = ").push_bind(id);
+            query.push(" AND m.created_at > ").push_bind(cursor.time).push(" ORDER BY m.created_at")
+        }
+    };
+    query.push(" LIMIT ").push_bind(max_messages.saturating_add(1));
+    let sizes: Vec<(DateTime<Utc>, i64)> = query.with_timeout(LONG_STATEMENT_TIMEOUT).fetch_all().await?;
     let mut left = max_bytes;
     let fits = |(_, bytes): &&(DateTime<Utc>, i64)| {
         left = left.saturating_sub(*bytes);
@@ -168,34 +164,30 @@ pub(crate) async fn list_hits(
     limit: u32,
 ) -> sqlx::Result<Vec<HitRow>> {
     let batch = Batch { scope, cursor, until, limit };
-    let mut hits: Vec<HitRow> = on_db!(db, in_long_time, |pool| {
-        let mut query = QueryBuilder::new(OF_MESSAGES[0]);
-        push_position(&mut query, patterns, "m.content");
-        query.push(OF_MESSAGES[1]);
-        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
-        push_all_match(&mut query, patterns, &["m.content"]);
-        batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
-        query.build_query_as().fetch_all(pool).await
-    })?;
-    hits.append(&mut on_db!(db, in_long_time, |pool| {
-        let mut query = QueryBuilder::new(OF_CALLS[0]);
-        for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(&OF_CALLS[1..]) {
-            push_position(&mut query, patterns, text);
-            query.push(rest);
-        }
-        batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
-        push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
-        batch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
-        query.build_query_as().fetch_all(pool).await
-    })?);
+    let mut query = db.reader().query(select!(OF_MESSAGES[0])).with_timeout(LONG_STATEMENT_TIMEOUT);
+    push_position(&mut query, patterns, "m.content");
+    query.push(OF_MESSAGES[1]);
+    batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "0"]);
+    push_all_match(&mut query, patterns, &["m.content"]);
+    batch.push_order(&mut query, "m.created_at, m.id", "m.created_at DESC, m.id DESC");
+    let mut hits: Vec<HitRow> = query.fetch_all().await?;
+
+    let mut query = db.reader().query(select!(OF_CALLS[0])).with_timeout(LONG_STATEMENT_TIMEOUT);
+    for (text, rest) in ["t.input_text", "t.output", "t.error"].into_iter().zip(&OF_CALLS[1..]) {
+        push_position(&mut query, patterns, text);
+        query.push(rest);
+    }
+    batch.push(&mut query, OF_ANY_USER, ["m.created_at", "m.id", "t.id"]);
+    push_all_match(&mut query, patterns, &["t.tool_name", "t.input_text", "t.output", "t.error"]);
+    batch.push_order(&mut query, "m.created_at, m.id, t.id", "m.created_at DESC, m.id DESC, t.id DESC");
+    hits.append(&mut query.fetch_all().await?);
+
     if let Scope::User(_) = scope {
-        hits.append(&mut on_db!(db, in_long_time, |pool| {
-            let mut query = QueryBuilder::new(OF_TITLES);
-            batch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
-            push_all_match(&mut query, patterns, &["c.title"]);
-            batch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
-            query.build_query_as().fetch_all(pool).await
-        })?);
+        let mut query = db.reader().query(select!(OF_TITLES)).with_timeout(LONG_STATEMENT_TIMEOUT);
+        batch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
+        push_all_match(&mut query, patterns, &["c.title"]);
+        batch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");
+        hits.append(&mut query.fetch_all().await?);
     }
     match scope {
         Scope::User(_) => hits.sort_by_key(|hit| std::cmp::Reverse(hit.cursor())),
@@ -214,13 +206,13 @@ pub(crate) async fn find_part(
     chars: i64,
 ) -> sqlx::Result<Option<String>> {
     let (sql, id) = match field {
-        Field::Content => ("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?", cursor.message.0),
-        Field::Input => ("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
-        Field::Output => ("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
-        Field::Error => ("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?", cursor.call.0),
+        Field::Content => (select!("SELECT SUBSTR(content, ?, ?) FROM messages WHERE id = ?"), cursor.message.0),
+        Field::Input => (select!("SELECT SUBSTR(input_text, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
+        Field::Output => (select!("SELECT SUBSTR(output, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
+        Field::Error => (select!("SELECT SUBSTR(error, ?, ?) FROM tool_calls WHERE id = ?"), cursor.call.0),
     };
     let part: Option<Option<String>> =
-        on_db!(db, |pool| sqlx::query_scalar(sql).bind(from).bind(chars).bind(id).fetch_optional(pool).await)?;
+        db.reader().query(sql).bind(from).bind(chars).bind(id).fetch_optional_value().await?;
     Ok(part.flatten())
 }
 
@@ -235,15 +227,7 @@ struct Batch {
 
 impl Batch {
     /// Adds the condition that what has these columns is in this batch.
-    fn push<D>(self, query: &mut QueryBuilder<D>, of_user: &'static str, [time, message, call]: [&'static str; 3])
-    where
-        D: sqlx::Database,
-        MessageId: Type<D> + for<'q> Encode<'q, D>,
-        ToolCallId: Type<D> + for<'q> Encode<'q, D>,
-        DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
-        UserId: Type<D> + for<'q> Encode<'q, D>,
-        ConversationId: Type<D> + for<'q> Encode<'q, D>,
-    {
+    fn push<H: Handle>(self, query: &mut Query<H>, of_user: &'static str, [time, message, call]: [&'static str; 3]) {
         let Cursor { time: from, message: after_message, call: after_call } = self.cursor;
         let behind = match self.scope {
             Scope::User(user) => {
@@ -268,11 +252,7 @@ impl Batch {
         }
     }
 
-    fn push_order<D>(self, query: &mut QueryBuilder<D>, oldest_first: &'static str, newest_first: &'static str)
-    where
-        D: sqlx::Database,
-        u32: Type<D> + for<'q> Encode<'q, D>,
-    {
+    fn push_order<H: Handle>(self, query: &mut Query<H>, oldest_first: &'static str, newest_first: &'static str) {
         let order = match self.scope {
             Scope::User(_) => newest_first,
             Scope::Conversation(_) => oldest_first,
@@ -282,11 +262,7 @@ impl Batch {
 }
 
 /// Adds where the first of the patterns stands that stands in `column`.
-fn push_position<D>(query: &mut QueryBuilder<D>, patterns: &[Pattern], column: &'static str)
-where
-    D: sqlx::Database,
-    String: Type<D> + for<'q> Encode<'q, D>,
-{
+fn push_position<H: Handle>(query: &mut Query<H>, patterns: &[Pattern], column: &'static str) {
     query.push("COALESCE(");
     for (number, pattern) in patterns.iter().enumerate() {
         query.push(if number == 0 { "" } else { ", " });
@@ -296,11 +272,7 @@ where
 }
 
 /// Adds the condition that each of the patterns stands in one of the columns.
-fn push_all_match<D>(query: &mut QueryBuilder<D>, patterns: &[Pattern], columns: &[&'static str])
-where
-    D: sqlx::Database,
-    String: Type<D> + for<'q> Encode<'q, D>,
-{
+fn push_all_match<H: Handle>(query: &mut Query<H>, patterns: &[Pattern], columns: &[&'static str]) {
     for pattern in patterns {
         query.push(" AND (");
         for (number, column) in columns.iter().enumerate() {

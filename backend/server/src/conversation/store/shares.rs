@@ -1,14 +1,12 @@
 //! SQL on `shares`: copies of conversations that a link shows.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::ShareId;
 use uuid::Uuid;
 
 use super::rows::ConversationId;
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId as _, Transaction, on_db, on_tx, write_db},
-};
+use crate::accounts::UserId;
 
 const COUNT: &str = "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
      WHERE c.user_id = ? AND c.deleted_at IS NULL";
@@ -60,30 +58,28 @@ pub(crate) struct SharedRow {
 
 /// How many copies of a user's conversations there are.
 pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    on_tx!(tx, |connection| sqlx::query_scalar(COUNT).bind(user).fetch_one(connection).await)
+    tx.query(COUNT).bind(user).fetch_value().await
 }
 
 /// Stores a copy, and gives its row id.
 pub(crate) async fn create(tx: &mut Transaction, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
     let NewShareRow { conversation_id, token, title, has_tool_calls, messages, created_at } = new;
-    on_tx!(tx, |connection| {
-        let query = sqlx::query(CREATE).bind(conversation_id).bind(token.to_string()).bind(title).bind(has_tool_calls);
-        let done = query.bind(messages).bind(created_at).execute(connection).await?;
-        Ok(ShareId(done.inserted_id()))
-    })
+    let query = tx.query(CREATE).bind(conversation_id).bind(token.to_string()).bind(title).bind(has_tool_calls);
+    let done = query.bind(messages).bind(created_at).execute().await?;
+    Ok(ShareId(done.inserted_id))
 }
 
 /// All copies of a user's conversations, the newest first.
 pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(user).fetch_all(pool).await)
+    db.reader().query(select!(LIST)).bind(user).fetch_all().await
 }
 
 /// What the link with this token shows; nothing where its owner may not sign in any more.
 pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<SharedRow>> {
-    on_db!(db, |pool| sqlx::query_as(FIND).bind(token.to_string()).fetch_optional(pool).await)
+    db.reader().query(select!(FIND)).bind(token.to_string()).fetch_optional().await
 }
 
 /// Deletes a copy. False when the user has none of this key.
 pub(crate) async fn delete(db: &Database, user: UserId, id: ShareId) -> sqlx::Result<bool> {
-    write_db!(db, |pool| Ok(sqlx::query(DELETE).bind(id).bind(user).execute(pool).await?.rows_affected() == 1))
+    Ok(db.writer().query(DELETE).bind(id).bind(user).execute().await?.rows == 1)
 }

@@ -1,13 +1,13 @@
 //! SQL on `conversation_summaries`, on who writes the next one, and on what an answer's model was told in place of the whole.
 
 use chrono::{DateTime, Utc};
+use tallybook_database::{Database, now, select};
 use tallybook_protocol::{MessageId, Told};
 
 use super::{
     columns::{MAX_MODEL_CHARS, truncated},
     rows::{ConversationId, StoredSummary, SummaryPlace, ToldRow},
 };
-use crate::db::{Database, now, on_db, write_db};
 
 const LIST_PLACES: &str =
     "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY created_at, id";
@@ -36,17 +36,17 @@ const FIND_TOLD: &str = "SELECT m.told_from, s.summary AS told_summary FROM mess
 
 /// Which answers of a conversation, on every branch, have summaries.
 pub(crate) async fn list_places(db: &Database, id: ConversationId) -> sqlx::Result<Vec<SummaryPlace>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_PLACES).bind(id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_PLACES)).bind(id).fetch_all().await
 }
 
 /// All summaries of a conversation, on every branch.
 pub(crate) async fn list(db: &Database, id: ConversationId) -> sqlx::Result<Vec<StoredSummary>> {
-    on_db!(db, |pool| sqlx::query_as(LIST).bind(id).fetch_all(pool).await)
+    db.reader().query(select!(LIST)).bind(id).fetch_all().await
 }
 
 /// The text of a summary.
 pub(crate) async fn find_text(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_TEXT).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_TEXT)).bind(id).fetch_optional_value().await
 }
 
 /// Stores a summary, unless there is one of that answer.
@@ -57,14 +57,12 @@ pub(crate) async fn create(
     summary: &str,
     model: &str,
 ) -> sqlx::Result<()> {
-    write_db!(db, |pool| {
-        let create = sqlx::query(CREATE).bind(conversation_id).bind(message_id).bind(summary);
-        let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute(pool).await;
-        match created {
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
-            done => done.map(|_| ()),
-        }
-    })
+    let create = db.writer().query(CREATE).bind(conversation_id).bind(message_id).bind(summary);
+    let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute().await;
+    match created {
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
+        done => done.map(|_| ()),
+    }
 }
 
 /// Takes the right to sum up a conversation from `time` to `until`, by the database's clock. False when somebody has it, or the
@@ -75,20 +73,18 @@ pub(crate) async fn claim(
     time: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(CLAIM).bind(until).bind(id).bind(time).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(CLAIM).bind(until).bind(id).bind(time).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Gives that right back, unless it ran out.
 pub(crate) async fn release(db: &Database, id: ConversationId, until: DateTime<Utc>) -> sqlx::Result<()> {
-    write_db!(db, |pool| sqlx::query(RELEASE_CLAIM).bind(id).bind(until).execute(pool).await.map(|_| ()))
+    db.writer().query(RELEASE_CLAIM).bind(id).bind(until).execute().await.map(|_| ())
 }
 
 /// Whether a program made the conversation.
 pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
-    let found: i64 = on_db!(db, |pool| sqlx::query_scalar(IS_OF_PROGRAM).bind(id).fetch_one(pool).await)?;
+    let found: i64 = db.reader().query(select!(IS_OF_PROGRAM)).bind(id).fetch_value().await?;
     Ok(found > 0)
 }
 
@@ -100,15 +96,12 @@ pub(crate) async fn set_told(
     from: Option<MessageId>,
     summary_id: Option<i64>,
 ) -> sqlx::Result<()> {
-    write_db!(db, |pool| {
-        let set = sqlx::query(SET_TOLD).bind(from).bind(summary_id).bind(message_id).bind(epoch);
-        set.execute(pool).await.map(|_| ())
-    })
+    let set = db.writer().query(SET_TOLD).bind(from).bind(summary_id).bind(message_id).bind(epoch);
+    set.execute().await.map(|_| ())
 }
 
 /// What a turn's model was told in place of the whole.
 pub(crate) async fn find_told(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
-    let row: Option<ToldRow> =
-        on_db!(db, |pool| sqlx::query_as(FIND_TOLD).bind(message_id).fetch_optional(pool).await)?;
+    let row: Option<ToldRow> = db.reader().query(select!(FIND_TOLD)).bind(message_id).fetch_optional().await?;
     Ok(row.and_then(ToldRow::told))
 }

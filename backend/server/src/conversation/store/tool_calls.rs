@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use sqlx::QueryBuilder;
 use tallybook_agent::{EndedToolCall, StartedToolCall};
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
 use super::{
@@ -14,14 +14,11 @@ use super::{
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId, Transaction, now, on_db, on_tx},
-};
+use crate::accounts::UserId;
 
 const CREATE_TOOL_CALL: &str = "INSERT INTO tool_calls \
-     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, started_at) \
-     VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)";
+     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, tool_hash, started_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 const END_TOOL_CALL: &str = "UPDATE tool_calls \
      SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
@@ -30,14 +27,12 @@ const END_TOOL_CALL: &str = "UPDATE tool_calls \
 const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
      WHERE message_id = ? AND status = ?";
 
-const LIST: [&str; 5] = [
-    "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ",
-    ") AS input_text, OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ",
-    ") AS proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, SUBSTR(output, 1, ",
-    ") AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, ",
-    ") AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, text_offset, \
-     tool_hash, decided_at, started_at, duration_ms FROM tool_calls WHERE message_id IN (",
-];
+const LIST: &str = "SELECT id, message_id, tool_call_id, tool_name, \
+     SUBSTR(input_text, 1, ?) AS input_text, OCTET_LENGTH(input_text) AS input_bytes, \
+     SUBSTR(proposed_input_text, 1, ?) AS proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, \
+     SUBSTR(output, 1, ?) AS output, OCTET_LENGTH(output) AS output_bytes, \
+     SUBSTR(error, 1, ?) AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, text_offset, \
+     tool_hash, decided_at, started_at, duration_ms FROM tool_calls WHERE message_id IN (";
 
 // As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
 const LIST_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
@@ -54,50 +49,51 @@ const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.in
 
 const FIND_INPUT_TEXT: &str = "SELECT input_text FROM tool_calls WHERE id = ?";
 
-/// Stores a call that is about to run. Gives its key.
+/// Stores a call and returns its id. A call with the hash of its tool's definition waits for approval; one without is about to run.
 pub(crate) async fn create_tool_call(
     tx: &mut Transaction,
     message_id: MessageId,
     call: &StartedToolCall<'_>,
     text_offset: i64,
+    tool_hash: Option<&str>,
     started_at: DateTime<Utc>,
 ) -> sqlx::Result<ToolCallId> {
+    let status = if tool_hash.is_some() { ToolCallStatus::AwaitingApproval } else { ToolCallStatus::Pending };
     let request = call.request;
     let input = json_column(&request.input_text);
     tx.check_statement_size(input.as_str().len() + request.input_text.len()).await?;
-    on_tx!(tx, |connection| {
-        let done = sqlx::query(CREATE_TOOL_CALL)
-            .bind(message_id)
-            .bind(stored_id(&request.id))
-            .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
-            .bind(input.as_str())
-            .bind(&request.input_text)
-            .bind(call.step)
-            .bind(call.position)
-            .bind(text_offset)
-            .bind(started_at)
-            .execute(connection)
-            .await?;
-        Ok(ToolCallId(done.inserted_id()))
-    })
+    let done = tx
+        .query(CREATE_TOOL_CALL)
+        .bind(message_id)
+        .bind(stored_id(&request.id))
+        .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
+        .bind(input.as_str())
+        .bind(&request.input_text)
+        .bind(status.as_str())
+        .bind(call.step)
+        .bind(call.position)
+        .bind(text_offset)
+        .bind(tool_hash)
+        .bind(started_at)
+        .execute()
+        .await?;
+    Ok(ToolCallId(done.inserted_id))
 }
 
 /// Stores how a call ended.
 pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &EndedToolCall) -> sqlx::Result<()> {
     tx.check_statement_size([&end.output, &end.error].into_iter().flatten().map(String::len).sum()).await?;
-    on_tx!(tx, |connection| {
-        sqlx::query(END_TOOL_CALL)
-            .bind(end.status.as_str())
-            .bind(&end.output)
-            .bind(&end.error)
-            .bind(end.error_type.as_deref().map(stored_word))
-            .bind(end.duration_ms)
-            .bind(now())
-            .bind(id)
-            .execute(connection)
-            .await
-            .map(|_| ())
-    })
+    tx.query(END_TOOL_CALL)
+        .bind(end.status.as_str())
+        .bind(&end.output)
+        .bind(&end.error)
+        .bind(end.error_type.as_deref().map(stored_word))
+        .bind(end.duration_ms)
+        .bind(now())
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Ends whatever calls of a turn are still open, so that nothing stays pending when the turn is over: those that ran were
@@ -108,13 +104,11 @@ pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: Messag
         (ToolCallStatus::Pending, interrupted, error, interrupted),
         (ToolCallStatus::AwaitingApproval, ToolCallStatus::Cancelled.as_str(), NOT_STARTED, NOT_STARTED_TYPE),
     ];
-    on_tx!(tx, |connection| {
-        for (open, status, error, error_type) in ends {
-            let end = sqlx::query(END_OPEN_TOOL_CALLS).bind(status).bind(error).bind(error_type).bind(now());
-            end.bind(message_id).bind(open.as_str()).execute(&mut *connection).await?;
-        }
-        Ok(())
-    })
+    for (open, status, error, error_type) in ends {
+        let end = tx.query(END_OPEN_TOOL_CALLS).bind(status).bind(error).bind(error_type).bind(now());
+        end.bind(message_id).bind(open.as_str()).execute().await?;
+    }
+    Ok(())
 }
 
 /// The calls of the turns `message_ids`, which are in order, as they were asked for, with at most `max_chars` characters of
@@ -127,19 +121,10 @@ pub(crate) async fn list_tool_calls(
     let max_chars = i64::try_from(max_chars).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
-        rows.append(&mut on_db!(db, |pool| {
-            let [head, input, proposed, output, error] = LIST;
-            let mut query = QueryBuilder::new(head);
-            for rest in [input, proposed, output, error] {
-                query.push_bind(max_chars).push(rest);
-            }
-            let mut list = query.separated(", ");
-            for id in ids {
-                list.push_bind(*id);
-            }
-            query.push(") ORDER BY message_id, step, position");
-            query.build_query_as().fetch_all(pool).await
-        })?);
+        let query = db.reader().query(select!(LIST)).bind(max_chars).bind(max_chars);
+        let mut query = query.bind(max_chars).bind(max_chars);
+        query.push_list(ids.iter().copied()).push(") ORDER BY message_id, step, position");
+        rows.append(&mut query.fetch_all().await?);
     }
     Ok(rows)
 }
@@ -190,7 +175,7 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     let carried = newest_first
         .filter(|row| budget.reserve(row.input_bytes, row.proposed_input_bytes, row.output_bytes, row.error_bytes));
     let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
-    let texts: Vec<ToolCallTextsRow> = list_of(db, LIST_TEXTS, &carried, ")").await?;
+    let texts: Vec<ToolCallTextsRow> = list_of(db, select!(LIST_TEXTS), &carried, ")").await?;
     let mut texts: HashMap<ToolCallId, ToolCallTextsRow> = texts.into_iter().map(|texts| (texts.id, texts)).collect();
     for row in &mut rows {
         if let Some(texts) = texts.remove(&row.id) {
@@ -208,13 +193,12 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
 
 /// The arguments of a call, whole.
 pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Result<Option<String>> {
-    on_db!(db, |pool| sqlx::query_scalar(FIND_INPUT_TEXT).bind(id).fetch_optional(pool).await)
+    db.reader().query(select!(FIND_INPUT_TEXT)).bind(id).fetch_optional_value().await
 }
 
 /// A call of a user's, whole.
 pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
-    let mut call: Option<ToolCallRow> =
-        on_db!(db, |pool| sqlx::query_as(FIND).bind(id).bind(user).fetch_optional(pool).await)?;
+    let mut call: Option<ToolCallRow> = db.reader().query(select!(FIND)).bind(id).bind(user).fetch_optional().await?;
     add_reviews(db, call.as_mut_slice()).await?;
     add_decisions(db, call.as_mut_slice()).await?;
     Ok(call)

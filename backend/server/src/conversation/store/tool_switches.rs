@@ -1,9 +1,9 @@
 //! SQL on which tools are turned off in a conversation: `conversations.disabled_tools`.
 
 use std::collections::BTreeSet;
+use tallybook_database::{Database, Transaction, select};
 
 use super::rows::ConversationId;
-use crate::db::{Database, Transaction, on_db, on_tx};
 
 const FIND: &str = "SELECT disabled_tools FROM conversations WHERE id = ?";
 
@@ -13,16 +13,14 @@ const SET: &str = "UPDATE conversations SET disabled_tools = ? WHERE id = ?";
 
 /// The names of the tools that are turned off in a conversation; none in one that has just been deleted.
 pub(crate) async fn find_disabled_tools(db: &Database, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
-    let column: Option<Option<String>> =
-        on_db!(db, |pool| sqlx::query_scalar(FIND).bind(id).fetch_optional(pool).await)?;
+    let column: Option<Option<String>> = db.reader().query(select!(FIND)).bind(id).fetch_optional_value().await?;
     Ok(names(column.flatten()))
 }
 
 /// The same, while nobody else can change them until the transaction ends.
 pub(crate) async fn lock_disabled_tools(tx: &mut Transaction, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
-    on_tx!(&mut *tx, |connection| sqlx::query(LOCK).bind(id).execute(connection).await.map(|_| ()))?;
-    let column: Option<Option<String>> =
-        on_tx!(tx, |connection| sqlx::query_scalar(FIND).bind(id).fetch_optional(connection).await)?;
+    tx.query(LOCK).bind(id).execute().await?;
+    let column: Option<Option<String>> = tx.query(FIND).bind(id).fetch_optional_value().await?;
     Ok(names(column.flatten()))
 }
 
@@ -33,7 +31,7 @@ pub(crate) async fn set_disabled_tools(
     names: &BTreeSet<String>,
 ) -> sqlx::Result<()> {
     let column = disabled_tools_column(names);
-    on_tx!(tx, |connection| sqlx::query(SET).bind(column).bind(id).execute(connection).await.map(|_| ()))
+    tx.query(SET).bind(column).bind(id).execute().await.map(|_| ())
 }
 
 /// What the column holds.

@@ -4,17 +4,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::QueryBuilder;
+use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
 use super::{
     conversations::UNTITLED,
     rows::{ConversationId, MessageRow, PLAN_MODE},
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, InsertedId, Transaction, before_commit, in_time, now, on_db, on_tx, write_db},
-};
+use crate::accounts::UserId;
 
 /// Stands in `active_message_id` between claiming a conversation and knowing the key of the message that claims it.
 const CLAIMED: i64 = 0;
@@ -87,8 +84,6 @@ const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, update
 const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
      FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) AND m.id > ? ORDER BY m.id LIMIT ?";
-
-const NOW: &str = "SELECT UTC_TIMESTAMP(6)";
 
 /// The lease's epoch of a turn's first owner.
 pub(crate) const FIRST_EPOCH: i32 = 1;
@@ -206,64 +201,63 @@ pub(crate) async fn begin_turn(
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
     let lease_until = database_now_in(tx).await? + new.lease;
-    on_tx!(tx, |connection| {
-        let claimed = sqlx::query(CLAIM).bind(CLAIMED).bind(conversation_id).execute(&mut *connection).await?;
-        if let Question::New { client_message_id: Some(client_id), .. } = new.question {
-            let known = sqlx::query_as(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
-            if let Some(rows) = known.fetch_optional(&mut *connection).await? {
-                return Ok(Claim::Duplicate(rows));
-            }
+    let claimed = tx.query(CLAIM).bind(CLAIMED).bind(conversation_id).execute().await?;
+    if let Question::New { client_message_id: Some(client_id), .. } = new.question {
+        let known = tx.query(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
+        if let Some(rows) = known.fetch_optional().await? {
+            return Ok(Claim::Duplicate(rows));
         }
-        if claimed.rows_affected() != 1 {
-            return Ok(Claim::Busy);
+    }
+    if claimed.rows != 1 {
+        return Ok(Claim::Busy);
+    }
+    let head = tx.query(HEAD).bind(conversation_id).fetch_one();
+    let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
+    let now = after(newest, now());
+    let user_message_id = match new.question {
+        Question::Stored { user_message_id } => user_message_id,
+        Question::New { parts, client_message_id, below } => {
+            let parent_id = match below {
+                Below::Message(id) => id,
+                Below::Head => head,
+            };
+            tx.query(CREATE_USER_MESSAGE)
+                .bind(conversation_id)
+                .bind(parent_id)
+                .bind(MessagePart::join_texts(parts))
+                .bind(several(parts)?)
+                .bind(client_message_id)
+                .bind(now)
+                .bind(now)
+                .execute()
+                .await
+                .map(|done| MessageId(done.inserted_id))?
         }
-        let head = sqlx::query_as(HEAD).bind(conversation_id).fetch_one(&mut *connection);
-        let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
-        let now = after(newest, now());
-        let user_message_id = match new.question {
-            Question::Stored { user_message_id } => user_message_id,
-            Question::New { parts, client_message_id, below } => {
-                let parent_id = match below {
-                    Below::Message(id) => id,
-                    Below::Head => head,
-                };
-                sqlx::query(CREATE_USER_MESSAGE)
-                    .bind(conversation_id)
-                    .bind(parent_id)
-                    .bind(MessagePart::join_texts(parts))
-                    .bind(several(parts)?)
-                    .bind(client_message_id)
-                    .bind(now)
-                    .bind(now)
-                    .execute(&mut *connection)
-                    .await
-                    .map(|done| MessageId(done.inserted_id()))?
-            }
-        };
-        let created_at = after(Some(now), now);
-        let assistant_message_id = sqlx::query(CREATE_TURN)
-            .bind(conversation_id)
-            .bind(user_message_id)
-            .bind(new.model)
-            .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
-            .bind(new.owner)
-            .bind(FIRST_EPOCH)
-            .bind(lease_until)
-            .bind(created_at)
-            .execute(&mut *connection)
-            .await
-            .map(|done| MessageId(done.inserted_id()))?;
-        sqlx::query(SET_ACTIVE)
-            .bind(assistant_message_id)
-            .bind(assistant_message_id)
-            .bind(now)
-            .bind(new.first_title.map(|_| UNTITLED))
-            .bind(new.first_title)
-            .bind(conversation_id)
-            .execute(&mut *connection)
-            .await?;
-        Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
-    })
+    };
+    let created_at = after(Some(now), now);
+    let assistant_message_id = tx
+        .query(CREATE_TURN)
+        .bind(conversation_id)
+        .bind(user_message_id)
+        .bind(new.model)
+        .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
+        .bind(new.owner)
+        .bind(FIRST_EPOCH)
+        .bind(lease_until)
+        .bind(created_at)
+        .execute()
+        .await
+        .map(|done| MessageId(done.inserted_id))?;
+    tx.query(SET_ACTIVE)
+        .bind(assistant_message_id)
+        .bind(assistant_message_id)
+        .bind(now)
+        .bind(new.first_title.map(|_| UNTITLED))
+        .bind(new.first_title)
+        .bind(conversation_id)
+        .execute()
+        .await?;
+    Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
 }
 
 /// The parts of a message as they are stored beside its content: where there is one, that is all there is to it.
@@ -293,50 +287,43 @@ pub(crate) async fn continue_turn(
         After::CutOff => (CLAIM_AGAIN, CONTINUE_TURN),
         After::Consent => (KEEP_CLAIM, CONTINUE_WAITING_TURN),
     };
-    on_tx!(tx, |connection| {
-        let claim = sqlx::query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
-        if claim.execute(&mut *connection).await?.rows_affected() != 1 {
-            return Ok(false);
-        }
-        let update = sqlx::query(update).bind(content).bind(model).bind(owner).bind(turn.epoch).bind(lease_until);
-        let continued = update.bind(message_id).bind(turn.epoch - 1).execute(&mut *connection).await?;
-        Ok(continued.rows_affected() == 1)
-    })
+    let claim = tx.query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
+    if claim.execute().await?.rows != 1 {
+        return Ok(false);
+    }
+    let update = tx.query(update).bind(content).bind(model).bind(owner).bind(turn.epoch).bind(lease_until);
+    let continued = update.bind(message_id).bind(turn.epoch - 1).execute().await?;
+    Ok(continued.rows == 1)
 }
 
 /// Stops a turn that waits for consent, under a new epoch, and frees its conversation. False when it has gone on.
 pub(crate) async fn stop_waiting_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
     let now = now();
-    on_tx!(tx, |connection| {
-        let stop = sqlx::query(STOP_WAITING_TURN).bind(epoch).bind(now).bind(message_id).bind(epoch - 1);
-        if stop.execute(&mut *connection).await?.rows_affected() != 1 {
-            return Ok(false);
-        }
-        sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
-        Ok(true)
-    })
+    let stop = tx.query(STOP_WAITING_TURN).bind(epoch).bind(now).bind(message_id).bind(epoch - 1);
+    if stop.execute().await?.rows != 1 {
+        return Ok(false);
+    }
+    tx.query(RELEASE).bind(now).bind(message_id).bind(message_id).execute().await?;
+    Ok(true)
 }
 
 /// How long a turn has run since it was begun, or continued by hand.
 pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::Result<Duration> {
-    let active_ms: i64 = on_db!(db, |pool| sqlx::query_scalar(FIND_ACTIVE_MS).bind(message_id).fetch_one(pool).await)?;
+    let active_ms: i64 = db.reader().query(select!(FIND_ACTIVE_MS)).bind(message_id).fetch_value().await?;
     Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
 }
 
 /// Makes sure that turns, each named by its answer and its epoch, are still their owners' until the transaction ends. False when
 /// one no longer is. There must be one at least.
 pub(crate) async fn lock_turns(tx: &mut Transaction, turns: &[(MessageId, i32)]) -> sqlx::Result<bool> {
-    on_tx!(tx, |connection| {
-        let mut lock = QueryBuilder::new(LOCK_TURNS);
-        let mut which = lock.separated(" OR ");
-        for (message_id, epoch) in turns {
-            which.push("(id = ").push_bind_unseparated(*message_id);
-            which.push_unseparated(" AND epoch = ").push_bind_unseparated(*epoch).push_unseparated(")");
-        }
-        lock.push(")");
-        let done = lock.build().execute(connection).await?;
-        Ok(done.rows_affected() == turns.len() as u64)
-    })
+    let mut lock = tx.query(LOCK_TURNS);
+    for (index, (message_id, epoch)) in turns.iter().enumerate() {
+        lock.push(if index == 0 { "(id = ? AND epoch = ?)" } else { " OR (id = ? AND epoch = ?)" });
+        lock = lock.bind(*message_id).bind(*epoch);
+    }
+    lock.push(")");
+    let done = lock.execute().await?;
+    Ok(done.rows == turns.len() as u64)
 }
 
 /// Says that the owner still lives. False when the turn is no longer its own.
@@ -346,23 +333,19 @@ pub(crate) async fn renew_lease(
     epoch: i32,
     lease_until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// Asks the owner of a turn to stop it. False when it does not run any more, or was asked before.
 pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
-    write_db!(db, |pool| {
-        let done = sqlx::query(REQUEST_STOP).bind(now()).bind(message_id).execute(pool).await?;
-        Ok(done.rows_affected() == 1)
-    })
+    let done = db.writer().query(REQUEST_STOP).bind(now()).bind(message_id).execute().await?;
+    Ok(done.rows == 1)
 }
 
 /// The turns of this owner that it was asked to stop.
 pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Result<Vec<MessageId>> {
-    on_db!(db, |pool| sqlx::query_scalar(LIST_STOP_REQUESTS).bind(owner).fetch_all(pool).await)
+    db.reader().query(select!(LIST_STOP_REQUESTS)).bind(owner).fetch_values().await
 }
 
 /// Writes down that a turn is over and frees its conversation; one that waits for consent is not over, and keeps it. False
@@ -376,29 +359,28 @@ pub(crate) async fn end_turn(
     tx.check_statement_size(end.content.len()).await?;
     let now = now();
     let is_over = end.status != MessageStatus::AwaitingApproval;
-    on_tx!(tx, |connection| {
-        let ended = sqlx::query(END_TURN)
-            .bind(end.content)
-            .bind(end.status.as_str())
-            .bind(end.error)
-            .bind(end.error_code)
-            .bind(end.stop_reason)
-            .bind(is_over.then_some(now))
-            .bind(i64::try_from(end.active.as_millis()).unwrap_or(i64::MAX))
-            .bind(message_id)
-            .bind(epoch)
-            .execute(&mut *connection)
-            .await?;
-        if ended.rows_affected() != 1 {
-            return Ok(false);
-        }
-        if is_over {
-            sqlx::query(RELEASE).bind(now).bind(message_id).bind(message_id).execute(&mut *connection).await?;
-        } else {
-            sqlx::query(TOUCH).bind(now).bind(message_id).execute(&mut *connection).await?;
-        }
-        Ok(true)
-    })
+    let ended = tx
+        .query(END_TURN)
+        .bind(end.content)
+        .bind(end.status.as_str())
+        .bind(end.error)
+        .bind(end.error_code)
+        .bind(end.stop_reason)
+        .bind(is_over.then_some(now))
+        .bind(i64::try_from(end.active.as_millis()).unwrap_or(i64::MAX))
+        .bind(message_id)
+        .bind(epoch)
+        .execute()
+        .await?;
+    if ended.rows != 1 {
+        return Ok(false);
+    }
+    if is_over {
+        tx.query(RELEASE).bind(now).bind(message_id).bind(message_id).execute().await?;
+    } else {
+        tx.query(TOUCH).bind(now).bind(message_id).execute().await?;
+    }
+    Ok(true)
 }
 
 /// At most `limit` turns after the message `after` whose lease ran out before `time`, by the database's clock.
@@ -408,22 +390,15 @@ pub(crate) async fn list_abandoned_turns(
     after: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<AbandonedTurn>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_ABANDONED).bind(time).bind(after).bind(limit).fetch_all(pool).await)
+    db.reader().query(select!(LIST_ABANDONED)).bind(time).bind(after).bind(limit).fetch_all().await
 }
 
 /// The present by the database's clock, which all replicas share.
 pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
-    match db {
-        Database::MySql(pool, _) => in_time(sqlx::query_scalar(NOW).fetch_one(pool)).await,
-        // SQLite has no clock of its own: it runs in this very process.
-        Database::Sqlite(..) => Ok(now()),
-    }
+    db.reader().now().await
 }
 
 /// The same, asked within a transaction.
 pub(crate) async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
-    match tx {
-        Transaction::MySql(tx, _) => in_time(sqlx::query_scalar(NOW).fetch_one(&mut **tx)).await.map_err(before_commit),
-        Transaction::Sqlite(_) => Ok(now()),
-    }
+    tx.now().await
 }

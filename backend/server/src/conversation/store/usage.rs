@@ -1,6 +1,7 @@
 //! SQL that counts what a person uses up, in rows that are there anyway: so it holds over all replicas and costs no write.
 
 use std::time::Duration;
+use tallybook_database::{Database, Transaction, select};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{MessageId, PurposeUsage};
@@ -9,10 +10,7 @@ use super::{
     super::limits::QUARTERS,
     rows::{ConversationId, TokensRow},
 };
-use crate::{
-    accounts::UserId,
-    db::{Database, Transaction, on_db, on_tx},
-};
+use crate::accounts::UserId;
 
 const COUNT_RUNNING: &str = "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
      WHERE m.status = 'streaming' AND c.user_id = ?";
@@ -114,16 +112,13 @@ impl UsedUp {
 /// Counts all of it, what is not yet committed in the transaction included.
 pub(crate) async fn count_in(tx: &mut Transaction, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
     let Since { messages, tokens, longest_turn } = since;
-    on_tx!(tx, |connection| {
-        let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(&mut *connection).await?;
-        let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
-        let begun = begun.fetch_one(&mut *connection).await?;
-        let requests = sqlx::query_as(COUNT_REQUESTS).bind(user).bind(messages).bind(messages);
-        let requests = requests.fetch_one(&mut *connection).await?;
-        let spent =
-            sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
-        Ok(UsedUp::of(turns, begun, requests, spent.fetch_one(connection).await?))
-    })
+    let turns = tx.query(COUNT_RUNNING).bind(user).fetch_value().await?;
+    let begun = tx.query(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
+    let begun = begun.fetch_one().await?;
+    let requests = tx.query(COUNT_REQUESTS).bind(user).bind(messages).bind(messages);
+    let requests = requests.fetch_one().await?;
+    let spent = tx.query(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
+    Ok(UsedUp::of(turns, begun, requests, spent.fetch_one().await?))
 }
 
 /// What models used up for a person since `time`. A turn that began up to `longest_turn` before counts with what came after.
@@ -134,32 +129,35 @@ pub(crate) async fn list_by_purpose(
     longest_turn: Duration,
 ) -> sqlx::Result<Vec<PurposeRow>> {
     let touched = time - longest_turn;
-    on_db!(db, |pool| {
-        let listed = sqlx::query_as(LIST_BY_PURPOSE).bind(user).bind(touched).bind(time).bind(user).bind(time);
-        listed.fetch_all(pool).await
-    })
+    let listed = db.reader().query(select!(LIST_BY_PURPOSE)).bind(user).bind(touched).bind(time).bind(user).bind(time);
+    listed.fetch_all().await
 }
 
 /// What models used up for a conversation: all its versions, and what they were asked beside answers.
 pub(crate) async fn list_of_conversation(db: &Database, id: ConversationId) -> sqlx::Result<Vec<PurposeRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_OF_CONVERSATION).bind(id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_OF_CONVERSATION)).bind(id).fetch_all().await
 }
 
 /// What models used up for an answer.
 pub(crate) async fn list_of_answer(db: &Database, id: MessageId) -> sqlx::Result<Vec<PurposeRow>> {
-    on_db!(db, |pool| sqlx::query_as(LIST_OF_ANSWER).bind(id).fetch_all(pool).await)
+    db.reader().query(select!(LIST_OF_ANSWER)).bind(id).fetch_all().await
 }
 
 /// Counts all of it.
 pub(crate) async fn count(db: &Database, user: UserId, since: Since) -> sqlx::Result<UsedUp> {
     let Since { messages, tokens, longest_turn } = since;
-    on_db!(db, |pool| {
-        let turns = sqlx::query_scalar(COUNT_RUNNING).bind(user).fetch_one(pool).await?;
-        let begun = sqlx::query_as(COUNT_BEGUN).bind(user).bind(messages).bind(messages).bind(messages);
-        let begun = begun.fetch_one(pool).await?;
-        let requests = sqlx::query_as(COUNT_REQUESTS).bind(user).bind(messages).bind(messages).fetch_one(pool).await?;
-        let spent =
-            sqlx::query_as(COUNT_TOKENS).bind(user).bind(tokens - longest_turn).bind(tokens).bind(user).bind(tokens);
-        Ok(UsedUp::of(turns, begun, requests, spent.fetch_one(pool).await?))
-    })
+    let turns = db.reader().query(select!(COUNT_RUNNING)).bind(user).fetch_value().await?;
+    let begun = db.reader().query(select!(COUNT_BEGUN)).bind(user).bind(messages).bind(messages).bind(messages);
+    let begun = begun.fetch_one().await?;
+    let requests =
+        db.reader().query(select!(COUNT_REQUESTS)).bind(user).bind(messages).bind(messages).fetch_one().await?;
+    let spent = db
+        .reader()
+        .query(select!(COUNT_TOKENS))
+        .bind(user)
+        .bind(tokens - longest_turn)
+        .bind(tokens)
+        .bind(user)
+        .bind(tokens);
+    Ok(UsedUp::of(turns, begun, requests, spent.fetch_one().await?))
 }

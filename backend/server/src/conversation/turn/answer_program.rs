@@ -3,6 +3,7 @@
 //! the question that is stored; what goes on from an answer (`response`) is told what that was, and stands below it.
 
 use std::sync::Arc;
+use tallybook_database::{Transaction, with_retries};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, NewMessage};
@@ -30,12 +31,7 @@ use super::{
     subscribe::EventsAnswer,
     telling::NewQuestion,
 };
-use crate::{
-    accounts::UserId,
-    db::{Transaction, with_retries},
-    journal::TurnSubscription,
-    models::Model,
-};
+use crate::{accounts::UserId, journal::TurnSubscription, models::Model};
 
 /// What a program asks.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! Writing down that a model was asked beside a turn: its tokens count, and are those of the answer that it was asked about.
 
 use tallybook_agent::ModelCallRecord;
+use tallybook_database::with_retries;
 use tallybook_protocol::MessageId;
 
 use super::super::{context::Context, store::model_calls};
-use crate::db::with_retries;
 
 /// Stores and counts the call.
 pub(super) async fn record(context: &Context, answer: MessageId, call: &ModelCallRecord) -> sqlx::Result<()> {

@@ -1,6 +1,7 @@
 //! Beginning a turn: with a new message, with another version of one, or to answer one anew.
 
 use std::sync::Arc;
+use tallybook_database::with_retries;
 
 use tallybook_protocol::{AnswerAgain, AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
 use uuid::Uuid;
@@ -25,7 +26,7 @@ use super::{
     subscribe::{EventsAnswer, subscribe_duplicate},
     telling::NewQuestion,
 };
-use crate::{accounts::UserId, db::with_retries, models::Model};
+use crate::{accounts::UserId, models::Model};
 
 impl ConversationService {
     /// Stores a message and begins the turn that answers it. Sending the same `client_message_id` again joins the turn

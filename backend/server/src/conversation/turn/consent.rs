@@ -2,6 +2,7 @@
 //! waits any more. Which calls wait is stored and nowhere else, so any process takes a decision.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use tallybook_database::{now, with_retries};
 
 use tallybook_protocol::{
     CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
@@ -29,10 +30,7 @@ use super::{
     start::StartPermit,
     subscribe::EventsAnswer,
 };
-use crate::{
-    accounts::UserId,
-    db::{now, with_retries},
-};
+use crate::accounts::UserId;
 
 /// How long a decision waits for the run that asked for it to be over. It comes before that only when somebody is very
 /// quick, or when calls that were approved for good still run.

@@ -2,6 +2,7 @@
 //! one, a smaller one is stored that fits everywhere.
 
 use std::{sync::Arc, time::Duration};
+use tallybook_database::{broke_before_commit, now, with_retries};
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use tallybook_agent::{AgentError, CUT_OFF, RecordError};
@@ -22,7 +23,6 @@ use super::{
     writer::TurnWriter,
 };
 use crate::{
-    db::{broke_before_commit, now, with_retries},
     journal::{TurnLog, Words, stored::EncodedEvent},
     models::Model,
 };

@@ -1,12 +1,12 @@
 //! What a program told a turn in place of the stored history. It is stored with the turn until that is complete: one that goes
 //! on, whatever made it wait or cut it off, is told the same.
 
+use tallybook_database::{Database, Transaction};
 use tallybook_llm::{ModelMessage, Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::{Risk, ToolSpec};
 
 use super::super::store::programs;
-use crate::db::{Database, Transaction};
 
 /// What a program told a turn.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -2,6 +2,7 @@
 //! for consent (`consent`). What that means for its calls is in `continued`.
 
 use std::{collections::HashMap, sync::Arc};
+use tallybook_database::with_retries;
 
 use tallybook_protocol::{ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId};
 
@@ -24,7 +25,7 @@ use super::{
     step_text::bytes_in,
     subscribe::EventsAnswer,
 };
-use crate::{accounts::UserId, db::with_retries, models::Model};
+use crate::{accounts::UserId, models::Model};
 
 /// A turn that is to go on.
 #[derive(Clone, Copy)]

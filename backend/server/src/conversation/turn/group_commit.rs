@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
+use tallybook_database::{Database, FailureKind, Transaction, classify};
 
 use futures_util::FutureExt as _;
 use tallybook_protocol::MessageId;
@@ -17,10 +18,7 @@ use super::{
     super::store::turns,
     writer::{TurnWriter, UnstoredWords},
 };
-use crate::{
-    db::{Database, FailureKind, Transaction, classify},
-    journal::{lock, stored},
-};
+use crate::journal::{lock, stored};
 
 /// How often words are stored: so much of them, in time, may be lost when the process dies.
 const WORDS_STORED_EVERY: Duration = Duration::from_millis(250);
@@ -172,7 +170,8 @@ mod tests {
         time::Duration,
     };
 
-    use sqlx::sqlite::SqlitePoolOptions;
+    use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+    use tallybook_database::select;
     use tallybook_protocol::{ChatEvent, ContentDelta};
     use tokio::time::{sleep, timeout};
 
@@ -184,22 +183,21 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(readers, writer) = &context.db else { panic!("the database is embedded") };
         let panics = Arc::new(AtomicBool::new(true));
         let panicking = Arc::clone(&panics);
         let pool = SqlitePoolOptions::new().max_connections(1).after_connect(move |_, _| {
             assert!(!panicking.swap(false, Ordering::SeqCst), "as a test asked for");
             Box::pin(async { Ok(()) })
         });
-        let pool = pool.connect_lazy_with((*writer.connect_options()).clone());
-        let group = GroupCommit::new(Database::Sqlite(readers.clone(), pool), context.tasks.clone());
+        let pool = pool.connect_lazy_with(SqliteConnectOptions::new().filename(fixture.file()));
+        let group = GroupCommit::new(Database::of_sqlite(pool.clone(), pool), context.tasks.clone());
         let log = context.journal.open(rows.assistant_message_id, rows.epoch);
         let writer = Arc::new(TurnWriter::new(context.db.clone(), Arc::clone(&log), rows));
         let _membership = group.join(&writer);
         log.append(ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: "Kept.".to_owned() }));
         let stored = async {
-            let count = "SELECT COUNT(*) FROM journal_events WHERE event = 'content_delta'";
-            while sqlx::query_scalar::<_, i64>(count).fetch_one(readers).await.unwrap() == 0 {
+            let count = select!("SELECT COUNT(*) FROM journal_events WHERE event = 'content_delta'");
+            while context.db.reader().query(count).fetch_value::<i64>().await.unwrap() == 0 {
                 sleep(Duration::from_millis(10)).await;
             }
         };

@@ -3,6 +3,7 @@
 //! what of it is told is decided in `telling`.
 
 use std::collections::{BTreeMap, HashMap};
+use tallybook_database::Database;
 
 use tallybook_agent::{Limits, error_json, success_json};
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart, tokens};
@@ -21,7 +22,6 @@ use super::{
     exchange_tokens::{Counted, tokens_of},
     step_text::bytes_in,
 };
-use crate::db::Database;
 
 /// Told to the model of a call that has no result: the server or a person ended the turn while it ran.
 const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";

@@ -1,6 +1,7 @@
 //! Answers that are made by a plan: storing it as it is made and worked on, and where it goes on that was cut off or waited.
 
 use std::collections::HashMap;
+use tallybook_database::Database;
 
 use tallybook_agent::{ContinuedPlan, NewPlan, PlanStepChange};
 use tallybook_protocol::{ChatEvent, MessageId, Plan, PlanStepChanged, PlanStepStatus};
@@ -9,7 +10,7 @@ use super::{
     super::store::plans::{self, StepRow, plan_of},
     writer::{TurnWriter, wire_offset},
 };
-use crate::{db::Database, journal::stored::EncodedEvent};
+use crate::journal::stored::EncodedEvent;
 
 /// Stores a plan with the event that tells of it; nothing where the turn is no longer this process's own.
 pub(super) async fn store_plan(writer: &TurnWriter, new: &NewPlan) -> sqlx::Result<Option<Plan>> {

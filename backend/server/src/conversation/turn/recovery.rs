@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tallybook_database::{FailureKind, classify, is_rolled_back};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, TurnError};
@@ -22,12 +23,9 @@ use super::{
     },
     end::{REJECTED, REJECTED_CODE},
 };
-use crate::{
-    db::{FailureKind, classify, is_rolled_back},
-    journal::{
-        EventId, Words,
-        stored::{self, EncodedEvent},
-    },
+use crate::journal::{
+    EventId, Words,
+    stored::{self, EncodedEvent},
 };
 
 /// No turn sends so many events that are not yet stored.
@@ -244,7 +242,7 @@ mod tests {
     };
 
     use super::{super::testing::Fixture, MessageId, Recovery, turns};
-    use crate::{accounts::UserId, db::Database};
+    use crate::accounts::UserId;
 
     /// Counts errors.
     struct Errors(Arc<AtomicUsize>);
@@ -263,10 +261,9 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status <> 'streaming' \
                       BEGIN SELECT RAISE(ABORT, 'refused'); END";
-        sqlx::raw_sql(refuse).execute(pool).await.unwrap();
+        fixture.execute(refuse).await;
         let errors = Arc::new(AtomicUsize::new(0));
         let _logging = subscriber::set_default(tracing_subscriber::registry().with(Errors(Arc::clone(&errors))));
         let mut recovery = Recovery::new(Arc::clone(context));
@@ -274,7 +271,7 @@ mod tests {
             recovery.close_at_start().await.unwrap();
             assert_eq!(errors.load(Ordering::SeqCst), 2, "that the whole end is refused, and the fallback, too");
         }
-        sqlx::raw_sql("DROP TRIGGER refuse").execute(pool).await.unwrap();
+        fixture.execute("DROP TRIGGER refuse").await;
         recovery.close_at_start().await.unwrap();
         assert!(recovery.reported.is_empty() && !context.running.contains(rows.assistant_message_id));
     }

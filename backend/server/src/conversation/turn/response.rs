@@ -3,6 +3,7 @@
 //! them costs no more than one conversation.
 
 use std::collections::HashMap;
+use tallybook_database::Transaction;
 
 use chrono::{DateTime, Utc};
 use tallybook_agent::{CLIENT_CALLS, Limits};
@@ -27,7 +28,6 @@ use super::{
     history::{push_turn, read_calls},
     restored::{is_asking, name_results, stored_bytes},
 };
-use crate::db::Transaction;
 
 /// What was new in a request, as it is kept.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -56,8 +56,9 @@ async fn purge(context: &Context, kept_for: Duration) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use tallybook_database::select;
+
     use super::{super::testing::Fixture, MAX_PURGED_AT_ONCE, purge};
-    use crate::db::Database;
 
     #[tokio::test]
     async fn one_kind_that_cannot_be_purged_keeps_none_of_the_others_and_each_goes_in_portions() {
@@ -65,7 +66,6 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, _) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         for sql in [
             "UPDATE messages SET status = 'complete', completed_at = '2020-01-01T00:00:00+00:00' WHERE role = 'assistant'",
             "INSERT INTO turn_inputs (message_id, input) SELECT id, '{}' FROM messages WHERE role = 'assistant'",
@@ -78,14 +78,14 @@ mod tests {
             "INSERT INTO responses (message_id, key_id, input, created_at) \
              SELECT id, 0, '[]', '2020-01-01T00:00:00+00:00' FROM messages WHERE content = 'old'",
         ] {
-            sqlx::raw_sql(sql).execute(pool).await.unwrap();
+            fixture.execute(sql).await;
         }
-        let count = async |sql: &'static str| sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await.unwrap();
+        let count = async |sql| context.db.reader().query(sql).fetch_value::<i64>().await.unwrap();
         assert!(purge(context, Duration::ZERO).await, "there are more responses");
-        assert_eq!(count("SELECT COUNT(*) FROM journal_events").await, 0);
-        assert_eq!(count("SELECT COUNT(*) FROM responses").await, 60 - i64::from(MAX_PURGED_AT_ONCE));
+        assert_eq!(count(select!("SELECT COUNT(*) FROM journal_events")).await, 0);
+        assert_eq!(count(select!("SELECT COUNT(*) FROM responses")).await, 60 - i64::from(MAX_PURGED_AT_ONCE));
         assert!(!purge(context, Duration::ZERO).await);
-        assert_eq!(count("SELECT COUNT(*) FROM responses").await, 0);
-        assert_eq!(count("SELECT COUNT(*) FROM turn_inputs").await, 1);
+        assert_eq!(count(select!("SELECT COUNT(*) FROM responses")).await, 0);
+        assert_eq!(count(select!("SELECT COUNT(*) FROM turn_inputs")).await, 1);
     }
 }

@@ -2,6 +2,7 @@
 //! have in common.
 
 use std::sync::Arc;
+use tallybook_database::{Transaction, now};
 
 use tallybook_protocol::{AnswerMode, ChatEvent};
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -20,7 +21,6 @@ use super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Transaction, now},
     journal::{
         EventId,
         stored::{self, EncodedEvent},
@@ -110,13 +110,18 @@ mod tests {
         time::Duration,
     };
 
+    use sqlx::{
+        SqlitePool,
+        sqlite::{SqliteConnectOptions, SqlitePoolOptions},
+    };
+    use tallybook_database::Database;
     use tallybook_protocol::{AnswerMode, ChatEvent, MessageStatus, Snapshot};
 
     use super::{
         super::{super::ServiceError, testing::Fixture},
         NewRun, StartPermit, start,
     };
-    use crate::{accounts::UserId, db::Transaction};
+    use crate::accounts::UserId;
 
     #[tokio::test]
     async fn shutting_down_waits_for_a_turn_that_is_about_to_begin() {
@@ -149,16 +154,20 @@ mod tests {
     }
 
     async fn check_commit(is_committed: bool) {
-        let fixture = Fixture::set_up().await;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tallybook.db");
+        Database::connect(&format!("sqlite://{}", file.display()).parse().unwrap()).await.unwrap().close().await;
+        let options = SqliteConnectOptions::new().filename(file);
+        let readers = SqlitePool::connect_with(options.clone()).await.unwrap();
+        let writer = SqlitePoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
+        let fixture = Fixture::on(Database::of_sqlite(readers, writer.clone()), folder).await;
         let context = &fixture.service.context;
         let permit = StartPermit::take(context).unwrap();
-        let (mut tx, rows) = fixture.begin_turn().await;
-        let message_id = rows.assistant_message_id;
-        let was_known = Arc::new(OnceLock::new());
-        let Transaction::Sqlite(transaction) = &mut tx else { panic!("the database is embedded") };
-        transaction.lock_handle().await.unwrap().set_commit_hook({
-            let (context, was_known) = (Arc::clone(context), Arc::clone(&was_known));
+        let (begun, was_known) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
+        writer.acquire().await.unwrap().lock_handle().await.unwrap().set_commit_hook({
+            let (context, begun, was_known) = (Arc::clone(context), Arc::clone(&begun), Arc::clone(&was_known));
             move || {
+                let Some(message_id) = begun.get().copied() else { return true };
                 // Later commits on this connection do not count.
                 let is_first = was_known.get().is_none();
                 was_known.get_or_init(|| {
@@ -168,6 +177,9 @@ mod tests {
                 is_committed || !is_first
             }
         });
+        let (tx, rows) = fixture.begin_turn().await;
+        let message_id = rows.assistant_message_id;
+        begun.set(message_id).unwrap();
         let first_event = ChatEvent::Snapshot(Snapshot {
             assistant_message_id: message_id,
             epoch: rows.epoch,

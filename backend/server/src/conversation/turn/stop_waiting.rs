@@ -2,6 +2,7 @@
 //! so its end is a record of its own, under the next epoch.
 
 use std::sync::Arc;
+use tallybook_database::with_retries;
 
 use tallybook_protocol::{
     ChatEvent, Decision, MessageEnd, MessageId, MessageStatus, ToolCallDecision, ToolCallId, ToolCallStatus,
@@ -21,7 +22,6 @@ use super::super::{
 };
 use crate::{
     accounts::UserId,
-    db::with_retries,
     journal::{
         EventId,
         stored::{self, EncodedEvent},
@@ -142,7 +142,7 @@ async fn events(
 #[cfg(test)]
 mod tests {
     use super::{super::testing::Fixture, ServiceError, stop_waiting};
-    use crate::{accounts::UserId, db::Database};
+    use crate::accounts::UserId;
 
     /// A row that no decision changes looks as if others had always been quicker.
     #[tokio::test]
@@ -151,7 +151,6 @@ mod tests {
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
         for sql in [
             "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
              text_offset, started_at) SELECT id, 'a', 'pay', '{}', '{}', 'awaiting_approval', 0, 0, 0, created_at \
@@ -160,12 +159,12 @@ mod tests {
             // Last, since the server resumes a turn that waits for nothing.
             "UPDATE messages SET status = 'awaiting_approval' WHERE role = 'assistant'",
         ] {
-            sqlx::raw_sql(sql).execute(pool).await.unwrap();
+            fixture.execute(sql).await;
         }
         let (id, message_id) = (fixture.conversation_id, rows.assistant_message_id);
         let stopped = stop_waiting(context, UserId::LOCAL, id, message_id).await;
         assert!(matches!(stopped, Err(ServiceError::AwaitingApproval)), "{stopped:?}");
-        sqlx::raw_sql("DROP TRIGGER overtake").execute(pool).await.unwrap();
+        fixture.execute("DROP TRIGGER overtake").await;
         assert!(stop_waiting(context, UserId::LOCAL, id, message_id).await.unwrap());
     }
 }

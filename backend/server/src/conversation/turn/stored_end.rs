@@ -1,14 +1,12 @@
 //! How a turn that is over is told from its rows, without its journal.
 
 use std::sync::Arc;
+use tallybook_database::Database;
 
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, ToolCall, TurnError, Usage};
 
 use super::super::store::{ConversationId, messages, model_calls, plans, reasonings, rows::MessageRow, tool_calls};
-use crate::{
-    db::Database,
-    journal::{EventId, TurnLog, Words, stored},
-};
+use crate::journal::{EventId, TurnLog, Words, stored};
 
 /// The record of a turn that is over. Where it has gone on meanwhile it holds nothing, so its readers come back.
 pub(super) async fn read_end(

@@ -2,6 +2,7 @@
 //! once and stored joined, a few times a second (`writer`).
 
 use std::{collections::HashMap, time::Duration};
+use tallybook_database::{Transaction, now, with_retries};
 
 use chrono::{DateTime, Utc};
 use serde_json::Number;
@@ -36,11 +37,7 @@ use super::{
     write_error::{WriteError, record_error, stored},
     writer::{TurnWriter, wire_offset},
 };
-use crate::{
-    accounts::UserId,
-    db::{Transaction, now, with_retries},
-    journal::stored::EncodedEvent,
-};
+use crate::{accounts::UserId, journal::stored::EncodedEvent};
 
 /// How often readers are told that a call grows.
 const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
@@ -196,7 +193,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
             let message_id = writer.rows().assistant_message_id;
             let id = match call.waited {
-                None => tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, started_at).await?,
+                None => tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, None, started_at).await?,
                 Some(id) => {
                     if !approvals::start_approved_call(&mut write.tx, id, started_at).await? {
                         return Err(WriteError::NotWaiting);

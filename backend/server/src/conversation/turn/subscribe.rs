@@ -110,6 +110,7 @@ mod tests {
 
     use bytes::Bytes;
     use futures_util::future::join_all;
+    use tallybook_database::Transaction;
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus};
 
     use super::{
@@ -121,7 +122,6 @@ mod tests {
     };
     use crate::{
         accounts::UserId,
-        db::Transaction,
         journal::{LogEntry, WireFormat, stored::EncodedEvent},
     };
 

@@ -2,6 +2,7 @@
 //! those before. What a program sent in place of the stored history is told as far as there is room.
 
 use std::collections::HashMap;
+use tallybook_database::with_retries;
 
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{MessageId, MessagePart};
@@ -21,7 +22,7 @@ use super::{
     history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
     telling_choice::{Choice, Held, choose},
 };
-use crate::{db::with_retries, models::Model};
+use crate::models::Model;
 
 /// Tokens of a summary beside its own characters.
 const SUMMARY_FRAME_TOKENS: usize = 100;

@@ -1,8 +1,9 @@
 //! A service for tests, on a database of its own.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
+use tallybook_database::{Database, Transaction};
 use tallybook_mcp::{PinStore, ToolServers, ToolServersSettings};
 use tallybook_protocol::{AnswerMode, MessagePart, NewConversation};
 use tallybook_tools::{Secrets, ToolRegistry};
@@ -18,7 +19,6 @@ use super::super::{
 };
 use crate::{
     accounts::UserId,
-    db::{Database, Transaction},
     models::{Catalog, ModelChoice, ModelEntry},
     tool_pins::ToolPins,
 };
@@ -28,14 +28,18 @@ pub(in crate::conversation) struct Fixture {
     pub(in crate::conversation) service: ConversationService,
     pub(in crate::conversation) uuid: Uuid,
     pub(in crate::conversation) conversation_id: ConversationId,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Fixture {
     pub(in crate::conversation) async fn set_up() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
-        let db = Database::connect(&url).await.unwrap();
+        Self::on(Database::connect(&url).await.unwrap(), folder).await
+    }
+
+    /// Creates the service on a database in `folder` that has its tables.
+    pub(in crate::conversation) async fn on(db: Database, folder: TempDir) -> Self {
         let model = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
         let models = Catalog::connect(&[model], false).unwrap();
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));
@@ -49,7 +53,17 @@ impl Fixture {
         let service = ConversationService::start(db, agent, tools, models, settings).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;
-        Self { service, uuid, conversation_id, _folder: folder }
+        Self { service, uuid, conversation_id, folder }
+    }
+
+    /// Runs a statement on its database.
+    pub(in crate::conversation) async fn execute(&self, sql: &'static str) {
+        self.service.context.db.writer().query(sql).execute().await.unwrap();
+    }
+
+    /// The file of its database.
+    pub(in crate::conversation) fn file(&self) -> PathBuf {
+        self.folder.path().join("tallybook.db")
     }
 
     /// The rows of a turn, in a transaction that is still open.

@@ -2,6 +2,7 @@
 //! and those of which nothing waits any more go on, whatever became of the process that took the last decision.
 
 use std::sync::Arc;
+use tallybook_database::{FailureKind, classify, with_retries};
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{MessageId, ToolCallId};
@@ -21,7 +22,6 @@ use super::{
     start::StartPermit,
     stop_waiting::stop_waiting,
 };
-use crate::db::{FailureKind, classify, with_retries};
 
 /// How many calls or turns are looked at in one go.
 const MAX_PER_LOOK: u32 = 100;
@@ -147,63 +147,65 @@ async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()>
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use chrono::TimeDelta;
+    use tallybook_database::{now, select};
     use tallybook_protocol::MessageId;
 
-    use sqlx::{AssertSqlSafe, SqlitePool};
+    use super::{super::testing::Fixture, approvals, refuse_expired};
 
-    use super::{super::testing::Fixture, Context, approvals, refuse_expired};
-    use crate::db::{Database, now};
-
-    /// Calls, by the provider's ids, of a turn that has waited for years. Gives what knows of it, its database, and its answer.
-    async fn calls_that_wait(ids: &[&str]) -> (Arc<Context>, SqlitePool, MessageId) {
+    /// Calls, by the provider's ids, of a turn that has waited for years. Returns what has them, and their answer.
+    async fn calls_that_wait(ids: &[&str]) -> (Fixture, MessageId) {
         let fixture = Fixture::set_up().await;
-        let context = Arc::clone(&fixture.service.context);
+        let writer = fixture.service.context.db.writer();
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
-        let Database::Sqlite(_, pool) = &context.db else { panic!("the database is embedded") };
-        let (pool, answer) = (pool.clone(), rows.assistant_message_id);
+        let answer = rows.assistant_message_id;
         let wait = "UPDATE messages SET status = 'awaiting_approval' WHERE id = ?";
-        sqlx::query(wait).bind(answer).execute(&pool).await.unwrap();
+        writer.query(wait).bind(answer).execute().await.unwrap();
         let call = "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
              text_offset, started_at) VALUES (?, ?, 'pay', '{}', '{}', 'awaiting_approval', 0, ?, 0, '2020-01-01T00:00:00+00:00')";
         for (position, id) in (0..).zip(ids) {
-            sqlx::query(call).bind(answer).bind(id).bind(position).execute(&pool).await.unwrap();
+            writer.query(call).bind(answer).bind(id).bind(position).execute().await.unwrap();
         }
-        (context, pool, answer)
+        (fixture, answer)
     }
 
     #[tokio::test]
     async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
-        let (context, pool, _) = calls_that_wait(&["a", "b"]).await;
+        let (fixture, _) = calls_that_wait(&["a", "b"]).await;
+        let context = &fixture.service.context;
         let trigger = "CREATE TRIGGER refuse BEFORE UPDATE ON tool_calls WHEN NEW.tool_call_id = 'a' \
              BEGIN SELECT RAISE(ABORT, 'refused'); END";
-        sqlx::raw_sql(trigger).execute(&pool).await.unwrap();
-        refuse_expired(&context, now()).await.unwrap();
-        let found: Vec<(String, String)> =
-            sqlx::query_as("SELECT tool_call_id, status FROM tool_calls ORDER BY id").fetch_all(&pool).await.unwrap();
+        fixture.execute(trigger).await;
+        refuse_expired(context, now()).await.unwrap();
+        let found: Vec<(String, String)> = context
+            .db
+            .reader()
+            .query(select!("SELECT tool_call_id, status FROM tool_calls ORDER BY id"))
+            .fetch_all()
+            .await
+            .unwrap();
         let waiting = ("a".to_owned(), "awaiting_approval".to_owned());
         assert_eq!(found, [waiting, ("b".to_owned(), "denied".to_owned())]);
     }
 
     #[tokio::test]
     async fn a_turn_goes_on_at_once_when_its_last_call_was_refused_and_not_when_a_person_has_just_decided() {
-        let (context, pool, id) = calls_that_wait(&["a"]).await;
+        let (fixture, id) = calls_that_wait(&["a"]).await;
+        let context = &fixture.service.context;
         let before = now() - TimeDelta::hours(1);
         let decided_long_ago = async || {
             let turns = approvals::list_decided_turns(&context.db, before, MessageId::default(), 9).await.unwrap();
             turns.into_iter().map(|turn| turn.message_id).collect::<Vec<_>>()
         };
         assert_eq!(decided_long_ago().await, [], "it waits");
-        refuse_expired(&context, now()).await.unwrap();
+        refuse_expired(context, now()).await.unwrap();
         assert_eq!(decided_long_ago().await, [id]);
         // The name does not count, and a server of the previous version stores nothing else.
-        for kind in ["'user'", "'review'", "NULL"] {
-            let decide = format!("UPDATE approvals SET decided_by_kind = {kind}, decided_by = 'nobody'");
-            sqlx::query(AssertSqlSafe(decide)).execute(&pool).await.unwrap();
-            assert_eq!(decided_long_ago().await, [], "{kind}: the decider resumes it");
+        for kind in [Some("user"), Some("review"), None] {
+            let decide = context.db.writer().query("UPDATE approvals SET decided_by_kind = ?, decided_by = 'another'");
+            decide.bind(kind).execute().await.unwrap();
+            assert_eq!(decided_long_ago().await, [], "{kind:?}: the decider resumes it");
         }
     }
 }

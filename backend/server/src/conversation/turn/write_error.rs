@@ -1,8 +1,7 @@
 //! Why something of a turn was not stored, and what that means for the turn.
 
 use tallybook_agent::RecordError;
-
-use crate::db::{FailureKind, TransactionError, classify};
+use tallybook_database::{FailureKind, TransactionError, classify};
 
 /// Why something of a turn was not stored.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,7 @@
 //! the words, and the calls of models, that are not yet stored. Results of tool calls are kept here, too, until they are.
 
 use std::{collections::VecDeque, slice, sync::Arc};
+use tallybook_database::{Database, Transaction, now};
 
 use tallybook_agent::{EndedToolCall, ModelCallRecord, Purpose};
 use tallybook_protocol::{ChatEvent, MessageId, ToolCallId, Usage};
@@ -17,12 +18,9 @@ use super::{
     },
     call_events::end_event,
 };
-use crate::{
-    db::{Database, Transaction, now},
-    journal::{
-        EventId, Stored, TurnLog, lock,
-        stored::{self, EncodedEvent},
-    },
+use crate::journal::{
+    EventId, Stored, TurnLog, lock,
+    stored::{self, EncodedEvent},
 };
 
 /// Writes one turn.

@@ -3,6 +3,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue};
 use chrono::{DateTime, Utc};
+use tallybook_database::now;
 use uuid::Uuid;
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
 use crate::{
     accounts::{Caller, Credential, UserId},
     conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError, Weight},
-    db::now,
 };
 
 /// An answer that has begun.

@@ -1,6 +1,7 @@
 //! `GET /v1/models`: each model of the catalog as the agent, and as what is asked once without tools.
 
 use std::sync::LazyLock;
+use tallybook_database::now;
 
 use actix_web::web::{Json, Path};
 use serde::Serialize;
@@ -10,7 +11,7 @@ use super::{
     super::{error::ApiError, state::State},
     ask::{PLAIN, no_such_model},
 };
-use crate::{db::now, models::Catalog};
+use crate::models::Catalog;
 
 /// When the models were first known here: OpenAI's clients want a time.
 static CREATED: LazyLock<i64> = LazyLock::new(|| now().timestamp());

@@ -3,11 +3,10 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::{Engine, execute, on_every_engine};
+use crate::support::{Engine, Pool, execute, on_every_engine};
 
 /// Lists the changes that a user has not acknowledged, newest first.
 pub(super) async fn changes(team: &Team, who: &Who) -> Vec<Value> {
@@ -104,11 +103,11 @@ on_every_engine! {
         team.json(&admin, Method::PATCH, &path, json!({"password": PASSWORD}), 200).await;
         let ann = team.sign_in("ann").await;
         assert_eq!(kinds(&team, &ann).await, [by_admin("password_changed")]);
-        let database = team.app.database().await;
+        let database = team.app.pool().await;
         for sql in ["ALTER TABLE users DROP COLUMN seen_look_id", "DELETE FROM _sqlx_migrations WHERE version = 33"] {
             match &database {
-                Database::MySql(pool, _) => sqlx::query(sql).execute(pool).await.map(|_| ()),
-                Database::Sqlite(_, pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
+                Pool::MySql(pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
+                Pool::Sqlite(pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
             }
             .expect("the tables are as before the update");
         }

@@ -9,18 +9,18 @@ use tallybook::{
     application::Application,
     config::{LogFormat, Settings},
     conversation::{MemorySettings, PersonLimits, PlanSettings},
-    db::Database,
     http,
     models::{ModelChoice, ModelEntry, ReviewSettings},
 };
 use tallybook_agent::{Limits, SystemPrompt};
+use tallybook_database::Database;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_mock_llm::MockLlm;
 use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::{sync::oneshot, task::JoinHandle};
 
-use super::{Engine, EventReader, Program};
+use super::{Engine, EventReader, Pool, Program};
 
 /// Whose wire format the model speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,7 +287,12 @@ impl TestApp {
         drop(program);
     }
 
-    /// A connection to the server's database.
+    /// Connections to the server's database.
+    pub(crate) async fn pool(&self) -> Pool {
+        self.engine.pool().await
+    }
+
+    /// The server's database, for what the tests call of the program.
     pub(crate) async fn database(&self) -> Database {
         self.engine.database().await
     }

@@ -2,17 +2,18 @@
 //! it is dropped when it is over.
 
 use std::{
+    path::Path,
     str::FromStr,
     sync::{Arc, OnceLock},
 };
 
 use sqlx::{Connection, mysql::MySqlConnectOptions};
-use tallybook::db::Database;
+use tallybook_database::Database;
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{
-    Proxy, reused,
+    Pool, Proxy, reused,
     server::{self, connect, run},
 };
 
@@ -67,7 +68,7 @@ impl Engine {
     pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
         let engines = Self::every_mysql_with_tables().await;
         for engine in &engines {
-            let Database::MySql(pool, _) = engine.database().await else { panic!("it is a server's") };
+            let pool = engine.pool().await.mysql();
             let tables = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.COLUMNS \
                 WHERE TABLE_SCHEMA = DATABASE() AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%'";
             let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&pool).await.expect("the tables are there");
@@ -95,7 +96,19 @@ impl Engine {
         (Self { url: format!("{url}?ssl-mode=DISABLED"), ..self }, proxy)
     }
 
-    /// A connection of the test's own.
+    /// Connections of the test's own, to tables that are made when missing.
+    pub(crate) async fn pool(&self) -> Pool {
+        let has_tables = match &*self.owner {
+            Owner::Sqlite(_) => sqlite_file(&self.url).exists(),
+            Owner::MySql { is_reused, .. } => *is_reused,
+        };
+        if !has_tables {
+            self.database().await.close().await;
+        }
+        Pool::open(&self.url).await
+    }
+
+    /// The program's own access to it, for what the tests call of the program.
     pub(crate) async fn database(&self) -> Database {
         Database::connect(&self.url.parse().expect("its address")).await.expect("the database opens")
     }
@@ -128,6 +141,10 @@ impl Engine {
     pub(crate) fn is_sqlite(&self) -> bool {
         self.url.starts_with("sqlite:")
     }
+}
+
+fn sqlite_file(url: &str) -> &Path {
+    Path::new(url.trim_start_matches("sqlite://"))
 }
 
 async fn statement(address: &str, sql: String) {

@@ -3,6 +3,7 @@
 mod app;
 mod engine;
 mod events;
+mod pool;
 mod program;
 mod proxy;
 mod raw;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub(crate) use app::{Provider, TestApp};
 pub(crate) use engine::Engine;
 pub(crate) use events::{EventReader, FeedReader, end_of, names};
+pub(crate) use pool::Pool;
 pub(crate) use program::Program;
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::RawConnection;
@@ -74,11 +76,11 @@ pub(crate) use on_every_engine;
 /// Reads rows as tuples, whichever engine the test runs on.
 macro_rules! rows {
     ($source:expr, $tuple:ty, $sql:expr) => {
-        match &$source.database().await {
-            tallybook::db::Database::MySql(pool, _) => {
+        match &$source.pool().await {
+            $crate::support::Pool::MySql(pool) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
-            tallybook::db::Database::Sqlite(_, pool) => {
+            $crate::support::Pool::Sqlite(pool) => {
                 sqlx::query_as::<_, $tuple>($sql).fetch_all(pool).await.expect("the query fits the tables")
             }
         }
@@ -89,11 +91,11 @@ pub(crate) use rows;
 /// Runs a statement, whichever engine the test runs on.
 macro_rules! execute {
     ($source:expr, $sql:expr) => {
-        match &$source.database().await {
-            tallybook::db::Database::MySql(pool, _) => {
+        match &$source.pool().await {
+            $crate::support::Pool::MySql(pool) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
-            tallybook::db::Database::Sqlite(_, pool) => {
+            $crate::support::Pool::Sqlite(pool) => {
                 sqlx::query($sql).execute(pool).await.expect("the statement fits the tables");
             }
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use sqlx::MySqlConnection;
-use tallybook::db::Database;
+use tallybook_database::Database;
 
 use super::server::{connect, run, url};
 

@@ -3,10 +3,9 @@
 
 use std::{str::FromStr, time::Duration};
 
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
-use tallybook::db::Database;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlPool, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{Engine, eventually};
+use super::{Engine, Pool, eventually};
 
 /// A write that lasts so long is taken to be held fast. Should a slow machine take another write for it, the program is
 /// killed there, a little earlier.
@@ -23,14 +22,14 @@ impl Trap {
     /// Lays the trap in the engine's database, whose tables are made when missing.
     pub(crate) async fn lay(self, engine: &Engine) {
         let Self { write, condition } = self;
-        match engine.database().await {
-            Database::MySql(pool, _) => {
+        match engine.pool().await {
+            Pool::MySql(pool) => {
                 let sql = format!(
                     "CREATE TRIGGER trap AFTER {write} FOR EACH ROW SET @trap = IF({condition}, SLEEP(600), 0)"
                 );
                 sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
             }
-            Database::Sqlite(_, pool) => {
+            Pool::Sqlite(pool) => {
                 let sql = format!(
                     "CREATE VIEW IF NOT EXISTS endless AS \
                          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n; \
@@ -43,11 +42,11 @@ impl Trap {
 
     /// Waits until the program is held fast.
     pub(crate) async fn sprung(self, engine: &Engine) {
-        match engine.database().await {
-            database @ Database::MySql(..) => {
-                eventually("the trap springs", async || held(&database).await.is_ok_and(|held| !held.is_empty())).await;
+        match engine.pool().await {
+            Pool::MySql(pool) => {
+                eventually("the trap springs", async || held(&pool).await.is_ok_and(|held| !held.is_empty())).await;
             }
-            Database::Sqlite(..) => {
+            Pool::Sqlite(_) => {
                 let options = SqliteConnectOptions::from_str(&engine.url).expect("its address");
                 let mut other = options.busy_timeout(HELD).connect().await.expect("another connection");
                 eventually("the trap springs", async || is_locked(&mut other).await).await;
@@ -57,23 +56,23 @@ impl Trap {
 
     /// Takes the trap away from a database whose program is dead.
     pub(crate) async fn clear(self, engine: &Engine) {
-        let database = engine.database().await;
+        let pool = engine.pool().await;
         // A MySQL server may not notice at once that whoever waits there is dead.
-        eventually("the dead program's writes are undone", async || {
-            let Ok(held) = held(&database).await else { return false };
-            if let Database::MySql(pool, _) = &database {
+        if let Pool::MySql(pool) = &pool {
+            eventually("the dead program's writes are undone", async || {
+                let Ok(held) = held(pool).await else { return false };
                 for id in &held {
                     // It may have ended since it was listed.
                     let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(pool).await;
                 }
-            }
-            held.is_empty()
-        })
-        .await;
+                held.is_empty()
+            })
+            .await;
+        }
         // MySQL does not take this as a prepared statement.
-        let gone = match &database {
-            Database::MySql(pool, _) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
-            Database::Sqlite(_, pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+        let gone = match &pool {
+            Pool::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
+            Pool::Sqlite(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
         };
         assert!(gone, "the trap is taken away");
     }
@@ -81,13 +80,10 @@ impl Trap {
 
 /// The connections that a MySQL server holds fast in this database. It cannot list them at a moment when the statement of
 /// any of its connections, another test's too, is no text; the next time it can.
-async fn held(database: &Database) -> sqlx::Result<Vec<i64>> {
+async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
     const HELD: &str = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                         WHERE DB = DATABASE() AND STATE = 'User sleep'";
-    match database {
-        Database::MySql(pool, _) => sqlx::query_scalar(HELD).fetch_all(pool).await,
-        Database::Sqlite(..) => Ok(Vec::new()),
-    }
+    sqlx::query_scalar(HELD).fetch_all(pool).await
 }
 
 async fn is_locked(other: &mut SqliteConnection) -> bool {

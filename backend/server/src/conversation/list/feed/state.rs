@@ -1,6 +1,7 @@
 //! The newest conversations of a user at some time, and what has changed between two such states.
 
 use std::collections::{HashMap, HashSet};
+use tallybook_database::Database;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{FeedEvent, FeedKind};
@@ -13,7 +14,7 @@ use super::super::super::{
         rows::ConversationRow,
     },
 };
-use crate::{accounts::UserId, db::Database};
+use crate::accounts::UserId;
 
 /// How many conversations are watched, the newest ones, and beside them those that are pinned. Of others nothing is told
 /// until something is written there.

@@ -3,7 +3,6 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, migrate::Migrator};
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
@@ -134,7 +133,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         let mut users = Vec::new();
         for name in ["ann", "review", "nobody"] {
             users.push((name, person_of_before(&team, &admin, name).await));

@@ -4,7 +4,6 @@ use std::iter;
 
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{run, write_equal_calls, write_turn};
@@ -29,7 +28,7 @@ on_every_engine! {
     async fn files_have_every_call_once_over_many_portions(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         write_equal_calls(&db, 1, CALLS).await;
         let long = "é, \"\n".repeat(300_000);

@@ -3,7 +3,6 @@
 use chrono::{DurationRound as _, TimeDelta, Utc};
 use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
@@ -23,7 +22,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         let nothing = page(&team, &admin, "/admin/figures", StatusCode::OK).await;
         assert!(nothing.contains("data-testid=\"nothing\""), "{nothing}");
         // Three hours ago, in an hour that is over, and just now.
@@ -93,7 +92,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         let today = Utc::now().duration_trunc(TimeDelta::days(1)).unwrap();
         // Whole days, of which two follow upon each other, and one that has an hour too few.
         let of_day = |day: i64| (0..24).map(move |hour| today - TimeDelta::days(day) + TimeDelta::hours(hour));

@@ -1,7 +1,6 @@
 //! Characters that cannot be seen are written as codes wherever the tool history shows what a model or a tool wrote.
 
 use reqwest::StatusCode;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
@@ -18,7 +17,7 @@ on_every_engine! {
     async fn every_text_of_a_conversation_shows_them_as_codes(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         let [summary, instruction, reason, failure, answer, name] = TEXTS;
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call { tool: name, ..Call::new(1, 1) }).await;

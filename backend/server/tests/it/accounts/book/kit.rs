@@ -3,13 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, Response, StatusCode};
 use sqlx::{Encode, QueryBuilder, Type};
-use tallybook::{
-    accounts::{Accounts, Password},
-    db::Database,
-};
+use tallybook::accounts::{Accounts, Password};
 
 use super::super::kit::{ADMIN, PASSWORD, Team, Who, required};
-use crate::support::Engine;
+use crate::support::{Engine, Pool};
 
 /// When the calls of a test begin: some time in the past.
 pub(super) fn start() -> DateTime<Utc> {
@@ -52,8 +49,8 @@ impl Call<'_> {
 macro_rules! run {
     ($db:expr, $sql:expr $(, $value:expr)*) => {
         match $db {
-            Database::MySql(pool, _) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
-            Database::Sqlite(_, pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            $crate::support::Pool::MySql(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            $crate::support::Pool::Sqlite(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
         }
     };
 }
@@ -65,7 +62,7 @@ pub(super) fn uuid(turn: i64) -> String {
 }
 
 /// A conversation of a person's with one turn in it, both of this number.
-pub(super) async fn write_turn(db: &Database, id: i64, user: i64, model: &str) {
+pub(super) async fn write_turn(db: &Pool, id: i64, user: i64, model: &str) {
     let at = start();
     run!(
         db,
@@ -96,7 +93,7 @@ pub(super) async fn write_turn(db: &Database, id: i64, user: i64, model: &str) {
     );
 }
 
-pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
+pub(super) async fn write_call(db: &Pool, call: &Call<'_>) {
     let began = start() + TimeDelta::minutes(call.minute);
     run!(
         db,
@@ -116,7 +113,7 @@ pub(super) async fn write_call(db: &Database, call: &Call<'_>) {
 }
 
 /// So many calls of a turn's, by the numbers from 1, all at the same moment.
-pub(super) async fn write_equal_calls(db: &Database, turn: i64, calls: i64) {
+pub(super) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
     run!(
         db,
         "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, status, step, position, \
@@ -149,15 +146,11 @@ pub(super) fn without_bars(page: &str) -> String {
 }
 
 /// Many calls at once, of turns of [`write_turn`], with what they are found by: whose the turn is, and the model.
-pub(super) async fn write_calls(
-    db: &Database,
-    calls: &[Call<'_>],
-    of_turn: impl Fn(i64) -> (i64, &'static str) + Copy,
-) {
+pub(super) async fn write_calls(db: &Pool, calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str) + Copy) {
     for some in calls.chunks(500) {
         match db {
-            Database::MySql(pool, _) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
-            Database::Sqlite(_, pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Pool::MySql(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Pool::Sqlite(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use reqwest::StatusCode;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
@@ -21,7 +20,7 @@ on_every_engine! {
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         let ((_, ann), (_, ben)) = (team.person(&admin, "ann").await, team.person(&admin, "ben").await);
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, ann, "Small").await;
         write_turn(&db, 2, ben, "Large one").await;
         let calls = [
@@ -88,7 +87,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         for id in 1..=130 {
             let minute = if id > 120 { id } else { 0 };
@@ -126,7 +125,7 @@ on_every_engine! {
         let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.book_page_time = Duration::ZERO).await;
         let team = Team::of(app);
         let nobody = Who::default();
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         write_equal_calls(&db, 1, 900).await;
         run!(&db, "UPDATE tool_calls SET output = ? WHERE id IN (100, 800)", "a needle");

@@ -24,7 +24,7 @@ on_every_engine! {
         let admin = team.sign_in(ADMIN).await;
         let (ann, ann_id) = team.person(&admin, "ann").await;
         let (ben, ben_id) = team.person(&admin, "ben").await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, ann_id, "Small").await;
         write_turn(&db, 2, 1, "Small").await;
         write_call(&db, &Call { input: HOSTILE, output: Some("-1"), tool: "docs__x", ..Call::new(1, 1) }).await;
@@ -107,7 +107,7 @@ async fn the_local_owner_reads_everything() {
     let model = MockLlm::start().await.unwrap();
     let engine = Engine::sqlite();
     let app = crate::support::TestApp::spawn(&engine, &model).await;
-    let db = engine.database().await;
+    let db = engine.pool().await;
     write_turn(&db, 1, 1, "Small").await;
     write_call(&db, &Call::new(1, 1)).await;
     for address in ["/admin", "/admin?q=3", "/admin/calls/1", "/admin/export?format=csv"] {

@@ -2,7 +2,6 @@
 
 use chrono::{DurationRound as _, TimeDelta, Utc};
 use reqwest::{StatusCode, header};
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
@@ -27,7 +26,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         let ago = Utc::now().duration_trunc(TimeDelta::hours(1)).unwrap() - TimeDelta::hours(3);
         // Until all of it is written, the hour seems to be counted.
         run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", ago, ago);

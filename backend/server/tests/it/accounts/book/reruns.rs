@@ -92,7 +92,7 @@ on_every_engine! {
         let team = start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, ann_id) = team.person(&admin, "ann").await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, ann_id, "Small").await;
         write_call(&db, &Call { input: r#"{"a":1,"b":2}"#, ..Call::new(1, 1) }).await;
         let before = rows!(team.app, CallRow, CALL);
@@ -151,7 +151,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = { with_admin(&engine).await; start(&engine, &model).await };
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         let long = "x".repeat(64 * 1024 + 1);
         for call in [
@@ -189,7 +189,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let team = { with_admin(&engine).await; start(&engine, &model).await };
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call::new(1, 1)).await;
         let run = fill_in(&team, &admin, "/admin/calls/1/reruns", "input", &format!(r#"{{"a":"{SECRET}","b":1}}"#)).await;
@@ -207,7 +207,7 @@ on_every_engine! {
         with_admin(&engine).await;
         let team = start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call { tool: "hangs", ..Call::new(1, 1) }).await;
         let run = async || fill_in(&team, &admin, "/admin/calls/1/reruns", "input", "{}").await;
@@ -237,7 +237,7 @@ on_every_engine! {
         let is_connected = async || team.app.get_json("/api/tools").await["servers"][0]["status"] == "connected";
         eventually("the tool server is connected", is_connected).await;
         let nobody = Who::default();
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call { tool: "mock__echo", ..Call::new(1, 1) }).await;
         let shown = page(&team, &nobody, "/admin/calls/1", StatusCode::OK).await;

@@ -2,14 +2,13 @@
 
 use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
-use tallybook::db::Database;
 use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team},
     kit::{Call, run, say_why, start, write_call, write_turn},
 };
-use crate::support::{Engine, on_every_engine};
+use crate::support::{Engine, Pool, on_every_engine};
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/sql.md");
 
@@ -27,7 +26,7 @@ on_every_engine! {
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         let (_, ann) = team.person(&admin, "ann").await;
-        let db = engine.database().await;
+        let db = engine.pool().await;
         write_turn(&db, 1, ann, "Small").await;
         for call in [
             Call { output: Some("not found"), ..Call::new(1, 1) },
@@ -51,8 +50,8 @@ on_every_engine! {
         for (question, query) in queries {
             let query = AssertSqlSafe(query.to_owned());
             let rows = match &db {
-                Database::MySql(pool, _) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
-                Database::Sqlite(_, pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
+                Pool::MySql(pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
+                Pool::Sqlite(pool) => sqlx::query(query).fetch_all(pool).await.map(|rows| rows.len()),
             };
             let rows = rows.unwrap_or_else(|error| panic!("{question}: {error}"));
             assert!(rows > 0, "{question}");

@@ -1,18 +1,15 @@
-//! Opening a database: its connections, and its tables brought up to date.
+//! Opens a database: connects, and runs migrations.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use sqlx::{
     ConnectOptions, Connection, Executor, MySqlConnection,
     mysql::{MySqlConnectOptions, MySqlPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
-use super::{
+use crate::{
     cluster,
     database::Database,
     error::DbError,
@@ -24,25 +21,25 @@ use super::{
     url::DatabaseUrl,
 };
 
-/// Connections to a server, each of which a statement holds for milliseconds. Servers take some 150 by default, which
+/// Maximum number of connections to a server; a statement holds one for milliseconds. Servers accept about 150 by default, which
 /// several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
 
-/// How many of them may write at once. The others are for those who read.
+/// Maximum number of them that write at once. The others are left for readers.
 const MYSQL_WRITERS: usize = 12;
 
-/// Connections that read a file, beside the one that writes to it.
+/// Maximum number of connections that read a file, in addition to the one that writes.
 const SQLITE_READERS: u32 = 4;
 
-/// A statement that waits for another one's lock is given up after [`LOCK_TIMEOUT`] instead of fifty seconds.
+/// Limits the wait for a lock to [`LOCK_TIMEOUT`]; the server's default is fifty seconds.
 const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
 
-/// A node of a cluster first takes in what the others had committed before it was asked, whatever the statement: what one replica
-/// has written by one node, everybody reads by each.
+/// Makes a cluster's node apply all earlier commits of other nodes before it runs a statement. So what one replica has written through
+/// one node is read through every node.
 const GALERA_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5, wsrep_sync_wait = 7";
 
 impl Database {
-    /// Opens the database and brings its tables up to date. An SQLite file and its folder are made when missing.
+    /// Opens the database and runs migrations. A missing SQLite file and its folder are created.
     pub async fn connect(url: &DatabaseUrl) -> Result<Self, DbError> {
         match url {
             DatabaseUrl::MySql(options) => Box::pin(connect_mysql(url, options)).await,
@@ -61,7 +58,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         }
         let lease = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
         let pool = mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?;
-        let db = Database::MySql(pool, Arc::new(Semaphore::new(MYSQL_WRITERS)));
+        let db = Database::of_mysql(pool, MYSQL_WRITERS);
         let done = match &lease {
             Some(lease) => lease.hold_while(&mut lock_holder, migrations::run(&db)).await,
             None => migrations::run(&db).await,
@@ -75,7 +72,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         DbError::Migrate { source } if is_about_rights(&source) => refused(source),
         error => error,
     });
-    // This also releases the lock on the migrations, whatever became of them.
+    // This also releases the lock on migrations, whether they succeeded or not.
     if let Err(error) = in_time(lock_holder.close()).await {
         tracing::debug!(%error, "the connection that held the lock on the migrations was closed already");
     }
@@ -88,8 +85,8 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
         .max_connections(MYSQL_CONNECTIONS)
         .acquire_timeout(LOCK_TIMEOUT)
         .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(|_| ()) }))
-        // The pool itself waits without end for a connection that comes back from a statement which took too long. One to a node
-        // that its cluster has lost is closed, so that the next one may find another node.
+        // Without a timeout, the pool waits forever for a connection whose statement was abandoned. A connection to a node that has
+        // lost its cluster is closed, so that the next connection may reach another node.
         .after_release(move |connection, _| {
             Box::pin(async move {
                 if is_galera {
@@ -102,7 +99,7 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
         })
 }
 
-/// Connects to a server that may only just be starting.
+/// Connects to a server, which may still be starting.
 async fn first_connection(options: &MySqlConnectOptions) -> sqlx::Result<MySqlConnection> {
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
@@ -128,7 +125,7 @@ fn mysql_refusal(url: &DatabaseUrl, options: &MySqlConnectOptions, error: sqlx::
     }
 }
 
-/// No right to the database, or to what a statement does with a table, a view or a column.
+/// Errors of missing privileges on a database, table, view or column.
 fn is_about_rights(error: &sqlx::Error) -> bool {
     matches!(mysql_number(error), Some(1044 | 1142 | 1143 | 1227))
 }
@@ -139,8 +136,8 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         check_before_use(file, options).await?;
         make_private(file).map_err(|source| unusable(file, source))?;
     }
-    // WAL lets readers go on while one writes. NORMAL keeps every commit when the process dies; only a power cut may
-    // take back the last ones, never tear the file.
+    // WAL lets readers work during a write. NORMAL keeps every commit when the process dies; a power cut may undo the last commits,
+    // but does not damage the file.
     let options = options
         .clone()
         .create_if_missing(true)
@@ -149,13 +146,13 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
-    // Deleted texts are overwritten with zeros. FAST would leave those of whole pages that become free, as of long texts.
+    // Overwrites deleted texts with zeros. FAST would leave whole pages that become free, as those of long texts do.
     let writer_options = options.clone().pragma("secure_delete", "ON");
     let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(writer_options).await.map_err(refused)?;
-    // A write that goes past the writer fails at once, instead of waiting for its lock.
+    // A write on a connection other than the writer's fails at once instead of waiting for its lock.
     let read_only = options.pragma("query_only", "ON");
     let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(read_only).await.map_err(refused)?;
-    let db = Database::Sqlite(readers, writer);
+    let db = Database::of_sqlite(readers, writer);
     migrations::run(&db).await?;
     Ok(db)
 }
@@ -164,14 +161,14 @@ fn sqlite_pool(connections: u32, queue_timeout: Duration) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(queue_timeout)
-        // A file does not go away, and the pool waits when a connection comes back until what was left to do is done.
+        // A file does not go away, and the pool waits until a returned connection has finished its work.
         .test_before_acquire(false)
-        // A failed write, as on a full disk, may undo SQLite's transaction without the pool's knowledge. Such a connection
-        // would refuse every later one.
+        // A failed write, for example on a full disk, may make SQLite roll back without the pool's knowledge. Such a connection would
+        // refuse every later transaction.
         .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
 }
 
-/// Refuses somebody else's file before anything in it is changed, such as its journal mode.
+/// Fails if the file is another program's, before anything in it, such as its journal mode, is changed.
 async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result<(), DbError> {
     if !tokio::fs::try_exists(file).await.unwrap_or(false) {
         return Ok(());
@@ -201,11 +198,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/tallybook.db", folder.path().display()).parse().unwrap();
         let db = Database::connect(&url).await.unwrap();
-        let Database::Sqlite(readers, writer) = &db else { panic!("the database is embedded") };
         for write in ["DELETE FROM conversations WHERE id = -1", "UPDATE write_check SET period = period"] {
-            let refused = sqlx::query(write).execute(readers).await.unwrap_err();
+            let refused = sqlx::query(write).execute(db.sqlite_readers().unwrap()).await.unwrap_err();
             assert!(refused.to_string().contains("readonly"), "{refused}");
-            sqlx::query(write).execute(writer).await.unwrap();
+            db.writer().query(write).execute().await.unwrap();
         }
         let copy = folder.path().join("copy.db");
         db.back_up(&copy).await.unwrap();

@@ -1,4 +1,4 @@
-//! `DATABASE_URL`, checked once. Whatever prints it prints no password.
+//! Parses `DATABASE_URL`. Its `Debug` output contains no password.
 
 use std::{
     fmt,
@@ -8,9 +8,9 @@ use std::{
 
 use sqlx::{mysql::MySqlConnectOptions, sqlite::SqliteConnectOptions};
 
-use super::{error::DbError, private_files};
+use crate::{error::DbError, private_files};
 
-/// Where the database is, and who we are there.
+/// Address of the database, with user and password.
 #[derive(Clone)]
 pub enum DatabaseUrl {
     /// A database on a MySQL or MariaDB server.
@@ -20,8 +20,8 @@ pub enum DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// The file of an embedded database; none when it is to be kept in memory.
-    pub(super) fn file(&self) -> Option<&Path> {
+    /// Returns the file of an embedded database, or `None` for one in memory.
+    pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(options) => Some(options.get_filename()).filter(|file| !is_in_memory(file)),
             Self::MySql(_) => None,
@@ -71,7 +71,7 @@ fn parse_mysql(url: &str) -> Result<DatabaseUrl, DbError> {
     }
 }
 
-/// The driver names the databases that it keeps in memory so.
+/// Returns `true` for the driver's names of databases in memory.
 fn is_in_memory(file: &Path) -> bool {
     file.to_string_lossy().starts_with("file:sqlx-in-memory")
 }

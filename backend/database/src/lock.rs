@@ -1,8 +1,8 @@
-//! The lock by which only one process at a time uses an embedded database. So whatever its holder finds running was
-//! abandoned by an earlier process. It is a file beside the database, named after the database's own name, whichever
-//! symbolic links lead to it, and another one named after the file itself, which may get another name while it is used; a
-//! database with hard links is refused. Three cases go unnoticed: a file that is mounted at two places, one that is moved to
-//! another folder while it is used, and network file systems that do not pass locks on to other machines.
+//! Locks an embedded database for one process. Its holder knows that turns found running were left by an earlier process.
+//!
+//! The lock is two files beside the database: one named after the database's path with symbolic links resolved, and one named after its
+//! inode, since the database may be renamed while it is used. A database with hard links is refused. Three cases go unnoticed: a file
+//! that is mounted twice, one that is moved to another folder while it is used, and network file systems without locks across machines.
 
 use std::{
     fs::{File, TryLockError},
@@ -12,20 +12,20 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::{
+use crate::{
     error::DbError,
     private_files::{create_folder_of, open_or_create},
     timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL},
     url::DatabaseUrl,
 };
 
-/// An embedded database kept to this process until this is dropped, or the process ends in whatever way.
+/// Exclusive use of an embedded database, until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct DatabaseLock(#[expect(dead_code, reason = "held for its Drop")] Vec<File>);
 
 impl DatabaseLock {
-    /// Takes the database that `url` names for this process. A predecessor that is just ending is waited for. `None` for
-    /// a database that many processes share, and for one in memory.
+    /// Locks the database at `url`, after waiting for a process that is ending. Returns `None` for a server's database and for one in
+    /// memory.
     pub async fn take(url: &DatabaseUrl) -> Result<Option<Self>, DbError> {
         let Some(file) = url.file() else { return Ok(None) };
         create_folder_of(file)?;
@@ -34,7 +34,7 @@ impl DatabaseLock {
         let mut path = database.clone().into_os_string();
         path.push(".lock");
         let mut locks = vec![lock_file(Path::new(&path), &database).await?];
-        // Only now: another name may have been given to the file while a predecessor was waited for.
+        // Checked after the wait, during which a hard link may have been created.
         refuse_hard_links(&database)?;
         if let Some(path) = path_by_identity(&database)? {
             locks.push(lock_file(&path, &database).await?);
@@ -43,7 +43,7 @@ impl DatabaseLock {
     }
 }
 
-/// The one path that all links lead to. A file that is missing is made, empty, which is how SQLite itself begins.
+/// Returns the path with links resolved. A missing file is created empty, as SQLite does.
 fn real_path(file: &Path) -> io::Result<PathBuf> {
     match file.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -82,8 +82,8 @@ fn refuse_hard_links(_: &Path) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The lock that stays the same when the database is renamed. SQLite finds its journal by the name, so that a second process
-/// would miss what the first has written, and tear the data.
+/// Returns the path of the lock that survives renaming the database. SQLite finds its journal by name, so a second process under another
+/// name would miss earlier writes and damage the data.
 #[cfg(unix)]
 fn path_by_identity(database: &Path) -> Result<Option<PathBuf>, DbError> {
     use std::os::unix::fs::MetadataExt;
@@ -97,7 +97,7 @@ fn path_by_identity(_: &Path) -> Result<Option<PathBuf>, DbError> {
     Ok(None)
 }
 
-/// A file that cannot be made, read or locked.
-pub(super) fn unusable(path: &Path, source: io::Error) -> DbError {
+/// Returns the error of a file that cannot be created, read or locked.
+pub(crate) fn unusable(path: &Path, source: io::Error) -> DbError {
     DbError::Lock { path: path.display().to_string(), source }
 }

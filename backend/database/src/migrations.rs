@@ -1,5 +1,5 @@
-//! Bringing the tables up to date, by one process at a time, and running again what a killed process left half done. The
-//! rule that later migrations must follow for that is in CONTRIBUTING.md.
+//! Runs migrations, in one process at a time, and repeats one that a killed process left unfinished. CONTRIBUTING.md has the rule
+//! that migrations must follow for that.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
 };
 
-use super::{
+use crate::{
     cluster,
     database::Database,
     error::DbError,
@@ -16,11 +16,10 @@ use super::{
     timeouts::{in_time, within},
 };
 
-/// For how long one process waits while another one brings the tables up to date. Making an index of a large table takes
-/// minutes.
+/// Maximum wait for another process that runs migrations. Creating an index of a large table takes minutes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What the first migration makes, in an order in which it can be dropped: a table comes after all that refer to it.
+/// Tables of the first migration, in an order in which they can be dropped: a table comes after all that refer to it.
 const MADE_BY_FIRST: [&str; 8] =
     ["tool_history", "journal_events", "model_calls", "tool_calls", "messages", "conversations", "sessions", "users"];
 
@@ -35,18 +34,18 @@ fn sqlite_migrations() -> Migrator {
     sqlx::migrate!("../../migrations/sqlite")
 }
 
-/// Makes a server's database ready for its migrations: refuses one that the program must not touch, and cleans up after a
-/// process that was killed in the middle. From here on no other process does so, until the connection is closed.
+/// Prepares a server's database for its migrations: fails if it is another program's or a later version's, and cleans up after a killed
+/// process. Excludes other processes until the connection is closed.
 ///
-/// Within a cluster gives the lease that keeps it so for processes on other nodes.
-pub(super) async fn prepare_mysql(
+/// Returns the lease that excludes processes on other nodes of a cluster.
+pub(crate) async fn prepare_mysql(
     connection: &mut MySqlConnection,
     is_galera: bool,
 ) -> Result<Option<cluster::MigrationLease>, DbError> {
     take_lock(connection).await?;
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
-    // Nothing of ours is made in somebody else's database.
+    // No table is created in the database of another program.
     schema.check(&migrator)?;
     if !is_galera || schema.is_current(&migrator) {
         return clean_up(connection).await.map(|()| None);
@@ -61,16 +60,13 @@ pub(super) async fn prepare_mysql(
     }
 }
 
-/// Takes away what a process that was killed in the middle has left half done.
+/// Removes what a killed process left of an unfinished migration.
 async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
     schema.check(&migrator)?;
     if let Some(version) = schema.unfinished() {
-        tracing::warn!(
-            version,
-            "an earlier start broke off while it brought the tables up to date; that is begun anew"
-        );
+        tracing::warn!(version, "an earlier start was interrupted while it ran a migration, which is repeated");
         if migrator.iter().next().is_some_and(|first| first.version == version) {
             drop_unfinished_first(connection, &schema).await?;
         }
@@ -80,18 +76,19 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Brings the tables up to date. An embedded database is this process's alone, and each of its migrations one transaction; a
-/// server's must have been made ready.
-pub(super) async fn run(db: &Database) -> Result<(), DbError> {
-    let done = match db {
-        Database::MySql(pool, _) => mysql_migrations().run(pool).await,
-        Database::Sqlite(_, writer) => sqlite_migrations().run(writer).await,
-    };
-    done.map_err(cause)
+/// Runs the migrations. On an embedded database, each is one transaction. A server's database must have been prepared.
+pub(crate) async fn run(db: &Database) -> Result<(), DbError> {
+    if let Some(pool) = db.mysql_pool() {
+        mysql_migrations().run(pool).await.map_err(cause)?;
+    }
+    if let Some(writer) = db.sqlite_writer() {
+        sqlite_migrations().run(writer).await.map_err(cause)?;
+    }
+    Ok(())
 }
 
-/// Refuses an embedded database that the program must not touch.
-pub(super) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<(), DbError> {
+/// Fails if an embedded database is another program's, or a later version's.
+pub(crate) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<(), DbError> {
     let names =
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
     let tables = sqlx::query_scalar(names).fetch_all(&mut *connection).await?;
@@ -126,8 +123,7 @@ async fn read_mysql(connection: &mut MySqlConnection) -> sqlx::Result<Schema> {
     Ok(Schema { tables, applied })
 }
 
-/// Drops what an unfinished first migration has made, since MySQL keeps each table that was made before it broke off. Nobody
-/// can have used them.
+/// Drops the tables of an unfinished first migration, which MySQL does not roll back. They cannot contain data yet.
 async fn drop_unfinished_first(connection: &mut MySqlConnection, schema: &Schema) -> Result<(), DbError> {
     let is_ours = |table: &str| is_bookkeeping(table) || MADE_BY_FIRST.contains(&table);
     if let Some(other) = schema.tables.iter().find(|table| !is_ours(table)) {

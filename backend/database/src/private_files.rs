@@ -7,27 +7,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::error::DbError;
+use crate::error::DbError;
 
 /// The mode bits of the group and of all other users.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
 /// Files that SQLite keeps beside a database. It gives new ones the mode of the database.
-pub(super) const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
+pub(crate) const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// Opens a file to write to it; a missing file is created with mode 0600. Does not truncate.
-pub(super) fn open_or_create(path: &Path) -> io::Result<File> {
+pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
     private(File::options().create(true).truncate(false).write(true)).open(path)
 }
 
 /// Creates a file with mode 0600, and fails if the path exists.
-pub(super) fn create_new(path: &Path) -> io::Result<File> {
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     private(File::options().create_new(true).write(true)).open(path)
 }
 
 /// Creates the folder of a file, and that folder's missing parents, with mode 0700. Leaves existing folders alone.
-pub(super) fn create_folder_of(file: &Path) -> Result<(), DbError> {
+pub(crate) fn create_folder_of(file: &Path) -> Result<(), DbError> {
     let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
     let created = private_folder(DirBuilder::new().recursive(true)).create(folder);
     created.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
@@ -35,7 +35,7 @@ pub(super) fn create_folder_of(file: &Path) -> Result<(), DbError> {
 
 /// Creates a database file that is missing, and takes the group's and others' rights away from one that earlier versions or
 /// another program created. A file of another user keeps its mode, with a warning.
-pub(super) fn make_private(database: &Path) -> io::Result<()> {
+pub(crate) fn make_private(database: &Path) -> io::Result<()> {
     if !database.try_exists()? {
         drop(open_or_create(database)?);
     }
@@ -54,7 +54,7 @@ pub(super) fn make_private(database: &Path) -> io::Result<()> {
 }
 
 /// Returns the files of a database that other users of this machine may read or write.
-pub(super) fn exposed_files(database: &Path) -> Vec<PathBuf> {
+pub(crate) fn exposed_files(database: &Path) -> Vec<PathBuf> {
     files_of(database).into_iter().filter(|file| is_exposed(file)).collect()
 }
 
@@ -63,7 +63,7 @@ fn files_of(database: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the path of a file whose name continues that of another one.
-pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+pub(crate) fn beside(file: &Path, end: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(end);
     path.into()

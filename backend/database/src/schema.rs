@@ -1,45 +1,45 @@
-//! What a database holds before the program uses it, and whether that is ours.
+//! Recognizes whether a database is empty, Tallybook's, a later version's or another program's.
 
 use sqlx::{FromRow, migrate::Migrator};
 
-use super::{cluster::LEASE_TABLE, error::DbError};
+use crate::{cluster::LEASE_TABLE, error::DbError};
 
-/// Where the driver notes which migrations were run.
-pub(super) const MIGRATIONS_TABLE: &str = "_sqlx_migrations";
+/// The driver's table of applied migrations.
+pub(crate) const MIGRATIONS_TABLE: &str = "_sqlx_migrations";
 
-/// Whether a table is there for the sake of the migrations alone.
-pub(super) fn is_bookkeeping(table: &str) -> bool {
+/// Returns `true` for tables that only migrations use.
+pub(crate) fn is_bookkeeping(table: &str) -> bool {
     table == MIGRATIONS_TABLE || table == LEASE_TABLE
 }
 
-/// How many tables a message names.
+/// Maximum number of tables that a message names.
 const TABLES_NAMED: usize = 5;
 
-/// A migration that was run, or begun.
+/// A migration that was run or started.
 #[derive(Debug, FromRow)]
-pub(super) struct Applied {
+pub(crate) struct Applied {
     version: i64,
     checksum: Vec<u8>,
     success: bool,
 }
 
-/// The query for all [`Applied`].
-pub(super) const LIST_APPLIED: &str = "SELECT version, checksum, success FROM _sqlx_migrations ORDER BY version";
+/// Selects all [`Applied`].
+pub(crate) const LIST_APPLIED: &str = "SELECT version, checksum, success FROM _sqlx_migrations ORDER BY version";
 
-/// What is in a database.
+/// Tables and applied migrations of a database.
 #[derive(Debug, Default)]
-pub(super) struct Schema {
-    /// The names of its tables and views.
-    pub(super) tables: Vec<String>,
-    pub(super) applied: Vec<Applied>,
+pub(crate) struct Schema {
+    /// Names of its tables and views.
+    pub(crate) tables: Vec<String>,
+    pub(crate) applied: Vec<Applied>,
 }
 
 impl Schema {
-    /// Refuses what the program must not touch: somebody else's tables, and tables of a later version.
-    pub(super) fn check(&self, migrator: &Migrator) -> Result<(), DbError> {
+    /// Fails if the tables are another program's or a later version's.
+    pub(crate) fn check(&self, migrator: &Migrator) -> Result<(), DbError> {
         let Some(oldest) = self.applied.first() else { return self.check_that_it_is_empty() };
         let known = |version| migrator.iter().find(|migration| migration.version == version);
-        // Others count their migrations from 1, too, or by date.
+        // Other programs also number their migrations from 1, or by date.
         if known(oldest.version).is_none_or(|first| *first.checksum != *oldest.checksum) && self.is_foreign() {
             return Err(self.foreign());
         }
@@ -55,13 +55,13 @@ impl Schema {
         Ok(())
     }
 
-    /// The migration that was begun and not ended, if there is one.
-    pub(super) fn unfinished(&self) -> Option<i64> {
+    /// Returns the migration that was started and not finished, if there is one.
+    pub(crate) fn unfinished(&self) -> Option<i64> {
         self.applied.iter().find(|applied| !applied.success).map(|applied| applied.version)
     }
 
-    /// Whether every migration was run to its end.
-    pub(super) fn is_current(&self, migrator: &Migrator) -> bool {
+    /// Returns `true` if every migration is finished.
+    pub(crate) fn is_current(&self, migrator: &Migrator) -> bool {
         let is_done = |version| self.applied.iter().any(|applied| applied.version == version && applied.success);
         migrator.iter().all(|migration| is_done(migration.version))
     }
@@ -71,7 +71,7 @@ impl Schema {
         if empty { Ok(()) } else { Err(self.foreign()) }
     }
 
-    /// Whether it lacks the tables that every version of ours has had.
+    /// Returns `true` if tables are missing that every version of Tallybook has.
     fn is_foreign(&self) -> bool {
         ["conversations", "messages"].iter().any(|ours| !self.tables.iter().any(|table| table == ours))
     }

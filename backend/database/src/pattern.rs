@@ -1,14 +1,13 @@
-//! A text that is searched for, as SQL for both engines: upper and lower case match each other in every script, and
-//! wildcards are taken literally.
+//! Searches for a text in SQL on both engines: ignores case in every script, and takes wildcards literally.
 
-use sqlx::{Database, Encode, QueryBuilder, Type};
+use crate::query::{Handle, Query};
 
-/// Letters beyond ASCII of one search whose case is ignored on SQLite: each takes a pass through the text.
+/// Maximum number of non-ASCII letters whose case is ignored on SQLite; each takes a pass through the text.
 const MAX_LETTERS: usize = 32;
 
 /// A text that is searched for.
 #[derive(Clone, Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     typed: String,
     lower: String,
     /// The letters beyond ASCII in it, each in upper and in lower case. SQLite's `LOWER` leaves those alone.
@@ -16,7 +15,9 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+    /// Creates the pattern of what is typed.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
         // Letter by letter, as the engines do it.
         let lower: String = text.chars().flat_map(char::to_lowercase).collect();
         let mut letters: Vec<(char, char)> =
@@ -27,26 +28,21 @@ impl Pattern {
         Self { typed: text.to_owned(), lower, letters }
     }
 
-    /// Adds `column` in lower case: all of it on MySQL, and on SQLite at least the letters of this text.
-    fn push_lower<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
-    where
-        D: Database,
-        String: Type<D> + for<'q> Encode<'q, D>,
-    {
-        let letters: &[(char, char)] = if D::NAME == sqlx::Sqlite::NAME { &self.letters } else { &[] };
-        query.push("REPLACE(".repeat(letters.len())).push("LOWER(").push(column).push(")");
+    /// Appends `column` in lower case: all of it on MySQL, and on SQLite at least the letters of this text.
+    fn push_lower<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
+        let letters: &[(char, char)] = if query.is_sqlite() { &self.letters } else { &[] };
+        for _ in letters {
+            query.push("REPLACE(");
+        }
+        query.push("LOWER(").push(column).push(")");
         for (upper, lower) in letters {
             query.push(", ").push_bind(upper.to_string()).push(", ").push_bind(lower.to_string()).push(")");
         }
     }
 
-    /// Adds the condition that `column` contains the text.
-    pub(crate) fn push_matches<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
-    where
-        D: Database,
-        String: Type<D> + for<'q> Encode<'q, D>,
-    {
-        // Looking through a text takes long, so it is done in no more ways than there is reason for.
+    /// Appends the condition that `column` contains the text.
+    pub fn push_matches<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
+        // Each way of searching takes a pass through a text that may be long.
         let has_cases = self.typed.to_uppercase() != self.lower;
         if has_cases {
             query.push("(");
@@ -56,7 +52,7 @@ impl Pattern {
                 query.push(")");
                 return;
             }
-            // A letter whose lower case is more than one character is found as it was typed.
+            // A letter whose lower case is several characters is found as typed.
             query.push(" OR ");
         } else {
             query.push("(");
@@ -64,13 +60,9 @@ impl Pattern {
         query.push(column).push(" LIKE ").push_bind(containing(&self.typed)).push(" ESCAPE '!')");
     }
 
-    /// Adds the position of the text in `column`, in characters counted from 1, once in each way in which it may be found; null
-    /// where it is not.
-    pub(crate) fn push_positions<D>(&self, query: &mut QueryBuilder<D>, column: &'static str)
-    where
-        D: Database,
-        String: Type<D> + for<'q> Encode<'q, D>,
-    {
+    /// Appends expressions, separated by commas, of which the first that is not null is the position of the text in `column`: characters,
+    /// counted from 1.
+    pub fn push_positions<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
         query.push("NULLIF(INSTR(");
         self.push_lower(query, column);
         query.push(", ").push_bind(self.lower.clone()).push("), 0), ");

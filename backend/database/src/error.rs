@@ -1,9 +1,8 @@
-//! Why a database could not be opened.
+//! Errors of opening a database.
 
-use super::failure::{FailureKind, classify};
+use crate::failure::{FailureKind, classify};
 
-/// Why a database could not be opened. The messages are for the operator and say what to do; passwords never appear in
-/// them.
+/// An error of opening a database. Messages tell the operator what to do, and never contain passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
     /// Neither `mysql:` nor `sqlite:`.
@@ -57,7 +56,7 @@ pub enum DbError {
     HardLinks {
         /// The database.
         path: String,
-        /// How many names the file has.
+        /// Number of the file's names.
         links: u64,
     },
     /// It cannot be copied as a file.
@@ -66,25 +65,25 @@ pub enum DbError {
          mysqldump --single-transaction."
     )]
     NotEmbedded,
-    /// Nothing that is there is overwritten.
+    /// The file exists and is not overwritten.
     #[error("{path} is there already. Name a file that is not.")]
     FileExists {
         /// The file.
         path: String,
     },
-    /// SQLite takes names in Unicode alone.
+    /// SQLite accepts only names in Unicode.
     #[error("the name {path} is not in Unicode. Choose another one.")]
     BadPath {
         /// The file.
         path: String,
     },
-    /// The file is something else.
+    /// The file is not an SQLite database.
     #[error("{path} is no SQLite database. Set DATABASE_URL to another file.")]
     NotADatabase {
         /// The file.
         path: String,
     },
-    /// No server, or one that does not answer.
+    /// No server answers.
     #[error(
         "no database answers ({at}): {source}. Start the database server, or correct the host and port in DATABASE_URL."
     )]
@@ -102,7 +101,7 @@ pub enum DbError {
     AccessDenied {
         /// Where.
         at: String,
-        /// Who.
+        /// The user.
         user: String,
     },
     /// The server has no such database.
@@ -123,7 +122,7 @@ pub enum DbError {
     NotAllowed {
         /// Where.
         at: String,
-        /// Who.
+        /// The user.
         user: String,
         /// The database's name.
         database: String,

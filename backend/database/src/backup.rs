@@ -1,5 +1,4 @@
-//! Copies of an embedded database: one made while it is used, and one put in its place. Servers of MySQL have tools of their
-//! own for that.
+//! Backs up an embedded database while it is used, and restores a backup. MySQL servers have their own tools.
 
 use std::{
     io,
@@ -8,48 +7,47 @@ use std::{
 
 use sqlx::{ConnectOptions as _, Connection as _, SqlitePool};
 
-use super::{
+use crate::{
     database::Database,
     error::DbError,
     lock::{DatabaseLock, unusable},
     private_files::{COMPANIONS, beside, create_folder_of, create_new},
-    timeouts::in_command_time,
+    timeouts::{COMMAND_TIMEOUT, within},
     url::DatabaseUrl,
 };
 
 impl Database {
-    /// Writes a copy as it is at this moment, whole, while others go on reading and writing. `file` must not be there yet.
+    /// Writes a consistent copy of the present state while readers and writers continue. Fails if `file` exists.
     pub async fn back_up(&self, file: &Path) -> Result<(), DbError> {
-        let Self::Sqlite(pool, _) = self else { return Err(DbError::NotEmbedded) };
+        let pool = self.sqlite_readers().ok_or(DbError::NotEmbedded)?;
         let path = file.to_str().ok_or_else(|| DbError::BadPath { path: file.display().to_string() })?;
         create_folder_of(file)?;
-        // SQLite writes into an empty file, and keeps its mode.
+        // SQLite writes into an empty file and keeps its mode.
         create_new(file).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => DbError::FileExists { path: path.to_owned() },
             _ => unusable(file, source),
         })?;
         let written = copy_to(pool, path).await;
         if written.is_err() {
-            // Half a copy is of no use, and a second attempt needs the name.
+            // A second attempt needs the name.
             let _ = tokio::fs::remove_file(file).await;
         }
         written
     }
 }
 
-/// Writes a copy on a connection of its own: readers may write nothing, not even another file, and the writer is needed.
+/// Writes a copy on a separate connection: readers cannot write another file either, and the writer is needed.
 async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
     let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
     let mut connection = options.connect().await?;
-    let copied = in_command_time(sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
+    let copied = within(COMMAND_TIMEOUT, sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
     connection.close().await?;
     copied?;
     Ok(())
 }
 
-/// Puts a copy in the place of the database that `url` names, which no server may use meanwhile. What was there is kept
-/// beside it, under the name that is given back. The copy is opened first, and brought up to date, so that what is no
-/// database of ours, or of a newer version, takes no place.
+/// Replaces the database at `url`, which no server may be using, by a copy of `file`. Returns the path under which the replaced database
+/// is kept, if there was one. The copy is opened and migrated first, so another program's or a later version's database is refused.
 pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, DbError> {
     let file = url.file().ok_or(DbError::NotEmbedded)?;
     let had_data = file.metadata().is_ok_and(|file| file.len() > 0);
@@ -59,7 +57,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     copy_to_private(copy, &incoming).await.map_err(|source| unusable(copy, source))?;
     let checked = check(&incoming).await;
     if let Err(error) = checked {
-        // What remains of it is nothing that anybody asked for.
+        // Removing the unfinished copy may fail too; the first error matters.
         let _ = tokio::fs::remove_file(&incoming).await;
         return Err(error);
     }
@@ -75,7 +73,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     Ok(had_data.then_some(kept))
 }
 
-/// Copies a file to one with mode 0600, in the place of what an earlier attempt left there.
+/// Copies a file to one with mode 0600, and overwrites what an earlier attempt left there.
 async fn copy_to_private(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = tokio::fs::File::open(from).await?;
     match tokio::fs::remove_file(to).await {
@@ -87,7 +85,7 @@ async fn copy_to_private(from: &Path, to: &Path) -> io::Result<()> {
     target.sync_all().await
 }
 
-/// Opens a database file and closes it again, so that nothing of it is left beside it.
+/// Opens and closes a database file, so that SQLite removes the files beside it.
 async fn check(file: &Path) -> Result<(), DbError> {
     let at = || file.display().to_string();
     let url: DatabaseUrl =

@@ -1,24 +1,24 @@
-//! What an error of the database means: whether to wait, to call the operator, or to do something else. The numbers are
-//! those of <https://www.sqlite.org/rescode.html>, <https://dev.mysql.com/doc/mysql-errors/9.7/en/> and
+//! Classifies errors of the database: temporary, full storage, or permanent. The numbers are those of
+//! <https://www.sqlite.org/rescode.html>, <https://dev.mysql.com/doc/mysql-errors/9.7/en/> and
 //! <https://mariadb.com/kb/en/mariadb-error-code-reference/>.
 
 use std::io;
 
 use sqlx::{Error, error::DatabaseError, mysql::MySqlDatabaseError, sqlite::SqliteError};
 
-/// What a failure of the database means for whoever waits for it.
+/// Kind of an error of the database, by what a caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// Worth trying again: no connection, a timeout, a lock, a deadlock, a server that is shutting down.
     Transient,
-    /// There is no room, or nothing may be written. Passes only when the operator does something about it.
+    /// The storage is full or read-only. Needs the operator.
     StorageFull,
-    /// The same statement fails each time: a value too large, a constraint, a missing table, a row that cannot be decoded.
+    /// The statement fails every time: a value too large, a constraint, a missing table, a row that cannot be decoded.
     Permanent,
 }
 
-/// What an error means. A connection that broke counts as passing, also where the server broke it because a statement
-/// is larger than it accepts: [`super::Transaction::check_statement_size`] finds that out before.
+/// Returns the kind of an error. A broken connection counts as temporary, even if the server closed it because a statement is larger
+/// than it accepts; call [`crate::Transaction::check_statement_size`] before large statements.
 pub fn classify(error: &Error) -> FailureKind {
     match error {
         Error::Database(error) => of_database(&**error),
@@ -33,46 +33,45 @@ pub fn classify(error: &Error) -> FailureKind {
     }
 }
 
-/// What a failure means for a person who asked for something, in a sentence.
-pub(crate) fn storage_failed(error: &sqlx::Error) -> &'static str {
+/// Returns a sentence for the user whose request failed.
+pub fn storage_failed(error: &sqlx::Error) -> &'static str {
     match classify(error) {
         FailureKind::Transient => "The database is out of reach. Try again in a moment.",
         FailureKind::StorageFull => {
-            "Nothing can be stored, because the database is full or must not be written to. Ask whoever runs this server to \
-             make room, or to let it write."
+            "Nothing can be stored, because the database is full or must not be written to. Ask this server's \
+             administrator to make room, or to allow writing."
         }
         FailureKind::Permanent => {
-            "The database refused what the server asked of it. Ask whoever runs this server to look into its log."
+            "The database refused what the server asked of it. Ask this server's administrator to look into its log."
         }
     }
 }
 
-/// Whether the whole transaction was rolled back, so that it may well succeed when it is begun again. After any other error nobody
-/// can be sure that nothing was stored.
-pub(crate) fn is_rolled_back(error: &Error) -> bool {
-    // Lock wait timeout, on which the caller drops its transaction. SQLite's writers queue up before they begin, for as long as we
-    // want to wait.
-    // Without a connection nothing was begun.
-    is_refused(error)
+/// Returns `true` if the whole transaction was rolled back, so that a retry may succeed. After any other error it is unknown whether
+/// something was stored.
+pub fn is_rolled_back(error: &Error) -> bool {
+    // 1205 is a timeout of a lock, after which the caller drops its transaction. SQLite's writers queue up before they begin, for as
+    // long as we want to wait. Without a connection no transaction began.
+    is_serialization_failure(error)
         || mysql_number(error) == Some(1205)
         || matches!(error, Error::PoolTimedOut)
         || broke_before_commit(error)
 }
 
-/// Whether the engine refused a statement, or a commit, at once and with all that belonged to it.
-pub(super) fn is_refused(error: &Error) -> bool {
+/// Returns `true` if the engine refused a statement or a commit at once and rolled the transaction back.
+pub(crate) fn is_serialization_failure(error: &Error) -> bool {
     // Deadlock, which a cluster may find at the commit only; transaction rolled back during the commit; a node of a cluster that is
     // not ready, and refuses before it does anything.
     matches!(mysql_number(error), Some(1213 | 3101 | 1047))
 }
 
-/// That a connection broke within a transaction, before its commit: the server takes back what was done.
+/// A connection broke within a transaction, before its commit, so the server rolls it back.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct BeforeCommit(#[source] io::Error);
 
-/// Marks the error of a transaction that has not come to its commit. A server that is silent is not asked again: whoever waits
-/// has waited long enough.
+/// Marks the error of a transaction that has not come to its commit. Timeouts stay unmarked, because their caller has waited long
+/// enough for a retry.
 pub(crate) fn before_commit(error: Error) -> Error {
     match error {
         Error::Io(cause) if cause.kind() != io::ErrorKind::TimedOut => {
@@ -83,13 +82,13 @@ pub(crate) fn before_commit(error: Error) -> Error {
 }
 
 /// Returns `true` if a connection broke within a transaction, before its commit.
-pub(crate) fn broke_before_commit(error: &Error) -> bool {
+pub fn broke_before_commit(error: &Error) -> bool {
     let Error::Io(error) = error else { return false };
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<BeforeCommit>)
 }
 
-/// The number of an error that a MySQL or MariaDB server gave.
-pub(super) fn mysql_number(error: &Error) -> Option<u16> {
+/// Returns the number of an error of a MySQL or MariaDB server.
+pub(crate) fn mysql_number(error: &Error) -> Option<u16> {
     error.as_database_error()?.try_downcast_ref::<MySqlDatabaseError>().map(MySqlDatabaseError::number)
 }
 
@@ -131,8 +130,7 @@ fn of_mysql(number: u16, sql_state: &str, message: &str) -> FailureKind {
     }
 }
 
-/// Whether a message tells of ENOSPC (28), a quota that is used up (122 on Linux), or a read-only file system (30), in one
-/// of the ways in which the servers write it.
+/// Returns `true` if a message contains ENOSPC (28), EDQUOT (122 on Linux) or EROFS (30) in one of the formats that servers use.
 fn names_full_disk(message: &str) -> bool {
     ["error ", "errno: ", "Errcode: ", "OS errno "].iter().any(|before| {
         message.split(before).skip(1).any(|rest| {
@@ -151,17 +149,17 @@ mod tests {
     use super::{FailureKind, before_commit, classify, is_rolled_back, of_mysql, of_sqlite};
 
     #[test]
-    fn what_breaks_before_the_commit_is_begun_again_unless_it_took_long() {
+    fn a_connection_that_breaks_before_the_commit_is_retried_unless_it_timed_out() {
         let broken = |kind: io::ErrorKind| before_commit(Error::Io(kind.into()));
         assert!(is_rolled_back(&broken(io::ErrorKind::ConnectionReset)));
         assert_eq!(classify(&broken(io::ErrorKind::ConnectionReset)), FailureKind::Transient);
         assert!(!is_rolled_back(&broken(io::ErrorKind::TimedOut)));
-        assert!(!is_rolled_back(&Error::Io(io::ErrorKind::ConnectionReset.into())), "of a commit nobody knows");
+        assert!(!is_rolled_back(&Error::Io(io::ErrorKind::ConnectionReset.into())), "the commit may have succeeded");
         assert!(is_rolled_back(&Error::PoolTimedOut), "nothing was begun");
     }
 
     #[test]
-    fn errors_of_the_connection_pass_and_those_of_values_last() {
+    fn connection_errors_are_temporary_and_value_errors_permanent() {
         for error in [Error::Io(io::ErrorKind::BrokenPipe.into()), Error::PoolTimedOut, Error::WorkerCrashed] {
             assert_eq!(classify(&error), FailureKind::Transient, "{error}");
         }

@@ -1,5 +1,5 @@
-//! What a node of a Galera cluster is asked beside what every server is: whether it is one, whether it can be worked with, and
-//! who of all that start at once may change the tables. A server's own locks hold on its own node alone.
+//! Checks a Galera cluster's node, and takes the lease by which one process at a time changes the cluster's tables. A server's own
+//! locks hold on its own node only.
 
 use std::{future::Future, time::Duration};
 
@@ -7,14 +7,14 @@ use sqlx::{Executor, MySqlConnection};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::{
+use crate::{
     error::DbError,
     failure::{is_rolled_back, mysql_number},
     timeouts::in_time,
 };
 
-/// The table in which stands who changes the tables of a cluster.
-pub(super) const LEASE_TABLE: &str = "_tallybook_migrating";
+/// Table with the lease's holder.
+pub(crate) const LEASE_TABLE: &str = "_tallybook_migrating";
 
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS _tallybook_migrating \
      (id INT NOT NULL PRIMARY KEY, owner CHAR(36) NOT NULL, until DATETIME(6) NOT NULL) ENGINE = InnoDB";
@@ -31,37 +31,37 @@ const TAKE: &str = "UPDATE _tallybook_migrating SET owner = ?, until = UTC_TIMES
 
 const GIVE_BACK: &str = "UPDATE _tallybook_migrating SET until = UTC_TIMESTAMP(6) WHERE id = 1 AND owner = ?";
 
-/// How often somebody who holds the lease says so, of the minutes after which a dead holder has lost it: a change of a large table
-/// holds up every write for that long.
+/// Interval at which the holder renews the lease. The lease itself lasts minutes, because changing a large table blocks every write,
+/// the renewal included.
 const HOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// How often it is asked for, or given back where that was refused.
+/// Interval between attempts to take the lease, or to release it after a failure.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
-/// How often it is given back at most.
+/// Maximum number of attempts to release it.
 const MAX_GIVING_BACK: u32 = 40;
 
-/// Whether the server is a node of a cluster.
-pub(super) async fn is_node(connection: &mut MySqlConnection) -> sqlx::Result<bool> {
+/// Returns `true` if the server is a node of a cluster.
+pub(crate) async fn is_node(connection: &mut MySqlConnection) -> sqlx::Result<bool> {
     let show = sqlx::query_as("SHOW GLOBAL VARIABLES LIKE 'wsrep_on'");
     let row: Option<(String, String)> = in_time(show.fetch_optional(connection)).await?;
     Ok(row.is_some_and(|(_, value)| value == "ON"))
 }
 
-/// Fails where its cluster has lost the node, which then refuses all but to show and to set things. Waits for nothing.
-pub(super) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Result<()> {
+/// Fails if the node has lost its cluster; it then refuses everything except `SHOW` and `SET`. Never waits.
+pub(crate) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Result<()> {
     in_time(connection.execute("DO 0")).await.map(|_| ())
 }
 
-/// The right to change the tables of a cluster, which one process has at a time, whichever node it is connected to: a commit that
-/// met another one is refused.
+/// Permission to change a cluster's tables. One process has it at a time, on whichever node: of two conflicting commits the cluster
+/// refuses one.
 #[derive(Debug)]
 pub struct MigrationLease {
     owner: String,
 }
 
 impl MigrationLease {
-    /// Waits for it.
+    /// Takes the lease, after its present holder.
     pub async fn take(connection: &mut MySqlConnection, limit: Duration) -> Result<Self, DbError> {
         let lease = Self { owner: Uuid::new_v4().to_string() };
         let deadline = Instant::now() + limit;
@@ -80,8 +80,8 @@ impl MigrationLease {
     }
 
     async fn try_take(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        // Making a table stops all writes of a cluster, also where it is there, and has those refused that it meets: of those who
-        // wait, nobody may do so again and again.
+        // CREATE TABLE blocks all writes of a cluster, even if the table exists, and makes the cluster refuse concurrent ones. So a
+        // waiting process runs it only once.
         if count(connection, HAS_TABLE).await? == 0 {
             in_time(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
         }
@@ -96,8 +96,8 @@ impl MigrationLease {
         Ok(in_time(taken).await?.rows_affected() == 1)
     }
 
-    /// Keeps it for as long as `work` takes.
-    pub(super) async fn hold_while<T>(&self, connection: &mut MySqlConnection, work: impl Future<Output = T>) -> T {
+    /// Renews the lease until `work` is done.
+    pub(crate) async fn hold_while<T>(&self, connection: &mut MySqlConnection, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
@@ -110,7 +110,7 @@ impl MigrationLease {
         }
     }
 
-    /// Lets the next one have it. Where that fails, it runs out.
+    /// Releases the lease. If that fails, the lease expires.
     pub async fn give_back(self, connection: &mut MySqlConnection) {
         for _ in 0..MAX_GIVING_BACK {
             let given = sqlx::query(GIVE_BACK).bind(&self.owner).execute(&mut *connection);

@@ -1,10 +1,10 @@
-//! Emptying the journal of an embedded database, which holds earlier versions of its pages, deleted texts included.
+//! Empties the journal of an embedded database, which contains earlier versions of pages, deleted texts included.
 
 use std::time::Duration;
 
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::{database::Database, timeouts::in_time};
+use crate::{database::Database, timeouts::in_time};
 
 /// Maximum time for which a checkpoint waits for readers, and holds back writers.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);
@@ -12,9 +12,9 @@ const READER_TIMEOUT: Duration = Duration::from_millis(100);
 impl Database {
     /// Moves the journal of an embedded database into its file and empties the journal. Returns `false` if a reader still needs
     /// the journal; try again later.
-    pub(crate) async fn empty_journal(&self) -> sqlx::Result<bool> {
-        let Self::Sqlite(_, writer) = self else { return Ok(true) };
-        // On a connection of its own, since the writer's would wait for readers for longer.
+    pub async fn empty_journal(&self) -> sqlx::Result<bool> {
+        let Some(writer) = self.sqlite_writer() else { return Ok(true) };
+        // On a separate connection, because the writer's would wait for readers longer.
         let options = (*writer.connect_options()).clone().create_if_missing(false).busy_timeout(READER_TIMEOUT);
         let mut connection = in_time(options.connect()).await?;
         let checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection);

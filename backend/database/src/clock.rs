@@ -1,11 +1,11 @@
-//! The time, as precisely as both engines store it.
+//! Returns the time in the precision that both engines store.
 
 use chrono::{DateTime, SubsecRound, Utc};
 
 /// Digits after the second: microseconds.
 const STORED_DIGITS: u16 = 6;
 
-/// The present, as precisely as both engines store it.
+/// Returns the present time, truncated to microseconds.
 pub fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(STORED_DIGITS)
 }

@@ -1,0 +1,26 @@
+//! Checks an embedded database's file and foreign keys. MySQL servers check their own.
+
+use crate::{
+    database::Database,
+    timeouts::{COMMAND_TIMEOUT, within},
+};
+
+/// Maximum number of problems that are listed.
+const MAX_TOLD: i64 = 20;
+
+impl Database {
+    /// Lists damage of the file, and rows that refer to missing rows: a sentence each.
+    pub async fn list_damage(&self) -> sqlx::Result<Vec<String>> {
+        let Some(pool) = self.sqlite_readers() else { return Ok(Vec::new()) };
+        let list = "SELECT integrity_check FROM pragma_integrity_check LIMIT ?";
+        let damage: Vec<String> =
+            within(COMMAND_TIMEOUT, sqlx::query_scalar(list).bind(MAX_TOLD).fetch_all(pool)).await?;
+        let orphans =
+            "SELECT \"table\", parent, COUNT(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent LIMIT ?";
+        let orphans: Vec<(String, String, i64)> =
+            within(COMMAND_TIMEOUT, sqlx::query_as(orphans).bind(MAX_TOLD).fetch_all(pool)).await?;
+        let orphan =
+            |(table, parent, count)| format!("{count} rows of {table} refer to rows of {parent} that are not there");
+        Ok(damage.into_iter().filter(|told| told != "ok").chain(orphans.into_iter().map(orphan)).collect())
+    }
+}

@@ -1,0 +1,36 @@
+//! The database on either engine: its address, connections, statements, transactions and migrations, and the meaning of its
+//! errors. SQL is written in the crates that own the tables; this one knows only the tables that it needs for itself.
+
+mod backup;
+mod checkpoint;
+mod clock;
+mod cluster;
+mod database;
+mod error;
+mod execute;
+mod failure;
+mod integrity;
+mod lock;
+mod migrations;
+mod open;
+mod pattern;
+mod private_files;
+mod query;
+mod retry;
+mod schema;
+mod timeouts;
+mod url;
+mod write_check;
+
+pub use backup::restore;
+pub use clock::now;
+pub use cluster::MigrationLease;
+pub use database::{Database, Reader, Transaction, Writer};
+pub use error::DbError;
+pub use failure::{FailureKind, broke_before_commit, classify, is_rolled_back, storage_failed};
+pub use lock::DatabaseLock;
+pub use pattern::Pattern;
+pub use query::{Argument, Column, Handle, Query, Row, Select, Values, Written};
+pub use retry::{TransactionError, with_retries};
+pub use timeouts::{COMMAND_TIMEOUT, LONG_STATEMENT_TIMEOUT, in_time};
+pub use url::DatabaseUrl;

@@ -1,0 +1,219 @@
+//! SQL statements: one text and its arguments, for either engine.
+
+use std::{borrow::Cow, time::Duration};
+
+use sqlx::{
+    Arguments as _, AssertSqlSafe, Decode, Encode, FromRow, MySql, SqlSafeStr as _, SqlStr, Sqlite, Type,
+    error::BoxDynError,
+    mysql::{MySqlArguments, MySqlQueryResult, MySqlRow},
+    sqlite::{SqliteArguments, SqliteQueryResult, SqliteRow},
+};
+
+use crate::timeouts::STATEMENT_TIMEOUT;
+
+/// A type that can be read from a row of either engine.
+pub trait Row: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
+
+impl<T> Row for T where T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
+
+/// A type that can be read from a column of either engine.
+pub trait Column:
+    for<'r> Decode<'r, MySql> + Type<MySql> + for<'r> Decode<'r, Sqlite> + Type<Sqlite> + Send + Unpin
+{
+}
+
+impl<T> Column for T where
+    T: for<'r> Decode<'r, MySql> + Type<MySql> + for<'r> Decode<'r, Sqlite> + Type<Sqlite> + Send + Unpin
+{
+}
+
+/// A value that can be an argument on either engine.
+pub trait Argument<'v>: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + Type<Sqlite> {}
+
+impl<'v, T> Argument<'v> for T where T: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + Type<Sqlite> {}
+
+/// The text of a statement that reads. [`select!`](crate::select) checks it at compile time.
+#[derive(Clone, Copy, Debug)]
+pub struct Select(&'static str);
+
+impl Select {
+    /// Creates the text from SQL that begins with `SELECT` or `WITH`.
+    ///
+    /// # Panics
+    ///
+    /// If it begins with anything else. In a constant, that is a compile error.
+    #[must_use]
+    pub const fn new(sql: &'static str) -> Self {
+        assert!(begins_with(sql, b"SELECT ") || begins_with(sql, b"WITH "), "a reader runs only SELECT and WITH");
+        Self(sql)
+    }
+
+    pub(crate) fn sql(self) -> &'static str {
+        self.0
+    }
+}
+
+const fn begins_with(sql: &str, word: &[u8]) -> bool {
+    let sql = sql.as_bytes().trim_ascii_start();
+    let mut index = 0;
+    while index < word.len() {
+        if index >= sql.len() || !sql[index].eq_ignore_ascii_case(&word[index]) {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Checks at compile time that SQL is a statement that reads, which a [`Reader`] accepts.
+#[macro_export]
+macro_rules! select {
+    ($sql:expr) => {
+        const { $crate::Select::new($sql) }
+    };
+}
+
+/// Outcome of a statement that writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Number of rows that were inserted, changed or deleted.
+    pub rows: u64,
+    /// Key of the last inserted row. Unspecified after a statement that is not an `INSERT`.
+    pub inserted_id: i64,
+}
+
+impl From<MySqlQueryResult> for Written {
+    fn from(result: MySqlQueryResult) -> Self {
+        // Keys are BIGINT, so the protocol's u64 always fits.
+        let inserted_id = i64::try_from(result.last_insert_id()).unwrap_or(i64::MAX);
+        Self { rows: result.rows_affected(), inserted_id }
+    }
+}
+
+impl From<SqliteQueryResult> for Written {
+    fn from(result: SqliteQueryResult) -> Self {
+        Self { rows: result.rows_affected(), inserted_id: result.last_insert_rowid() }
+    }
+}
+
+/// A handle that runs statements.
+pub trait Handle {
+    /// Runs them on MySQL.
+    type MySql;
+    /// Runs them on SQLite.
+    type Sqlite;
+}
+
+/// Where a statement runs, with its arguments in that engine's encoding.
+pub(crate) enum Target<H: Handle> {
+    MySql(H::MySql, MySqlArguments),
+    Sqlite(H::Sqlite, SqliteArguments),
+}
+
+/// A statement that is being put together, and the handle that will run it.
+#[must_use = "a statement does nothing until it is run"]
+pub struct Query<H: Handle> {
+    sql: Cow<'static, str>,
+    target: Target<H>,
+    invalid_argument: Option<BoxDynError>,
+    timeout: Duration,
+}
+
+impl<H: Handle> Query<H> {
+    pub(crate) fn new(sql: &'static str, target: Target<H>) -> Self {
+        Self { sql: Cow::Borrowed(sql), target, invalid_argument: None, timeout: STATEMENT_TIMEOUT }
+    }
+
+    /// Adds the value of the next `?`.
+    pub fn bind<'v>(mut self, value: impl Argument<'v>) -> Self {
+        self.add(value);
+        self
+    }
+
+    /// Appends SQL.
+    pub fn push(&mut self, sql: &'static str) -> &mut Self {
+        self.sql.to_mut().push_str(sql);
+        self
+    }
+
+    /// Appends a `?` and its value.
+    pub fn push_bind<'v>(&mut self, value: impl Argument<'v>) -> &mut Self {
+        self.add(value);
+        self.push("?")
+    }
+
+    /// Appends a `?` for each value, separated by commas.
+    pub fn push_list<'v, V: Argument<'v>>(&mut self, values: impl IntoIterator<Item = V>) -> &mut Self {
+        for (index, value) in values.into_iter().enumerate() {
+            if index > 0 {
+                self.push(", ");
+            }
+            self.push_bind(value);
+        }
+        self
+    }
+
+    /// Appends the rows of an `INSERT`, separated by commas. `add` is called with each of `rows` to add its values.
+    pub fn push_rows<T>(
+        &mut self,
+        rows: impl IntoIterator<Item = T>,
+        mut add: impl FnMut(&mut Values<'_, H>, T),
+    ) -> &mut Self {
+        for (index, row) in rows.into_iter().enumerate() {
+            self.push(if index == 0 { "(" } else { ", (" });
+            add(&mut Values { query: self, is_first: true }, row);
+            self.push(")");
+        }
+        self
+    }
+
+    /// Sets the time after which the caller gives up. The default is [`STATEMENT_TIMEOUT`].
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Returns `true` if the statement runs on SQLite.
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.target, Target::Sqlite(..))
+    }
+
+    fn add<'v>(&mut self, value: impl Argument<'v>) {
+        let added = match &mut self.target {
+            Target::MySql(_, arguments) => arguments.add(value),
+            Target::Sqlite(_, arguments) => arguments.add(value),
+        };
+        if let Err(error) = added {
+            self.invalid_argument.get_or_insert(error);
+        }
+    }
+
+    pub(crate) fn into_parts(self) -> sqlx::Result<(SqlStr, Target<H>, Duration)> {
+        if let Some(error) = self.invalid_argument {
+            return Err(sqlx::Error::Encode(error));
+        }
+        let sql = match self.sql {
+            Cow::Borrowed(sql) => sql.into_sql_str(),
+            // Built by `push` from literals.
+            Cow::Owned(sql) => AssertSqlSafe(sql).into_sql_str(),
+        };
+        Ok((sql, self.target, self.timeout))
+    }
+}
+
+/// The values of one row of an `INSERT`.
+pub struct Values<'q, H: Handle> {
+    query: &'q mut Query<H>,
+    is_first: bool,
+}
+
+impl<H: Handle> Values<'_, H> {
+    /// Adds the value of the next column.
+    pub fn push<'v>(&mut self, value: impl Argument<'v>) -> &mut Self {
+        if !std::mem::take(&mut self.is_first) {
+            self.query.push(", ");
+        }
+        self.query.push_bind(value);
+        self
+    }
+}

@@ -1,0 +1,40 @@
+//! Timeouts of connections, queues and statements.
+
+use std::{future::Future, io, time::Duration};
+
+use tokio::time::timeout;
+
+/// Maximum wait for a connection, and of a statement for a lock. Longer than any transaction takes, and short enough for a user who waits.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Maximum time in the queue of writers, on either engine. Each write takes milliseconds, so a long queue means many users rather than
+/// a failure.
+pub(crate) const WRITER_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Pause between two attempts to connect or to get a lock.
+pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Default timeout of a statement: a full wait for a connection and for a lock. Nothing else notices a server that stopped answering
+/// without closing its connections.
+pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Timeout of statements that search texts. Their callers count running statements, because the database continues one after its
+/// caller has left.
+pub const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Timeout of an operator's command that reads the whole database. The operator can interrupt it.
+pub const COMMAND_TIMEOUT: Duration = Duration::from_hours(1);
+
+/// Returns the outcome of `work`, or an error of the kind `TimedOut` after [`STATEMENT_TIMEOUT`].
+// An `async fn` would store `work` twice, and so enlarge every future that uses the database.
+pub fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
+    within(STATEMENT_TIMEOUT, work)
+}
+
+/// Returns the outcome of `work`, or an error of the kind `TimedOut` if it takes longer than `limit`.
+pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+    timeout(limit, work).await.unwrap_or_else(|_| {
+        let message = format!("the database gave no answer within {} seconds", limit.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
+    })
+}
