@@ -1,4 +1,4 @@
-//! A turn as a browser makes it: sent, and read to its end. What comes of it is when its tokens came.
+//! Sends a turn as a browser does, and reads it to its end. Measures when its tokens arrived.
 
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ use tokio::time::{Instant, timeout};
 
 use crate::mark;
 
-/// How long a turn may take.
+/// Timeout of a turn.
 const TURN_TIME: Duration = Duration::from_mins(3);
 
-/// How much of an answer that is not as it should be is shown.
+/// Maximum size of the part of an incomplete answer that an error shows, in bytes.
 const SHOWN_BYTES: usize = 600;
 
-/// What was seen of a turn.
+/// Measurements of a turn.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// From the request to the first token.
+    /// Time from the request to the first token.
     pub(crate) first: Duration,
-    /// How long each token was on its way from the model to here.
+    /// For each token, the time on its way from the model to here.
     pub(crate) transits: Vec<Duration>,
 }
 
-/// A client that keeps its connections, as browsers do.
+/// Creates a client that keeps its connections, as browsers do.
 pub(crate) fn client() -> Result<Client> {
     let client = Client::builder().tcp_nodelay(true).no_proxy().pool_max_idle_per_host(usize::MAX);
     client.build().context("cannot make a client")
 }
 
-/// Sends the request and reads the answer to its end. Fewer tokens than were asked for are an error.
+/// Sends the request and reads the answer to its end. Returns an error if fewer than `tokens` tokens arrive.
 pub(crate) async fn ask(request: RequestBuilder, tokens: usize) -> Result<Seen> {
     timeout(TURN_TIME, read(request, tokens)).await.context("a turn did not end")?
 }

@@ -1,6 +1,6 @@
-//! The floor: the least that a server in actix-web and reqwest does for a turn with a tool. It asks the model, adds two
-//! numbers, asks again and passes the deltas on as events. It has no database, no accounts and no limits, and believes what
-//! it is told.
+//! The floor: the least work with which a server in actix-web and reqwest can do a turn with a tool. It calls the
+//! model, adds two numbers, calls the model again, and sends the deltas as events. It has no database, no accounts, and
+//! no limits, and does not check its input.
 
 use std::convert::Infallible;
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::listen::announce;
 
-/// Whom it asks.
+/// The model to call.
 #[derive(Clone)]
 struct Model {
     client: reqwest::Client,
@@ -60,7 +60,7 @@ async fn events() -> HttpResponse {
 async fn answer(model: &Model, message: &str) -> Result<impl Stream<Item = Result<Bytes, Infallible>> + use<>> {
     let mut messages = vec![json!({"role": "user", "content": message})];
     let mut chunks = Box::pin(ask(model, &messages).await?);
-    // The first chunk tells whether there is a call.
+    // The first chunk shows whether there is a tool call.
     let first = chunks.next().await.context("the model says nothing")?;
     let call = first["choices"][0]["delta"]["tool_calls"][0].clone();
     if call.is_null() {
@@ -74,7 +74,7 @@ async fn answer(model: &Model, message: &str) -> Result<impl Stream<Item = Resul
     Ok(told(ask(model, &messages).await?.boxed_local()))
 }
 
-/// The deltas as events.
+/// Turns the deltas into events.
 fn told(chunks: impl Stream<Item = Value>) -> impl Stream<Item = Result<Bytes, Infallible>> {
     chunks.filter_map(async |chunk: Value| {
         let text = chunk["choices"][0]["delta"]["content"].as_str()?;
@@ -83,7 +83,7 @@ fn told(chunks: impl Stream<Item = Value>) -> impl Stream<Item = Result<Bytes, I
     })
 }
 
-/// The model's chunks.
+/// Calls the model and returns the chunks.
 async fn ask(model: &Model, messages: &[Value]) -> Result<impl Stream<Item = Value> + use<>> {
     let tools = json!([{"type": "function", "function": {"name": "add", "description": "Adds two numbers.",
         "parameters": {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}}}]);
@@ -103,11 +103,11 @@ async fn ask(model: &Model, messages: &[Value]) -> Result<impl Stream<Item = Val
     Ok(datas)
 }
 
-/// The lines of a body.
+/// Splits a body into lines.
 struct Lines<S> {
     body: S,
     buffer: Vec<u8>,
-    /// How much of the buffer was read.
+    /// Number of bytes of the buffer that were read.
     read: usize,
 }
 

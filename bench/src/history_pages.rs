@@ -1,22 +1,21 @@
-//! The pages of the tool history that are measured: what each is called, where it is, and within how many milliseconds it is to
-//! be answered.
+//! The pages of the tool history that are measured, each with its name, path, and target time.
 
 /// A page of the tool history.
 #[derive(Debug)]
 pub(crate) struct HistoryPage {
-    /// Its name in tables and files.
+    /// Name in tables and files.
     pub(crate) name: &'static str,
-    /// The path and what follows it.
+    /// Path and query.
     pub(crate) address: &'static str,
-    /// What is to be reached, in milliseconds.
+    /// Target time, in milliseconds.
     pub(crate) goal_ms: f64,
 }
 
-/// Where the newest page is, and one from the middle of the sixty days over which the calls are spread.
+/// Indexes of the newest page, and of one from the middle of the sixty days over which the calls are spread.
 pub(crate) const NEWEST: usize = 0;
 pub(crate) const FROM_MIDDLE: usize = 1;
 
-/// All of them: filters that leave much and little, that are of one index and of several, and that leave nothing.
+/// All pages. Their filters match many calls, few, or none, and use one index or several.
 pub(crate) const HISTORY_PAGES: [HistoryPage; 18] = [
     list("history_page", "/admin"),
     list("history_from_middle", "/admin?q=until:30d"),
@@ -32,7 +31,7 @@ pub(crate) const HISTORY_PAGES: [HistoryPage; 18] = [
     list("history_slowest_user", "/admin?order=slowest&q=user:person5"),
     list("history_slowest_tool_error", "/admin?order=slowest&q=tool:add+status:error"),
     search("history_word", "/admin?q=result"),
-    // Within a second the page says how far it came.
+    // This page shows within a second how far its search came.
     search("history_search", "/admin?q=nowhere"),
     figures("figures_24h", "/admin/figures?range=24h"),
     figures("figures_7d", "/admin/figures?range=7d"),

@@ -1,11 +1,15 @@
-//! `tallybook-bench`: measures the server beside three peers that do the same turns, and plays those peers; puts load on it;
-//! and evaluates the models behind it. `cargo xtask bench`, `load` and `eval` build it, find what it needs and run it.
+//! `tallybook-bench`: measures the server and three peers that do the same turns, puts load on it, and evaluates
+//! models. It also contains two of the peers, and the model that all of them call. `cargo xtask bench`, `load`, and
+//! `eval` build it, find what it needs, and run it.
 //!
-//! - `peer/`: who is measured, as a process of its own; `model`, `pump` and `floor` are those that live in this program.
-//! - `ask`: a turn as a browser makes it, and when its tokens came; `mark`: the time that each token carries.
-//! - `rows/`: what is measured, a file each, `history_pages` that of the tool history; `report`: the figures as a table, as JSON and as a picture.
-//! - `load/`: many turns at once, of readers that stall, leave, come back and stop, and whether anything was lost or doubled.
-//! - `eval/`: tasks with answers that can be checked, asked of a model in each mode; the server's tests use it, too.
+//! - `peer/`: the measured servers, each a process of its own; this program itself contains `model`, `pump`, and
+//!   `floor`.
+//! - `ask`: one turn as a browser does it, and when its tokens arrived; `mark`: the time that each token carries.
+//! - `rows/`: what is measured, one file each; `history_pages` lists the pages of the row about the tool history;
+//!   `report`: the results as a table, as JSON, and as a picture.
+//! - `load/`: many turns at once, with readers that stall, leave, reconnect, and stop; checks that nothing was lost or
+//!   duplicated.
+//! - `eval/`: tasks with answers that can be checked, given to a model in each mode; the server's tests use it, too.
 
 mod ask;
 pub mod eval;
@@ -101,7 +105,7 @@ struct Options {
     picture: Option<PathBuf>,
 }
 
-/// The program: does what its command line says.
+/// Runs the program according to its command line.
 #[actix_web::main]
 pub async fn program() -> ExitCode {
     match run(Cli::parse().command).await {
@@ -114,10 +118,11 @@ pub async fn program() -> ExitCode {
 }
 
 async fn run(command: Command) -> Result<()> {
-    // Thousands of streams are as many files; what the system allows at most is what is asked for.
+    // Each of thousands of streams is an open file, so this raises the limit to the system's maximum.
     rlimit::increase_nofile_limit(u64::MAX)?;
-    // reqwest asks for one, though nothing here is encrypted. That another one stands already is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    // reqwest needs a crypto provider, although nothing is encrypted here. It is fine if another one is installed
+    // already.
+    tallybook_http_client::install_crypto_provider();
     match command {
         Command::Load(options) => load::run(options).await,
         Command::Eval(options) => eval::run(options).await,

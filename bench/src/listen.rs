@@ -1,4 +1,4 @@
-//! How each of this program's servers says where it is, and the lines for people.
+//! Prints the address of each server of this program, and messages for the user.
 
 use std::{
     io::{self, Write as _},
@@ -7,13 +7,13 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-/// Says one line to a person. stdout belongs to the figures.
+/// Prints a line to stderr for the user. Stdout is for the results.
 pub(crate) fn say(line: &str) {
-    // A closed stderr is no reason to stop.
+    // Ignores a closed stderr.
     let _ = writeln!(io::stderr().lock(), "bench: {line}");
 }
 
-/// Tells whoever started this server its address, as the one line of stdout that ends in it.
+/// Prints the address of this server for the process that started it, at the end of the only line on stdout.
 pub(crate) fn announce(address: SocketAddr) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "Listening on http://{address}")

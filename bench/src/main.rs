@@ -1,4 +1,4 @@
-//! The program of this crate. What it does is in the library, since the server's tests evaluate models by it.
+//! The binary of this crate. The code is in the library, because the server's tests use it to evaluate models.
 
 use std::process::ExitCode;
 

@@ -1,33 +1,34 @@
-//! The mark that each token carries: when the model sent it. Whoever reads it on the same machine knows how long it took.
+//! The mark of each token: the time at which the model sent it. A reader on the same machine calculates from it how
+//! long the token took.
 //!
-//! A mark is `~` and 16 hexadecimal digits, the nanoseconds since 1970. It survives JSON, server-sent events and Markdown as
-//! it is.
+//! A mark is `~` and 16 hexadecimal digits: nanoseconds since 1970. JSON, server-sent events, and Markdown leave it
+//! unchanged.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of a mark.
+/// Size of a mark, in bytes.
 pub(crate) const MARK_BYTES: usize = 17;
 
-/// Nanoseconds since 1970. One clock for all processes of a machine.
+/// Returns the nanoseconds since 1970. All processes on a machine share this clock.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The mark of this moment.
+/// Writes a time as a mark.
 pub(crate) fn write(nanos: u64) -> String {
     format!("~{nanos:016x}")
 }
 
-/// Finds marks in a stream of bytes, also where one is cut into two chunks.
+/// Finds marks in a stream of bytes, including those that are split between two chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
-    /// The end of what came before, which may be the beginning of a mark.
+    /// The end of the previous chunk, which may be the start of a mark.
     rest: Vec<u8>,
 }
 
 impl Reader {
-    /// Calls `found` with the time in each mark that ends in this chunk.
+    /// Calls `found` with the time of each mark that ends in this chunk.
     pub(crate) fn read(&mut self, chunk: &[u8], mut found: impl FnMut(u64)) {
         self.rest.extend_from_slice(chunk);
         let mut at = 0;

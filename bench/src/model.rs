@@ -1,5 +1,5 @@
-//! The model that everybody asks: OpenAI Chat Completions as a stream, as fast or as slow as the question says, with a mark in
-//! each delta. What a delta says beside its mark is made once.
+//! The model that all measured servers call: streaming OpenAI Chat Completions, at the pace that the question sets,
+//! with a mark in each delta. The rest of a delta is constant.
 
 use std::convert::Infallible;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::{listen::announce, workload::Workload};
 
-/// The call that a model asks for first.
+/// The tool call that the model requests first.
 const CALL: &str = concat!(
     r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","#,
     r#""content":null,"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"add","arguments":"{\"a\":1,\"b\":2}"}}]},"#,
@@ -21,7 +21,7 @@ const CALL: &str = concat!(
     "\n\ndata: [DONE]\n\n",
 );
 
-/// The same with a second call beside it; between the two parts stands what is to be noted.
+/// Like [`CALL`], with a second call. The note goes between the two parts.
 const CALLS: (&str, &str) = (
     concat!(
         r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","#,
@@ -36,7 +36,7 @@ const CALLS: (&str, &str) = (
     ),
 );
 
-/// What stands before and after a delta's text.
+/// The text of a delta goes between these parts.
 const DELTA: (&str, &str) = (
     r#"data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":""#,
     "\"},\"finish_reason\":null}]}\n\n",
@@ -83,7 +83,7 @@ async fn answer(body: String) -> HttpResponse {
     response.streaming(deltas(asked))
 }
 
-/// A stream that never says anything.
+/// A stream that sends nothing but one comment.
 async fn idle() -> HttpResponse {
     let nothing = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b": idle\n\n")) });
     HttpResponse::Ok().content_type("text/event-stream").streaming(stream::StreamExt::chain(nothing, stream::pending()))

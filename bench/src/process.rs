@@ -1,4 +1,4 @@
-//! A server that is measured, in a process of its own on a core of its own: started, watched and ended.
+//! A measured server: a process on its own core. Starts, observes, and ends it.
 
 use std::{
     fs,
@@ -12,19 +12,19 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-/// How long a server may take until it says where it is.
+/// Timeout for the server to print its address.
 const START_TIME: Duration = Duration::from_mins(1);
 
-/// A core of the machine, as `taskset` counts them.
+/// A core of the machine, in the numbering of `taskset`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Core {
-    /// Where the measured server runs, alone.
+    /// The core of the measured server, which runs there alone.
     Server,
-    /// Where the model and the client run.
+    /// The core of the model and the client.
     Others,
 }
 
-/// A running server. It ends with this value.
+/// A running server. Dropping this ends it.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -45,10 +45,11 @@ impl Process {
         Ok(process)
     }
 
-    /// How long its threads have computed, those included that have ended.
+    /// Returns the CPU time of its threads, including those that have ended.
     pub(crate) fn cpu_time(&self) -> Result<Duration> {
         let stat = self.kernel_file("stat")?;
-        // The name, in brackets, may hold anything; the fields are counted from its end (proc(5)): 14 and 15.
+        // The name, in brackets, may contain anything, so the fields are counted from its end. They are 14 and 15 in
+        // proc(5).
         let (_, fields) = stat.rsplit_once(')').context("the kernel says nothing of this process")?;
         let ticks =
             fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
@@ -56,7 +57,7 @@ impl Process {
         Ok(Duration::from_micros(ticks * 1_000_000 / per_second.max(1)))
     }
 
-    /// Memory that it holds, in bytes.
+    /// Returns its resident memory, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
         let status = self.kernel_file("status")?;
         let line =
@@ -65,7 +66,7 @@ impl Process {
         Ok(kib * 1024)
     }
 
-    /// How many files, sockets among them, it has open.
+    /// Returns the number of open files, including sockets.
     pub(crate) fn open_files(&self) -> Result<usize> {
         let path = format!("/proc/{}/fd", self.child.id());
         Ok(fs::read_dir(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))?.count())
@@ -85,14 +86,14 @@ impl Drop for Process {
     }
 }
 
-/// The address is the end of the first line; what else it says goes nowhere.
+/// Reads the address at the end of the first line. Discards the rest of the output.
 fn read_address(child: &mut Child) -> Result<String> {
     let out = child.stdout.take().context("it has no output")?;
     let (sender, receiver) = mpsc::sync_channel(1);
-    // Ends with the server, which would stand still if nobody took what it writes.
+    // Ends with the server. The server would block if its output was not read.
     thread::spawn(move || {
         let mut lines = BufReader::new(out).lines();
-        // Nobody waits any more when the time was over.
+        // After the timeout, the receiver is gone.
         let _ = sender.send(lines.next());
         lines.for_each(drop);
     });
@@ -102,7 +103,7 @@ fn read_address(child: &mut Child) -> Result<String> {
     Ok(address.to_owned())
 }
 
-/// The same command on its core, where there are two and `taskset` is there.
+/// Returns the command pinned to its core, if there are several cores and `taskset` is installed; otherwise unchanged.
 fn pinned(command: &Command, core: Core) -> Command {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let has_taskset = ["/usr/bin/taskset", "/bin/taskset"].iter().any(|path| Path::new(path).is_file());

@@ -1,5 +1,5 @@
-//! The byte pump: copies what a client and the model say, and understands none of it. Nobody who stands between the two can be
-//! faster.
+//! The byte pump: copies bytes between a client and the model without interpreting them. No server between the two can
+//! be faster.
 
 use anyhow::{Context as _, Result};
 use tokio::{
@@ -9,14 +9,14 @@ use tokio::{
 
 use crate::listen::{announce, say};
 
-/// Pumps until this process is ended.
+/// Copies bytes until this process is ended.
 pub(crate) async fn serve(model: &str) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen")?;
     announce(listener.local_addr()?)?;
     loop {
         let (client, _) = listener.accept().await?;
         let model = model.to_owned();
-        // Each ends with its connection, and all with the process.
+        // Each task ends with its connection, and all end with the process.
         actix_web::rt::spawn(async move {
             if let Err(error) = pump(client, &model).await {
                 say(&format!("a connection broke: {error}"));

@@ -1,56 +1,57 @@
-//! What a turn is to be like. It travels in the question, so that the model needs no other word, whoever stands between.
+//! The workload of a turn. The question contains it, so the model needs no other input, no matter what is between
+//! client and model.
 
 use std::time::Duration;
 
 use crate::mark;
 
-/// What stands after a note.
+/// Text after a note.
 const NOTE_END: &str = " noted";
 
-/// One turn's answer.
+/// The workload of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Workload {
-    /// How many deltas of text there are.
+    /// Number of text deltas.
     pub(crate) tokens: usize,
-    /// The pause between two of them; zero for none.
+    /// Pause between two deltas; zero for none.
     pub(crate) gap: Duration,
-    /// Whether the model calls a tool first.
+    /// `true` if the model first calls a tool.
     pub(crate) uses_tool: bool,
-    /// Whether tokens carry their number instead of the time, so that one knows what the answer must be.
+    /// `true` if tokens carry their number instead of the time, so that the expected answer is known.
     pub(crate) is_numbered: bool,
 }
 
 impl Workload {
-    /// The question that asks for it.
+    /// Returns the question that asks for this workload.
     pub(crate) fn question(self) -> String {
         let Self { tokens, gap, uses_tool, is_numbered } = self;
         let (tool, numbered) = (u8::from(uses_tool), u8::from(is_numbered));
         format!("bench tokens={tokens} gap_us={} tool={tool} numbered={numbered} end", gap.as_micros())
     }
 
-    /// The same, where the model is to have something noted as well, once.
+    /// Like [`Self::question`], but the model also has to call the `witness` tool once with this note.
     pub(crate) fn question_with_note(self, note: &str) -> String {
         format!("{} note={note}{NOTE_END}", self.question())
     }
 
-    /// What the last question in a request's body wants noted.
+    /// Returns the note in the last question of a request body, if there is one.
     pub(crate) fn find_note(body: &str) -> Option<&str> {
         let (_, words) = body.rsplit_once(" end note=")?;
         words.split_once(NOTE_END).map(|(note, _)| note)
     }
 
-    /// What a delta says.
+    /// Returns the text of a delta.
     pub(crate) fn token(self, number: usize) -> String {
         let mark = if self.is_numbered { u64::try_from(number).unwrap_or(u64::MAX) } else { mark::now() };
         format!("{} ", mark::write(mark))
     }
 
-    /// The whole answer, where tokens are numbered.
+    /// Returns the whole answer, if tokens are numbered.
     pub(crate) fn answer(self) -> String {
         (0..self.tokens).map(|number| self.token(number)).collect()
     }
 
-    /// What the last question in a request's body asks for, if it asks for anything.
+    /// Returns the workload in the last question of a request body, if there is one.
     pub(crate) fn find(body: &str) -> Option<Self> {
         let (_, words) = body.rsplit_once("bench tokens=")?;
         let (words, _) = words.split_once(" end")?;

@@ -1,4 +1,5 @@
-//! A scripted reply as an Anthropic Messages event stream. Format: <https://docs.claude.com/en/api/messages-streaming>.
+//! Writes a scripted reply as an Anthropic Messages event stream. Format:
+//! <https://docs.claude.com/en/api/messages-streaming>.
 
 use serde_json::{Value, json};
 
@@ -7,7 +8,7 @@ use crate::{
     wire::{Action, pieces},
 };
 
-/// The whole stream. `number` makes ids unique over a server's life.
+/// Returns the complete stream. `number` makes IDs unique during the life of a server.
 pub(crate) fn stream(parts: &[Part], stop_reason: Option<&str>, model: &str, number: usize) -> Vec<Action> {
     let mut writer = Writer { actions: Vec::new(), index: 0, number, calls: 0 };
     writer.event(&json!({"type": "message_start", "message": {
@@ -100,7 +101,7 @@ impl Writer {
     }
 }
 
-/// An error body as Anthropic writes it.
+/// Returns an error body in Anthropic's format.
 pub(crate) fn error_body(kind: &str, message: &str) -> String {
     json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
 }

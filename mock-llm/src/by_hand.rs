@@ -1,10 +1,10 @@
-//! What the server answers people with curl: that is decided by the last message of the request.
+//! Replies for manual use, for example with curl: the last message of the request decides.
 
 use serde_json::{Value, json};
 
 use crate::{Reply, fault, fault_names, faults::CALLS_FOR_EVER, text, tool_call, wire::Format};
 
-/// What the last message of a request asks for.
+/// Returns the reply that the last message of a request asks for.
 pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
     let last = body["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
     if let Some(results) = tool_results(format, &last) {
@@ -30,14 +30,14 @@ pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
     }
 }
 
-/// The latest words of a person.
+/// Returns the user's latest text.
 fn question(body: &Value) -> String {
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     let words = messages.iter().rev().filter(|message| message["role"] == "user");
     words.map(|message| plain_text(&message["content"])).find(|words| !words.is_empty()).unwrap_or_default()
 }
 
-/// Whether there are tools and the model may choose them.
+/// Returns whether there are tools and the model may call them.
 fn may_call(body: &Value) -> bool {
     let choice = &body["tool_choice"];
     body["tools"].is_array() && choice != "none" && choice["type"] != "none"
@@ -58,7 +58,7 @@ fn tool_results(format: Format, message: &Value) -> Option<String> {
     }
 }
 
-/// The text of a message's content, which is a string or a list of blocks.
+/// Returns the text of a message's content, which is a string or a list of blocks.
 fn plain_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Says what the real providers would refuse in a request, above all tool calls and results that do not pair.
+//! Checks what the real providers would refuse in a request, in particular tool calls and results that do not pair.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::wire::Format;
 
-/// The first thing wrong with a request body, or nothing.
+/// Returns the first error in a request body; `None` if there is none.
 pub(crate) fn complaint(format: Format, body: &Value) -> Option<String> {
     check(format, body).err()
 }
@@ -29,7 +29,7 @@ fn check(format: Format, body: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the messages of an Anthropic request; says whether there are tool calls among them.
+/// Checks the messages of an Anthropic request. Returns whether they contain tool calls.
 fn anthropic(body: &Value, messages: &[Value]) -> Result<bool, String> {
     if !body["max_tokens"].is_u64() {
         return Err("max_tokens: must be a whole number".to_owned());
@@ -66,7 +66,7 @@ fn anthropic(body: &Value, messages: &[Value]) -> Result<bool, String> {
     Ok(!seen.is_empty())
 }
 
-/// The blocks of a message, with a plain string as one text block.
+/// Returns the blocks of a message. A plain string becomes one text block.
 fn anthropic_blocks(at: usize, message: &Value) -> Result<Vec<Value>, String> {
     let blocks = match &message["content"] {
         Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
@@ -83,7 +83,7 @@ fn anthropic_blocks(at: usize, message: &Value) -> Result<Vec<Value>, String> {
     Ok(blocks)
 }
 
-/// The ids of the calls in an assistant message.
+/// Returns the IDs of the calls in an assistant message.
 fn anthropic_calls(at: usize, role: &str, blocks: &[Value]) -> Result<Vec<String>, String> {
     let mut ids = Vec::new();
     for block in blocks.iter().filter(|block| block["type"] == "tool_use") {
@@ -99,7 +99,7 @@ fn anthropic_calls(at: usize, role: &str, blocks: &[Value]) -> Result<Vec<String
     Ok(ids)
 }
 
-/// Checks the messages of a Chat Completions request; says whether there are tool calls among them.
+/// Checks the messages of a Chat Completions request. Returns whether they contain tool calls.
 fn openai(messages: &[Value]) -> Result<bool, String> {
     let mut waiting: Vec<String> = Vec::new();
     let mut has_calls = false;

@@ -1,13 +1,13 @@
-//! A gate in a reply: the server stops there until the test opens it, so that tests wait for events, never for time.
+//! A gate in a reply: the server stops there until the test opens it, so that tests wait for events and never for time.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How long a test waits for something that must happen, before it fails with a sentence.
+/// Timeout of a test that waits for an event. The test then fails with a message.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Where a gated reply stands.
+/// The state of a gated reply.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     reached: bool,
@@ -15,7 +15,7 @@ struct State {
     abandoned: bool,
 }
 
-/// The test's hold on a gated reply; see [`crate::MockLlm::reply_gated`]. Clones share one gate.
+/// The test's handle to a gated reply; see [`crate::MockLlm::reply_gated`]. Clones share one gate.
 #[derive(Clone, Debug)]
 pub struct Gate {
     state: watch::Sender<State>,
@@ -26,7 +26,7 @@ impl Gate {
         Self { state: watch::Sender::new(State::default()) }
     }
 
-    /// Lets the reply go on. Opening it before the server arrives is fine.
+    /// Lets the reply continue. It may be called before the server reaches the gate.
     pub fn open(&self) {
         self.state.send_modify(|state| state.open = true);
     }
@@ -34,21 +34,21 @@ impl Gate {
     /// Waits until the server has handed everything before the gate to its connection.
     ///
     /// # Panics
-    /// When that does not happen within 20 seconds.
+    /// Panics if that does not happen within 20 seconds.
     pub async fn reached(&self) {
         self.wait("the model server never came to the gate", |state| state.reached).await;
     }
 
-    /// Waits until the client has closed the connection while the reply stood at the gate.
+    /// Waits until the client has closed the connection while the reply waited at the gate.
     ///
     /// # Panics
-    /// When that does not happen within 20 seconds.
+    /// Panics if that does not happen within 20 seconds.
     pub async fn abandoned(&self) {
         self.wait("the client never closed its connection to the model server", |state| state.abandoned).await;
     }
 
-    /// The server's side: waits until the test opens the gate. Dropping the future before that means that the client
-    /// is gone.
+    /// Called by the server: waits until the test opens the gate. If the future is dropped before that, the client has
+    /// closed its connection.
     pub(crate) async fn pass(&self) {
         let mut arrival = Arrival { gate: self, passed: false };
         self.state.send_modify(|state| state.reached = true);
@@ -64,7 +64,7 @@ impl Gate {
     }
 }
 
-/// Notices when the reply is dropped while it stands at the gate.
+/// Detects that the reply is dropped while it waits at the gate.
 struct Arrival<'a> {
     gate: &'a Gate,
     passed: bool,

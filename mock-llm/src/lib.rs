@@ -1,6 +1,6 @@
-//! A scripted model server that speaks the real wire formats of Anthropic Messages and OpenAI Chat Completions over
-//! real HTTP, for tests, and by its binary for trying things by hand. It lives apart from the server under test and
-//! shares no code with it, so that a misreading of a wire format cannot cancel itself out.
+//! A scripted model server for tests, and a binary for manual use. It speaks the real wire formats of Anthropic
+//! Messages and OpenAI Chat Completions over real HTTP. It shares no code with the server under test, so that a misread
+//! wire format cannot cancel itself out.
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -9,15 +9,15 @@
 //! let model = MockLlm::start().await?;
 //! model.reply([text("Let me see."), tool_call("add", r#"{"a":1,"b":2}"#)]);
 //! model.reply([text("It is 3.")]);
-//! // … point the program at `model.url()`, let it chat …
+//! // … point the server under test at `model.url()` and let it chat …
 //! model.assert_calls_paired();
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Each request takes the next scripted reply. A request that no reply was scripted for is answered with HTTP 500 and
-//! remembered; [`MockLlm::assert_calls_paired`] then panics. A request that the real provider would refuse (a tool call
-//! without its result, roles that do not alternate, …) is answered with HTTP 400 and takes no reply.
+//! Each request takes the next scripted reply. If no reply is scripted for a request, the server answers with HTTP 500
+//! and records the request; [`MockLlm::assert_calls_paired`] then panics. A request that the real provider would refuse
+//! (a tool call without its result, roles that do not alternate, …) gets HTTP 400 and takes no reply.
 
 mod anthropic;
 mod by_hand;

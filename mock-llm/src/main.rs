@@ -1,4 +1,4 @@
-//! `mock-llm --port 4010`: the model server for trying things by hand. What it answers is said in `by_hand.rs`.
+//! `mock-llm --port 4010`: the model server for manual use. `by_hand.rs` defines its answers.
 
 use std::{io, io::Write as _};
 

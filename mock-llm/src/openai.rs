@@ -1,5 +1,5 @@
-//! A scripted reply as an OpenAI Chat Completions event stream.
-//! Format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
+//! Writes a scripted reply as an OpenAI Chat Completions event stream. Format:
+//! <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::{
     wire::{Action, pieces},
 };
 
-/// The whole stream. `number` makes ids unique over a server's life; `with_usage` is the request's
+/// Returns the complete stream. `number` makes IDs unique during the life of a server; `with_usage` is the request's
 /// `stream_options.include_usage`.
 pub(crate) fn stream(
     parts: &[Part],
@@ -41,7 +41,7 @@ pub(crate) fn stream(
     writer.actions
 }
 
-/// This format's word for a stop reason in Anthropic's.
+/// Translates Anthropic's word for a stop reason to this format.
 fn own_word(stop_reason: &str) -> &str {
     match stop_reason {
         "end_turn" => "stop",
@@ -100,7 +100,7 @@ impl Writer {
     }
 }
 
-/// An error body as OpenAI writes it.
+/// Returns an error body in OpenAI's format.
 pub(crate) fn error_body(kind: &str, message: &str) -> String {
     json!({"error": {"message": message, "type": kind, "param": null, "code": null}}).to_string()
 }

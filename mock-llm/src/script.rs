@@ -1,4 +1,4 @@
-//! What a scripted reply is made of, independent of the wire format that it will travel in.
+//! Scripted replies and their parts, independent of the wire format.
 
 use bytes::Bytes;
 
@@ -14,16 +14,16 @@ pub struct Reply {
     pub(crate) splintered: bool,
 }
 
-/// How a reply's body comes about.
+/// The body of a reply.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     /// Sent as it is.
     Verbatim(Bytes),
-    /// A stream in the format that was asked for.
+    /// A stream in the format of the request.
     Stream { parts: Vec<Part>, stop_reason: Option<String> },
 }
 
-/// A piece of a streamed reply.
+/// A part of a streamed reply.
 #[derive(Clone, Debug)]
 pub struct Part(pub(crate) PartKind);
 
@@ -39,23 +39,22 @@ pub(crate) enum PartKind {
     Cut,
 }
 
-/// Words, sent in several deltas.
+/// Returns text, sent in several deltas.
 pub fn text(words: impl Into<String>) -> Part {
     Part(PartKind::Text(words.into()))
 }
 
-/// A whole tool call under an id that the server makes up. `input_text` is sent as it is, in fragments, and need not
-/// be JSON.
+/// Returns a complete tool call with a generated ID. `input_text` is sent as it is, in fragments, and need not be JSON.
 pub fn tool_call(name: impl Into<String>, input_text: impl Into<String>) -> Part {
     call(None, name, input_text, true)
 }
 
-/// A whole tool call under this id.
+/// Returns a complete tool call with this ID.
 pub fn tool_call_with_id(id: impl Into<String>, name: impl Into<String>, input_text: impl Into<String>) -> Part {
     call(Some(id.into()), name, input_text, true)
 }
 
-/// The beginning of a tool call that is never closed; put [`cut`], [`end_of_file`] or a stop reason after it.
+/// Returns the beginning of a tool call that is never closed; put [`cut`], [`end_of_file`] or a stop reason after it.
 pub fn partial_tool_call(name: impl Into<String>, input_fragment: impl Into<String>) -> Part {
     call(None, name, input_fragment, false)
 }
@@ -64,38 +63,38 @@ fn call(id: Option<String>, name: impl Into<String>, input_text: impl Into<Strin
     Part(PartKind::ToolCall { id, name: name.into(), input_text: input_text.into(), closed })
 }
 
-/// Thinking: a signed block of its own in Anthropic's format, `reasoning_content` in OpenAI's.
+/// Returns reasoning: a signed block of its own in Anthropic's format, `reasoning_content` in OpenAI's.
 pub fn thinking(text: impl Into<String>, signature: impl Into<String>) -> Part {
     Part(PartKind::Thinking { text: text.into(), signature: signature.into() })
 }
 
-/// Thinking that only the provider can read; nothing at all in OpenAI's format.
+/// Returns reasoning that only the provider can read; nothing at all in OpenAI's format.
 pub fn redacted_thinking(data: impl Into<String>) -> Part {
     Part(PartKind::RedactedThinking(data.into()))
 }
 
-/// Bytes put into the stream as they are.
+/// Returns bytes that are inserted into the stream as they are.
 pub fn raw(bytes: impl Into<Bytes>) -> Part {
     Part(PartKind::Raw(bytes.into()))
 }
 
-/// Nothing more comes, and the connection stays open, until the client goes away.
+/// Returns a part that sends nothing more and keeps the connection open until the client closes it.
 pub fn hang() -> Part {
     Part(PartKind::Gate(Gate::new()))
 }
 
-/// The body ends cleanly here, without what a finished answer ends with.
+/// Returns a part that ends the body cleanly, without the events that end a finished answer.
 pub fn end_of_file() -> Part {
     Part(PartKind::EndOfFile)
 }
 
-/// The connection breaks here, in mid-body.
+/// Returns a part that breaks the connection within the body.
 pub fn cut() -> Part {
     Part(PartKind::Cut)
 }
 
 impl Reply {
-    /// An answer with this status and body; JSON when the body looks like it.
+    /// Creates an answer with this status and body. The content type is JSON if the body begins with `{`.
     pub fn fail(status: u16, body: impl Into<String>) -> Self {
         let body = body.into();
         let content_type = if body.starts_with('{') { "application/json" } else { "text/plain" };
@@ -108,27 +107,27 @@ impl Reply {
         }
     }
 
-    /// A complete event stream given byte by byte.
+    /// Creates an event stream from these bytes.
     pub fn raw_stream(body: impl Into<Bytes>) -> Self {
         Self { body: Body::Verbatim(body.into()), ..Self::streaming(Vec::new()) }
     }
 
-    /// Not even headers come, until `gate` is opened.
+    /// Sends nothing, not even headers, until `gate` is opened.
     #[must_use]
     pub fn after(mut self, gate: &Gate) -> Self {
         self.before_headers = Some(gate.clone());
         self
     }
 
-    /// The same with CRLF at the end of each line, sent byte by byte.
+    /// Sends the reply byte by byte, with CRLF at the end of each line.
     #[must_use]
     pub fn splintered(mut self) -> Self {
         self.splintered = true;
         self
     }
 
-    /// The same with another stop reason: in Anthropic's word, which is put into OpenAI's where that has one, or in any
-    /// other.
+    /// Sets another stop reason: Anthropic's word, which is translated for OpenAI's format if that has one, or any
+    /// other text.
     #[must_use]
     pub fn stop_reason(mut self, word: impl Into<String>) -> Self {
         if let Body::Stream { stop_reason, .. } = &mut self.body {
@@ -137,7 +136,7 @@ impl Reply {
         self
     }
 
-    /// The same with one more response header.
+    /// Adds a response header.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));

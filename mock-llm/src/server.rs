@@ -1,15 +1,11 @@
-//! The HTTP server: takes requests, remembers them, and plays the next scripted reply. Runs on a thread of its own, so
+//! The HTTP server: receives requests, records them, and plays the next scripted reply. It runs on its own thread, so
 //! that it works under any async runtime and stops when it is dropped.
 
-use std::{
-    collections::VecDeque,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, http::StatusCode, web};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
@@ -21,13 +17,13 @@ use crate::{
     wire::{Action, Format, splinters},
 };
 
-/// Far above what the program under test may send.
+/// Maximum length of a request's body, in bytes: far more than the server under test may send.
 const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
-/// How long a test waits for something that must happen, before it fails with a sentence.
+/// Timeout of a test that waits for an event. The test then fails with a message.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time for which an idle connection is kept, and for which a request's head may take. On a busy machine a client may come back
-/// after more than the 5 s that are the default, at the very moment when its connection is closed; the request then fails.
+/// Timeout of an idle connection, and of a request's headers. On a busy machine a client may come back after more than
+/// the default of 5 s, just when the server closes its connection; the request then fails.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// A model server on a free port of 127.0.0.1. Dropping it stops it.
@@ -38,7 +34,7 @@ pub struct MockLlm {
     handle: ServerHandle,
 }
 
-/// Where replies come from.
+/// The source of replies.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// The queue that a test fills.
@@ -62,9 +58,9 @@ impl MockLlm {
         Ok(Self { port, state, handle })
     }
 
-    /// What to give as `LLM_BASE_URL`, for every provider: scheme, host and port, without `/v1`. `/v1/messages`,
-    /// `/v1/chat/completions` and `/chat/completions` are served, so that both the Anthropic custom (base without
-    /// `/v1`) and the OpenAI one (base with whatever precedes `/chat/completions`) find their way.
+    /// Returns the value for `LLM_BASE_URL`, for every provider: scheme, host and port, without `/v1`. The server has
+    /// the routes `/v1/messages`, `/v1/chat/completions` and `/chat/completions`. So both conventions work: Anthropic's
+    /// (base without `/v1`) and OpenAI's (base with everything before `/chat/completions`).
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -72,7 +68,7 @@ impl MockLlm {
     /// Scripts the answer to the next request that has none yet.
     pub fn reply(&self, reply: impl Into<Reply>) {
         if let Source::Script(queue) = &self.state.source {
-            lock(queue).push_back(reply.into());
+            queue.lock().push_back(reply.into());
         }
     }
 
@@ -84,7 +80,7 @@ impl MockLlm {
         gate
     }
 
-    /// Scripts an answer that does not even send headers until the gate is opened.
+    /// Scripts an answer that sends nothing, not even headers, until the gate is opened.
     pub fn reply_late(&self, reply: impl Into<Reply>) -> Gate {
         let gate = Gate::new();
         self.reply(reply.into().after(&gate));
@@ -96,34 +92,34 @@ impl MockLlm {
         self.reply(Reply::fail(status, body));
     }
 
-    /// Every request so far, oldest first.
+    /// Returns every request so far, oldest first.
     pub fn requests(&self) -> Vec<CapturedRequest> {
-        lock(&self.state.requests).clone()
+        self.state.requests.lock().clone()
     }
 
-    /// How many scripted replies nobody has asked for yet.
+    /// Returns the number of scripted replies that no request has taken yet.
     pub fn unused_replies(&self) -> usize {
         match &self.state.source {
-            Source::Script(queue) => lock(queue).len(),
+            Source::Script(queue) => queue.lock().len(),
             Source::ByHand => 0,
         }
     }
 
-    /// Waits until this many requests have come in, over the server's whole life.
+    /// Waits until the server has received this number of requests since its start.
     ///
     /// # Panics
-    /// When that does not happen within 20 seconds.
+    /// Panics if that does not happen within 20 seconds.
     pub async fn requests_reached(&self, count: usize) {
         let mut watcher = self.state.count.subscribe();
         let outcome = tokio::time::timeout(WAIT_TIMEOUT, watcher.wait_for(|seen| *seen >= count)).await;
         assert!(outcome.is_ok(), "the model server has not seen {count} requests within {} s", WAIT_TIMEOUT.as_secs());
     }
 
-    /// Checks that in every request each tool call has its result, each result its call, in order, and that no
-    /// request came that nothing was scripted for.
+    /// Checks that in every request each tool call has its result and each result its call, in order, and that a reply
+    /// was scripted for every request.
     ///
     /// # Panics
-    /// When that is not so, with the request that shows it.
+    /// Panics if that is not the case, and shows the request.
     pub fn assert_calls_paired(&self) {
         for (number, request) in self.requests().iter().enumerate() {
             let body = serde_json::to_string_pretty(&request.body).unwrap_or_default();
@@ -147,14 +143,14 @@ impl State {
         Self { source, requests: Mutex::default(), count: watch::Sender::new(0) }
     }
 
-    /// Remembers the request and chooses its answer.
+    /// Records the request and chooses its answer.
     fn take(&self, mut request: CapturedRequest) -> (Reply, usize) {
         let format = request.format;
         let reply = if let Some(complaint) = request.complaint() {
             Reply::fail(400, error_body(format, "invalid_request_error", &complaint))
         } else {
             let next = match &self.source {
-                Source::Script(queue) => lock(queue).pop_front(),
+                Source::Script(queue) => queue.lock().pop_front(),
                 Source::ByHand => Some(by_hand::reply_to(format, &request.body)),
             };
             request.scripted = next.is_some();
@@ -162,7 +158,7 @@ impl State {
             next.unwrap_or_else(|| Reply::fail(500, error_body(format, "api_error", words)))
         };
         let number = {
-            let mut requests = lock(&self.requests);
+            let mut requests = self.requests.lock();
             requests.push(request);
             requests.len()
         };
@@ -171,14 +167,16 @@ impl State {
     }
 }
 
-/// Starts the server on this port of 127.0.0.1 (0 for any); gives the port and the handle that stops it. It answers
-/// `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence that holds it,
-/// `fault:NAME` with that fault (see [`crate::fault`]), and anything else with an echo.
+/// Starts the server on this port of 127.0.0.1 (0 for any free port). Returns the port and the handle that stops the
+/// server.
+///
+/// The server answers `use NAME A B` with a call of that tool with `{"a": A, "b": B}`, a tool result with a sentence
+/// that contains it, `fault:NAME` with that fault (see [`crate::fault`]), and anything else with an echo.
 pub async fn serve_by_hand(port: u16) -> io::Result<(u16, ServerHandle)> {
     spawn(Arc::new(State::new(Source::ByHand)), port).await
 }
 
-/// Runs the server on its own thread; gives the port and the hold on it once it listens.
+/// Runs the server on its own thread. Returns the port and the server's handle once it listens.
 pub(crate) async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, ServerHandle)> {
     let (started, start) = oneshot::channel();
     std::thread::Builder::new().name("mock-llm".to_owned()).spawn(move || {
@@ -186,7 +184,7 @@ pub(crate) async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, Serv
             match bind(state, port) {
                 Ok((port, server)) => {
                     let _ = started.send(Ok((port, server.handle())));
-                    // It ends when the handle stops it; an error then has nobody left to hear it.
+                    // The server ends when its handle stops it; by then, no receiver of an error is left.
                     let _ = server.await;
                 }
                 Err(error) => drop(started.send(Err(error))),
@@ -208,7 +206,7 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     .workers(1)
     .disable_signals()
     .tcp_nodelay(true)
-    // A client that goes away is noticed at once, which is what gates report.
+    // A disconnecting client is detected at once, so that gates can report it.
     .h1_allow_half_closed(false)
     .shutdown_timeout(0)
     .keep_alive(KEEP_ALIVE)
@@ -274,8 +272,8 @@ fn play(actions: Vec<Action>) -> impl futures_util::Stream<Item = io::Result<Byt
                 Action::Send(bytes) => yield Ok(bytes),
                 Action::Wait(gate) => gate.pass().await,
                 Action::Cut => {
-                    // The server throws away what it has not flushed when a body fails, and it flushes when the body
-                    // has nothing ready.
+                    // If a body fails, the server discards what it has not flushed, and it flushes when the body has
+                    // nothing ready.
                     tokio::task::yield_now().await;
                     yield Err(io::Error::other("cut, as scripted"));
                 }
@@ -289,8 +287,4 @@ fn error_body(format: Format, kind: &str, message: &str) -> String {
         Format::Anthropic => anthropic::error_body(kind, message),
         Format::OpenAi => openai::error_body(kind, message),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,21 +1,21 @@
-//! What both wire formats have in common: the actions that a connection carries out, and cutting text into deltas.
+//! Code that both wire formats share: the actions that a connection carries out, and splitting text into deltas.
 
 use bytes::Bytes;
 
 use crate::Gate;
 
-/// One thing that a connection does.
+/// One action of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// Sends these bytes.
     Send(Bytes),
-    /// Waits here.
+    /// Waits at this gate.
     Wait(Gate),
-    /// Breaks the connection; nothing after it is done.
+    /// Breaks the connection; no later action is carried out.
     Cut,
 }
 
-/// Which wire format a request came in.
+/// The wire format of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Anthropic Messages.
@@ -24,7 +24,7 @@ pub(crate) enum Format {
     OpenAi,
 }
 
-/// The same with CRLF at the end of each line, every byte sent by itself.
+/// Returns the actions with CRLF at the end of each line, and every byte sent by itself.
 pub(crate) fn splinters(actions: Vec<Action>) -> Vec<Action> {
     let single = |byte: u8| Action::Send(Bytes::copy_from_slice(&[byte]));
     let mut splinters = Vec::new();
@@ -43,11 +43,11 @@ pub(crate) fn splinters(actions: Vec<Action>) -> Vec<Action> {
     splinters
 }
 
-/// The most pieces that a text is cut into, so that a very long one does not take long to send.
+/// Maximum number of pieces of a text, so that a very long text does not take long to send.
 const MAX_PIECES: usize = 1000;
 
-/// Cuts text into at least two pieces (where it has two characters), each of at most `longest` characters, or of as many
-/// as must be.
+/// Splits text into at least two pieces (if it has two characters), each of at most `longest` characters. The pieces
+/// are longer if there would be more than [`MAX_PIECES`] otherwise.
 pub(crate) fn pieces(text: &str, longest: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let longest = longest.max(characters.len().div_ceil(MAX_PIECES));

@@ -1,4 +1,4 @@
-//! The server as a client on a plain socket sees it.
+//! Tests of the server with a client on a plain socket.
 
 #![expect(clippy::unwrap_used, reason = "clippy spares only test functions, and these helpers serve nothing else")]
 
@@ -25,12 +25,12 @@ async fn ask(address: &str, path: &str) -> TcpStream {
     socket
 }
 
-/// Everything that comes until the connection ends.
+/// Returns everything that the server sends until the connection ends.
 async fn rest(mut socket: TcpStream) -> String {
     let mut bytes = Vec::new();
     match socket.read_to_end(&mut bytes).await {
         Ok(_) => {}
-        // A broken connection ends it as well.
+        // A broken connection is an end, too.
         Err(error) => assert_eq!(error.kind(), io::ErrorKind::ConnectionReset),
     }
     String::from_utf8(bytes).unwrap()

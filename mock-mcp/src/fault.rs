@@ -1,8 +1,8 @@
-//! What a server does wrong, by name.
+//! Faults of a server, by name.
 
 use clap::ValueEnum;
 
-/// What a server does wrong with every connection.
+/// A fault that a server has in every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
     /// It knows `initialize` alone, as servers did before 2026-07-28.

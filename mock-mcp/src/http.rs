@@ -1,10 +1,11 @@
-//! Streamable HTTP, sessions of the older era and tokens included. Runs on a thread of its own and stops when dropped.
+//! Streamable HTTP, with sessions of the older era and tokens. The server runs on its own thread and stops when
+//! dropped.
 
 use std::{
     collections::HashSet,
     io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -12,16 +13,17 @@ use std::{
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, dev::ServerHandle, web};
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{Fault, ScriptedTool, machine::Machine, tools::HEADERS, wire};
 
-/// How long a test waits for something that must happen.
+/// Timeout of a test that waits for an event.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time for which an idle connection is kept, and for which a request's head may take. The default of 5 s is less than a client
-/// may need on a busy machine, and its request fails if it comes just when its connection is closed.
+/// Timeout of an idle connection, and of a request's headers. On a busy machine a client may need more than the default
+/// of 5 s. Its request fails if it arrives just when the server closes its connection.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// A tool server on a port of 127.0.0.1, with its own token endpoint.
@@ -33,13 +35,13 @@ pub struct MockMcp {
 
 struct State {
     machine: Machine,
-    /// Whether requests need a token.
+    /// `true` if requests need a token.
     closed: bool,
     tokens_down: AtomicBool,
     tokens_given: AtomicUsize,
     token_secs: AtomicU64,
     token_name: Mutex<String>,
-    /// How the client shows itself to the token endpoint.
+    /// The `Authorization` header with which the client authenticates at the token endpoint.
     client: Mutex<String>,
     takes_no_token: AtomicBool,
     good_tokens: Mutex<HashSet<String>>,
@@ -47,36 +49,36 @@ struct State {
     good_sessions: Mutex<HashSet<String>>,
     redirect: Mutex<Option<String>>,
     received: Mutex<Vec<String>>,
-    /// True while messages wait to be answered.
+    /// `true` while messages wait to be answered.
     held: watch::Sender<bool>,
     /// The bodies that were sent to the token endpoint.
     token_forms: Mutex<Vec<String>>,
-    /// True if the token endpoint refuses requests with a `resource`.
+    /// `true` if the token endpoint refuses requests with a `resource`.
     refuses_resource: AtomicBool,
 }
 
 impl MockMcp {
-    /// A server with these faults.
+    /// Starts a server with these faults on a free port.
     pub async fn start(faults: &[Fault]) -> io::Result<Self> {
         Self::on_port(faults, false, 0).await
     }
 
-    /// A server that has these tools alone.
+    /// Starts a server that has only these tools on a free port.
     pub async fn start_scripted(tools: Vec<ScriptedTool>) -> io::Result<Self> {
         Self::scripted_on_port(tools, 0).await
     }
 
-    /// The same on this port.
+    /// Starts a server that has only these tools on this port.
     pub async fn scripted_on_port(tools: Vec<ScriptedTool>, port: u16) -> io::Result<Self> {
         Self::with_machine(Machine::scripted(tools), false, port).await
     }
 
-    /// A server that wants tokens.
+    /// Starts a server that requires tokens on a free port.
     pub async fn start_closed(faults: &[Fault]) -> io::Result<Self> {
         Self::on_port(faults, true, 0).await
     }
 
-    /// A server on this port.
+    /// Starts a server with these faults on this port. It requires tokens if `closed` is true.
     pub async fn on_port(faults: &[Fault], closed: bool, port: u16) -> io::Result<Self> {
         Self::with_machine(Machine::new(faults.to_vec()), closed, port).await
     }
@@ -105,53 +107,54 @@ impl MockMcp {
         Ok(Self { port, state, handle })
     }
 
-    /// The address of the server.
+    /// Returns the address of the server.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
     }
 
-    /// The address of its token endpoint. The client is `id` with the secret `secret`, unless it is another one.
+    /// Returns the address of the token endpoint. The client ID is `id` and the secret `secret`, unless
+    /// [`Self::set_client`] changes them.
     pub fn token_url(&self) -> String {
         format!("http://127.0.0.1:{}/token", self.port)
     }
 
-    /// Its port.
+    /// Returns the port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// How many tokens it gave.
+    /// Returns the number of tokens that the endpoint issued.
     pub fn tokens_given(&self) -> usize {
         self.state.tokens_given.load(Ordering::SeqCst)
     }
 
-    /// All tokens so far are no good any more.
+    /// Invalidates all tokens so far.
     pub fn expire_tokens(&self) {
-        lock(&self.state.good_tokens).clear();
+        self.state.good_tokens.lock().clear();
     }
 
-    /// The token endpoint fails, or works again.
+    /// Makes the token endpoint fail, or work again.
     pub fn set_tokens_down(&self, down: bool) {
         self.state.tokens_down.store(down, Ordering::SeqCst);
     }
 
-    /// Tokens say from now on that they are good for so many seconds; an hour, before. They are good for longer.
+    /// Sets the lifetime in seconds that new tokens claim; the default is an hour. The server accepts them for longer.
     pub fn set_token_life(&self, seconds: u64) {
         self.state.token_secs.store(seconds, Ordering::SeqCst);
     }
 
-    /// The client is from now on the one that shows itself so in `Authorization`, and tokens begin with this word.
+    /// Sets the `Authorization` header that the token endpoint accepts, and the prefix of new tokens.
     pub fn set_client(&self, authorization: &str, token_name: &str) {
-        authorization.clone_into(&mut lock(&self.state.client));
-        token_name.clone_into(&mut lock(&self.state.token_name));
+        authorization.clone_into(&mut self.state.client.lock());
+        token_name.clone_into(&mut self.state.token_name.lock());
     }
 
-    /// No token is good any more, whatever the token endpoint gives.
+    /// Rejects every token from now on, even those that the token endpoint issues later.
     pub fn take_no_token(&self) {
         self.state.takes_no_token.store(true, Ordering::SeqCst);
     }
 
-    /// Makes all messages wait until `release`.
+    /// Makes all messages wait until [`Self::release`].
     pub fn hold(&self) {
         self.state.held.send_replace(true);
     }
@@ -161,68 +164,68 @@ impl MockMcp {
         self.state.held.send_replace(false);
     }
 
-    /// The bodies that were sent to the token endpoint.
+    /// Returns the bodies that were sent to the token endpoint.
     pub fn token_forms(&self) -> Vec<String> {
-        lock(&self.state.token_forms).clone()
+        self.state.token_forms.lock().clone()
     }
 
-    /// The token endpoint refuses requests with a `resource` from now on.
+    /// Makes the token endpoint refuse requests with a `resource` from now on.
     pub fn refuse_resource(&self) {
         self.state.refuses_resource.store(true, Ordering::SeqCst);
     }
 
-    /// All sessions so far are forgotten.
+    /// Forgets all sessions so far.
     pub fn lose_sessions(&self) {
-        lock(&self.state.good_sessions).clear();
+        self.state.good_sessions.lock().clear();
     }
 
-    /// All requests are led to this address.
+    /// Redirects all requests to this address.
     pub fn redirect_to(&self, address: &str) {
-        *lock(&self.state.redirect) = Some(address.to_owned());
+        *self.state.redirect.lock() = Some(address.to_owned());
     }
 
-    /// Replaces the description of the first tool, without a word about it.
+    /// Replaces the description of the first tool without a notification.
     pub fn describe_first_tool(&self, description: &str) {
         self.state.machine.tools()[0]["description"] = json!(description);
     }
 
-    /// Replaces a part of the first tool, without a word about it.
+    /// Replaces a member of the first tool without a notification.
     pub fn change_first_tool(&self, member: &str, value: Value) {
         self.state.machine.tools()[0][member] = value;
     }
 
-    /// Renames the first tool.
+    /// Renames the first tool without a notification.
     pub fn rename_first_tool(&self, name: &str) {
         self.state.machine.tools()[0]["name"] = json!(name);
     }
 
-    /// Tells whoever has subscribed that the tools changed.
+    /// Notifies subscribers that the tools changed.
     pub fn tell_of_change(&self) {
         self.state.machine.tell_of_change();
     }
 
-    /// The methods of all messages so far.
+    /// Returns the methods of all messages so far, and notes such as `cancelled`.
     pub fn seen(&self) -> Vec<String> {
         self.state.machine.seen().borrow().clone()
     }
 
-    /// All that it was sent, each message after its headers, which are a line each.
+    /// Returns all messages received so far, each after its headers, which are one per line.
     pub fn received(&self) -> Vec<String> {
-        lock(&self.state.received).clone()
+        self.state.received.lock().clone()
     }
 
-    /// Waits until a message of this method came, or until it is noted that a call was `cancelled`.
+    /// Waits until a message with this method arrives, or until `cancelled` is noted for a call.
     ///
     /// # Panics
-    /// When that does not happen within 20 seconds.
+    /// Panics if that does not happen within 20 seconds.
     pub async fn has_seen(&self, method: &str) {
         self.has_seen_times(method, 1).await;
     }
 
-    /// The same, so many times.
+    /// Waits until the method was seen this number of times.
     ///
     /// # Panics
-    /// When that does not happen within 20 seconds.
+    /// Panics if that does not happen within 20 seconds.
     pub async fn has_seen_times(&self, method: &str, times: usize) {
         let mut seen = self.state.machine.seen();
         let is_so = |all: &Vec<String>| all.iter().filter(|one| *one == method).count() >= times;
@@ -249,7 +252,7 @@ async fn spawn(state: Arc<State>, port: u16) -> io::Result<(u16, ServerHandle)> 
             match bind(state, port) {
                 Ok((port, server)) => {
                     let _ = started.send(Ok((port, server.handle())));
-                    // It ends when the handle stops it; an error then has nobody left to hear it.
+                    // The server ends when its handle stops it; by then, no receiver of an error is left.
                     let _ = server.await;
                 }
                 Err(error) => drop(started.send(Err(error))),
@@ -280,25 +283,25 @@ fn bind(state: Arc<State>, port: u16) -> io::Result<(u16, actix_web::dev::Server
     Ok((port, server.run()))
 }
 
-/// Gives a token.
+/// Issues a token.
 async fn token(state: web::Data<State>, request: HttpRequest, form: Bytes) -> HttpResponse {
     state.machine.note("token");
     if state.tokens_down.load(Ordering::SeqCst) {
         return HttpResponse::ServiceUnavailable().finish();
     }
-    let is_client = header(&request, "authorization") == Some(&lock(&state.client));
+    let is_client = header(&request, "authorization") == Some(&state.client.lock());
     if !is_client || !String::from_utf8_lossy(&form).contains("grant_type=client_credentials") {
         return HttpResponse::Unauthorized().json(json!({ "error": "invalid_client" }));
     }
     let form = String::from_utf8_lossy(&form).into_owned();
     let is_refused = form.contains("resource=") && state.refuses_resource.load(Ordering::SeqCst);
-    lock(&state.token_forms).push(form);
+    state.token_forms.lock().push(form);
     if is_refused {
         return HttpResponse::BadRequest().json(json!({ "error": "invalid_request" }));
     }
     let number = state.tokens_given.fetch_add(1, Ordering::SeqCst) + 1;
-    let token = format!("{}-{number}", lock(&state.token_name));
-    lock(&state.good_tokens).insert(token.clone());
+    let token = format!("{}-{number}", state.token_name.lock());
+    state.good_tokens.lock().insert(token.clone());
     let seconds = state.token_secs.load(Ordering::SeqCst);
     HttpResponse::Ok().json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": seconds }))
 }
@@ -307,15 +310,15 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
     let headers = request.headers().iter();
     let headers = headers.map(|(name, value)| format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes())));
     let headers: String = headers.collect();
-    lock(&state.received).push(headers.clone() + &String::from_utf8_lossy(&body));
-    // The sender is here, so this ends only when the message may be answered.
+    state.received.lock().push(headers.clone() + &String::from_utf8_lossy(&body));
+    // The sender lives in `state`, so waiting ends only when the message may be answered.
     let _ = state.held.subscribe().wait_for(|is_held| !is_held).await;
-    if let Some(address) = lock(&state.redirect).clone() {
+    if let Some(address) = state.redirect.lock().clone() {
         return HttpResponse::TemporaryRedirect().append_header(("location", address)).finish();
     }
     if state.closed {
         let token = header(&request, "authorization").and_then(|value| value.strip_prefix("Bearer "));
-        let is_good = token.is_some_and(|token| lock(&state.good_tokens).contains(token));
+        let is_good = token.is_some_and(|token| state.good_tokens.lock().contains(token));
         if !is_good || state.takes_no_token.load(Ordering::SeqCst) {
             state.machine.note("unauthorized");
             return HttpResponse::Unauthorized().append_header(("www-authenticate", "Bearer")).finish();
@@ -324,7 +327,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
     let mut message = wire::read(&String::from_utf8_lossy(&body)).unwrap_or_default();
     let method = message["method"].as_str().unwrap_or_default().to_owned();
     let session = header(&request, "mcp-session-id").map(str::to_owned);
-    if session.is_some_and(|session| !lock(&state.good_sessions).contains(&session)) {
+    if session.is_some_and(|session| !state.good_sessions.lock().contains(&session)) {
         return HttpResponse::NotFound().finish();
     }
     let (out, mut answers) = mpsc::channel(16);
@@ -360,7 +363,7 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
     let mut response = HttpResponse::Ok();
     if method == "initialize" {
         let session = format!("session-{}", state.sessions_given.fetch_add(1, Ordering::SeqCst) + 1);
-        lock(&state.good_sessions).insert(session.clone());
+        state.good_sessions.lock().insert(session.clone());
         response.append_header(("mcp-session-id", session));
     }
     response.content_type("application/json").body(wire::write(&answer))
@@ -368,8 +371,4 @@ async fn message(state: web::Data<State>, request: HttpRequest, body: Bytes) -> 
 
 fn header<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
     request.headers().get(name)?.to_str().ok()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

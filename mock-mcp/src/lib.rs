@@ -1,6 +1,6 @@
-//! A tool server for tests that speaks MCP as a hostile or broken one would, over a program's standard streams
-//! ([`stdio`]) and over Streamable HTTP ([`MockMcp`]). What it does wrong is named by [`Fault`] or by the tool that is
-//! called; its README.md lists them. A server of [`ScriptedTool`]s does nothing wrong but what they say.
+//! A tool server for tests that speaks MCP like a hostile or broken server, over standard input and output ([`stdio`])
+//! and over Streamable HTTP ([`MockMcp`]). A [`Fault`] or the called tool selects what it does wrong; its README.md
+//! lists both. A server of [`ScriptedTool`]s does nothing wrong except in their answers.
 
 mod fault;
 mod http;

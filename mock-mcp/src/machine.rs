@@ -1,11 +1,11 @@
-//! What it answers to each message, whatever brings it.
+//! Answers to each message, independent of the transport.
 
 use std::{
     io::{self, Write as _},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::{
     sync::{mpsc::Sender, watch},
@@ -17,23 +17,23 @@ use crate::{
     tools::{DIGITS, HEADERS, listed, tool},
 };
 
-/// Longer than any answer that a client should take.
+/// Length of an answer that exceeds what a client should accept, in bytes.
 const BIG: usize = 3 * 1024 * 1024;
-/// A call that nobody cancels ends all the same.
+/// Maximum duration of a call that is never cancelled.
 const LONGEST_CALL: Duration = Duration::from_mins(1);
 const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
 /// One server.
 pub(crate) struct Machine {
     pub(crate) faults: Vec<Fault>,
-    /// The only tools, where there are some.
+    /// The scripted tools; if there are any, the server has no others.
     scripted: Vec<ScriptedTool>,
     tools: Mutex<Vec<Value>>,
-    /// The method of each message, in order; of a call, with the tool's name.
+    /// The method of each message, in order; for a call, with the tool's name. Also notes such as `cancelled`.
     seen: watch::Sender<Vec<String>>,
-    /// The ids of calls that were cancelled.
+    /// The IDs of calls that were cancelled.
     cancelled: watch::Sender<Vec<Value>>,
-    /// How often it has told of a change of its tools.
+    /// Number of announced changes of the tools.
     changes: watch::Sender<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Machine {
         Self { faults, scripted: Vec::new(), tools, seen, cancelled, changes }
     }
 
-    /// One that has these tools alone.
+    /// Creates a server that has only these tools.
     pub(crate) fn scripted(scripted: Vec<ScriptedTool>) -> Self {
         let tools = Mutex::new(scripted.iter().map(ScriptedTool::listed).collect());
         Self { scripted, tools, ..Self::new(Vec::new()) }
@@ -59,7 +59,7 @@ impl Machine {
     }
 
     pub(crate) fn tools(&self) -> MutexGuard<'_, Vec<Value>> {
-        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tools.lock()
     }
 
     pub(crate) fn seen(&self) -> watch::Receiver<Vec<String>> {
@@ -70,12 +70,12 @@ impl Machine {
         self.seen.send_modify(|all| all.push(seen.into()));
     }
 
-    /// Tells whoever has subscribed that its tools changed.
+    /// Notifies subscribers that the tools changed.
     pub(crate) fn tell_of_change(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Takes a message and sends what there is to say to it, the answer last.
+    /// Takes a message and sends the replies to it, the answer last.
     pub(crate) async fn take(&self, message: &Value, out: &Sender<Value>) {
         let method = message["method"].as_str().unwrap_or_default();
         let name = message["params"]["name"].as_str().unwrap_or_default();
@@ -136,7 +136,7 @@ impl Machine {
             }
             "fail" => Ok(json!({ "content": [{ "type": "text", "text": "it did not work" }], "isError": true })),
             "login" if self.has(Fault::RepeatsSecrets) => Ok(repeat(arguments, message, out).await),
-            // Who knows them has put them there.
+            // `wire` or `http` has put the arguments of this tool and of the next one there.
             DIGITS => Ok(json!({ "content": [{ "type": "text", "text": "" }], "structuredContent": arguments })),
             HEADERS => Ok(text(arguments[HEADERS].as_str().unwrap_or_default())),
             "ask" => Ok(json!({ "resultType": "input_required", "inputRequests": {} })),
@@ -158,7 +158,7 @@ impl Machine {
             "change" => {
                 self.tools()[0]["description"] = arguments["to"].clone();
                 self.tell_of_change();
-                // Servers of the newer era tell those alone who have subscribed.
+                // Servers of the newer era notify only subscribers.
                 if self.is_old() {
                     let _ = out.send(json!({ "jsonrpc": "2.0", "method": LIST_CHANGED })).await;
                 }
@@ -168,7 +168,8 @@ impl Machine {
         }
     }
 
-    /// Tells of changes until nobody listens, or as its fault says. Gives the end of the subscription.
+    /// Sends changes until the client closes or cancels the subscription, or until the fault ends it. Returns the
+    /// result that ends the subscription.
     async fn subscription(&self, id: &Value, out: &Sender<Value>) -> Value {
         let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
         let mut changes = self.changes.subscribe();
@@ -195,7 +196,8 @@ impl Machine {
         json!({ "resultType": "complete", "_meta": meta })
     }
 
-    /// Says how far it is, three times, and then works until it is cancelled or its client goes away.
+    /// Reports progress three times, and then runs until it is cancelled or its client disconnects, at most
+    /// [`LONGEST_CALL`].
     async fn slow(&self, message: &Value, out: &Sender<Value>) -> Result<Value, (i32, &'static str)> {
         let token = &message["params"]["_meta"]["progressToken"];
         for progress in 1..=3 {
@@ -218,7 +220,7 @@ impl Machine {
     }
 }
 
-/// Repeats a password in all ways.
+/// Repeats a password everywhere: in an error line, a log notification, a progress notification, and the result.
 async fn repeat(arguments: &Value, message: &Value, out: &Sender<Value>) -> Value {
     let words = format!("{} is not the password", arguments["password"].as_str().unwrap_or_default());
     let _ = writeln!(io::stderr(), "{words}");

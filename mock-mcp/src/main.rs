@@ -17,6 +17,6 @@ struct Options {
 async fn main() -> io::Result<()> {
     let options = Options::parse();
     tallybook_mock_mcp::stdio(options.faults).await?;
-    // Reading the input holds a thread, which the runtime would wait for.
+    // Reading the input blocks a thread, for which the runtime would wait.
     std::process::exit(0)
 }

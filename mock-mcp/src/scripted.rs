@@ -1,22 +1,22 @@
-//! Tools whose answers are written down beforehand: for tests of what a model makes of them, wrong answers and orders in them
-//! included.
+//! Tools with scripted answers, for tests of what a model does with them. The answers may be wrong or contain
+//! instructions.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// A tool that knows a few answers.
+/// A tool with a few scripted answers.
 #[derive(Clone, Debug)]
 pub struct ScriptedTool {
-    /// What clients call it.
+    /// The name of the tool.
     pub name: String,
-    /// What it says that it does.
+    /// The description for clients.
     pub description: String,
-    /// The one argument that it takes, a text.
+    /// The name of the only argument, a string.
     pub argument: String,
-    /// What it answers to which argument; case and spaces around it do not matter.
+    /// The answers by argument; case and surrounding spaces do not matter.
     pub answers: BTreeMap<String, String>,
-    /// What it answers to anything else.
+    /// The answer to any other argument.
     pub otherwise: String,
 }
 

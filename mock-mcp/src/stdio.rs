@@ -1,4 +1,4 @@
-//! One message a line, over standard input and output.
+//! Serves over standard input and output, one message per line.
 
 use std::{io, sync::Arc};
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::{Fault, machine::Machine, wire};
 
-/// Serves until the input ends, or for ever where its fault is that.
+/// Serves until the input ends, or forever with the fault [`Fault::Lingers`].
 pub async fn stdio(faults: Vec<Fault>) -> io::Result<()> {
     let machine = Arc::new(Machine::new(faults));
     let (out, mut outgoing) = mpsc::channel::<Value>(16);

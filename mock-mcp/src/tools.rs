@@ -1,16 +1,16 @@
-//! The tools that it lists.
+//! The tools that the server lists.
 
 use serde_json::{Value, json};
 
 use crate::Fault;
 
-/// The tool that repeats the headers with which it was called.
+/// Name of the tool that repeats the headers of its call.
 pub(crate) const HEADERS: &str = "headers";
 
-/// The tool that returns its arguments as structured content, with the digits of their numbers.
+/// Name of the tool that returns its arguments as structured content, with every digit of their numbers.
 pub(crate) const DIGITS: &str = "digits";
 
-/// A tool that takes anything.
+/// Returns a tool that accepts any arguments.
 pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
 }
@@ -21,7 +21,7 @@ fn read_only(name: &str) -> Value {
     tool
 }
 
-/// What it lists at first.
+/// Returns the tools that a server with these faults lists at first.
 pub(crate) fn listed(faults: &[Fault]) -> Vec<Value> {
     let mut tools = vec![read_only("echo"), read_only("env")];
     let names = ["slow", "fail", "ask", "mixed", "structured", "big", "die", "spawn", "seen", "change"];

@@ -1,4 +1,5 @@
-//! Messages as JSON text. The arguments and the result of the tool `digits` stay text, so that tests see the digits of numbers.
+//! Reads and writes messages as JSON text. The arguments and the result of the tool `digits` stay text, so that tests
+//! see the digits of numbers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::tools::DIGITS;
 
 type Members = BTreeMap<String, Box<RawValue>>;
 
-/// Reads a message. Calls of `digits` get the text of their arguments in place of the arguments.
+/// Reads a message; `None` if it is not JSON. In a call of `digits`, the text of the arguments replaces the arguments.
 pub(crate) fn read(text: &str) -> Option<Value> {
     digits_call(text).or_else(|| serde_json::from_str(text).ok())
 }
@@ -32,7 +33,7 @@ fn digits_call(text: &str) -> Option<Value> {
     Some(Value::Object(message))
 }
 
-/// Writes a message. The structured content of `digits` is the JSON text that it holds.
+/// Writes a message. The structured content of `digits` is the JSON text that it contains.
 pub(crate) fn write(message: &Value) -> String {
     let text = message.to_string();
     let structured = &message["result"]["structuredContent"];

@@ -1,11 +1,12 @@
-//! People, their sessions and keys, and invitations, as the API shows them. No secret is among them but where it is made.
+//! Users, their sessions and API keys, and invitations, as the API shows them. A secret appears only in the response that creates
+//! it.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{look::Look, usage::PurposeUsage};
 
-/// The longest instructions of a person to every model, in characters.
+/// Maximum length of a user's instructions to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
 
 /// What a person may do.
@@ -21,7 +22,7 @@ pub enum UserRole {
 }
 
 impl UserRole {
-    /// The word for it, on the wire and in tables.
+    /// Returns the name of the role, on the wire and in tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -31,7 +32,7 @@ impl UserRole {
 }
 
 impl From<String> for UserRole {
-    /// Any word but `admin` gives no more rights than everybody has.
+    /// Converts every name except `admin` to a plain user, who has no additional permissions.
     fn from(word: String) -> Self {
         if word == "admin" { Self::Admin } else { Self::User }
     }

@@ -1,4 +1,4 @@
-//! Consent: which calls wait for a person, what that person decides, and what reviewing models advise.
+//! Approval of tool calls: the calls that wait for a user, the user's decisions, and the votes of reviewing models.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ pub struct ApprovalDecided {
 }
 
 impl ApprovalDecided {
-    /// The decision as the call carries it from then on. An event of an earlier version has no time of its own and takes
+    /// Returns the decision in the form that the call contains. An event of an earlier version has no time of its own, and gets
     /// `stored_at`.
     pub fn to_decision(&self, stored_at: DateTime<Utc>) -> ToolCallDecision {
         ToolCallDecision {
@@ -128,7 +128,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -138,7 +138,7 @@ impl Decision {
 }
 
 impl From<String> for Decision {
-    /// What is not `approve` is a refusal.
+    /// Converts every name except `approve` to a refusal.
     fn from(word: String) -> Self {
         if word == "approve" { Self::Approve } else { Self::Deny }
     }
@@ -162,7 +162,7 @@ pub enum DeciderKind {
 }
 
 impl DeciderKind {
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -174,7 +174,7 @@ impl DeciderKind {
 }
 
 impl From<Option<String>> for DeciderKind {
-    /// Reads the column, which servers of an earlier version leave empty.
+    /// Converts the value of the column, which servers of an earlier version leave empty.
     fn from(word: Option<String>) -> Self {
         let known = [Self::User, Self::Review, Self::Timeout];
         known.into_iter().find(|kind| word.as_deref() == Some(kind.as_str())).unwrap_or_default()
@@ -198,7 +198,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -228,7 +228,7 @@ pub enum ApprovalScope {
 }
 
 impl ApprovalScope {
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -238,7 +238,7 @@ impl ApprovalScope {
 }
 
 impl From<String> for ApprovalScope {
-    /// What is not `always` reaches no further than its conversation.
+    /// Converts every name except `always` to a scope that is limited to the conversation.
     fn from(word: String) -> Self {
         if word == "always" { Self::Always } else { Self::Conversation }
     }

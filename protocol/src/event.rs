@@ -1,5 +1,5 @@
-//! Chat events: what a reader of a turn receives. One struct per kind, and the pairing of kind and SSE event name.
-//! Applying an event twice changes nothing, so a reader may join late, reconnect, or hear things again.
+//! Chat events, which subscribers of a turn receive. One struct per kind, and the mapping of kinds to SSE event names. Applying
+//! an event twice changes nothing, so a client may join late, reconnect, or receive events again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -226,7 +226,7 @@ pub struct Snapshot {
 
 /// What a reader of a turn receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-// How a frame of the stream reads: [`ChatEvent::name`] writes its `event`, [`ChatEvent::data`] its `data`.
+// Describes the frames of a stream: [`ChatEvent::name`] writes `event`, and [`ChatEvent::data`] writes `data`.
 #[cfg_attr(
     feature = "openapi",
     derive(utoipa::ToSchema),
@@ -271,7 +271,7 @@ pub enum ChatEvent {
 }
 
 impl ChatEvent {
-    /// The SSE event name.
+    /// Returns the SSE event name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::MessageStart(_) => "message_start",
@@ -294,7 +294,7 @@ impl ChatEvent {
         }
     }
 
-    /// The SSE data: one line of JSON.
+    /// Returns the SSE data as JSON. It has several lines if a [`RawJson`] in it contains line breaks.
     pub fn data(&self) -> Result<String, serde_json::Error> {
         match self {
             Self::MessageStart(data) => serde_json::to_string(data),
@@ -317,7 +317,8 @@ impl ChatEvent {
         }
     }
 
-    /// Reads an event back from its SSE name and data.
+    /// Parses an event from its SSE name and data. An unknown name gives [`ChatEvent::Unknown`]. Fails if the data does not match
+    /// the name.
     pub fn parse(name: &str, data: &str) -> Result<Self, serde_json::Error> {
         Ok(match name {
             "message_start" => Self::MessageStart(serde_json::from_str(data)?),
@@ -340,9 +341,9 @@ impl ChatEvent {
         })
     }
 
-    /// Whether the turn is over with this. An error that names no message tells a reader that it cannot be served any
-    /// further; the turn's end is still to come, perhaps over another connection. The frame's id does not tell the two
-    /// apart: ids stay in force from one frame to the next.
+    /// Returns `true` if the turn ends with this event. An error that names no message only means that this subscriber receives
+    /// no more events. The end of the turn is still to come, perhaps over another connection. The frame's ID does not distinguish
+    /// these errors, because an ID stays in force for the following frames.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::MessageEnd(_) => true,

@@ -1,9 +1,9 @@
-//! What a user's feed (`GET /api/events`) tells sidebars and idle tabs.
+//! Events of a user's feed (`GET /api/events`), for sidebars and idle tabs.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The header of the feed's answer that names the version of the server's page: the address of the folder with its files.
+/// Response header of the feed that names the version of the server's page: the address of the folder with the page's files.
 pub const PAGE_HEADER: &str = "tallybook-page";
 
 /// Something happened to one of the user's conversations. Serialised as the SSE data; [`FeedEvent::name`] is the SSE
@@ -54,7 +54,7 @@ pub enum FeedKind {
 }
 
 impl FeedEvent {
-    /// The SSE event name.
+    /// Returns the SSE event name.
     pub fn name(&self) -> &'static str {
         match self.kind {
             FeedKind::ConversationCreated => "conversation_created",

@@ -1,5 +1,5 @@
-//! Ids as types of their own, so that none is taken for another. On the wire, and in the database (feature `sqlx`), each is
-//! the number that it holds.
+//! Types for IDs, one for each kind, so that IDs of different kinds cannot be confused. On the wire, and in the database (feature
+//! `sqlx`), each ID is its number.
 
 use std::fmt;
 

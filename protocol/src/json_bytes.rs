@@ -1,11 +1,11 @@
-//! How long texts are as JSON, in which they are stored and sent (RFC 8259, section 7, as serde writes it).
+//! Lengths of texts as JSON, in which they are stored and sent (RFC 8259, section 7, as serde writes it).
 
-/// How many bytes a text has as JSON, without its quotation marks.
+/// Returns the length of a text as JSON, in bytes, without its quotation marks.
 pub fn json_bytes(text: &str) -> usize {
     text.bytes().map(escaped_bytes).sum()
 }
 
-/// The longest beginning of a text that has no more bytes as JSON.
+/// Returns the longest beginning of a text that has at most `limit` bytes as JSON.
 pub fn beginning_within(text: &str, limit: usize) -> &str {
     let mut bytes = 0;
     let fitting = text.bytes().take_while(|byte| {

@@ -1,4 +1,4 @@
-//! The models that a server offers, as `GET /api/models` lists them, and what one costs.
+//! Models of the catalog, as `GET /api/models` lists them, and their prices.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// What these tokens cost, in billionths.
+    /// Returns the cost of these tokens, in billionths of the currency of the prices.
     pub fn cost_nanos(self, usage: &Usage) -> i64 {
         #[expect(clippy::cast_precision_loss, reason = "no turn has so many tokens that a double could not count them")]
         let millionths = usage.input_tokens as f64 * self.input + usage.output_tokens as f64 * self.output;

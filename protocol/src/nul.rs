@@ -1,7 +1,7 @@
-//! The one character that no text is kept with.
+//! Replacement of NUL, the one character that no text is stored with.
 
-/// A text with U+FFFD for each NUL character. SQLite's functions take one for the end of a text
-/// (<https://www.sqlite.org/nulinstr.html>), so what stands behind it could be stored and never be read or found.
+/// Returns a text with each NUL character replaced with U+FFFD. SQLite's functions treat a NUL as the end of a text
+/// (<https://www.sqlite.org/nulinstr.html>), so the rest could be stored but never read or found.
 pub fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }
 }

@@ -1,5 +1,5 @@
-//! A plan: what an answer in plan mode is made by, step by step, and the events by which it is told. What a step wrote and
-//! called stands in the answer like everything else; the plan says where each step begins and ends in it.
+//! Plans of answers in plan mode, step by step, and the events that report them. The text and calls of a step are in the answer
+//! like all others. The plan records where each step begins and ends in the answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum AnswerMode {
 }
 
 impl AnswerMode {
-    /// Whether it is what is done where nothing is said.
+    /// Returns `true` for the mode that is used if none is given.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -46,7 +46,7 @@ pub enum PlanStepStatus {
 impl PlanStepStatus {
     const ALL: [Self; 4] = [Self::Pending, Self::Executing, Self::Completed, Self::Failed];
 
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -59,7 +59,7 @@ impl PlanStepStatus {
 }
 
 impl From<String> for PlanStepStatus {
-    /// A word that this version does not know is [`PlanStepStatus::Unknown`].
+    /// Converts a name; a name that this version does not know becomes [`PlanStepStatus::Unknown`].
     fn from(word: String) -> Self {
         Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or(Self::Unknown)
     }
@@ -138,8 +138,8 @@ pub struct PlanStepChanged {
 }
 
 impl Plan {
-    /// Takes in how a step of this plan changed. What was heard before changes nothing, and what concerns another plan, or
-    /// an attempt before the one that is known, is passed over.
+    /// Applies a change of a step of this plan. A change that was applied before has no effect. Changes of another plan, and of
+    /// an attempt before the current one, are ignored.
     pub fn apply(&mut self, changed: &PlanStepChanged) {
         let step = self.steps.iter_mut().find(|step| step.step_id == changed.step_id);
         let Some(step) = step.filter(|step| self.plan_id == changed.plan_id && step.attempt <= changed.attempt) else {

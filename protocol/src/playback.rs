@@ -1,4 +1,4 @@
-//! A turn that is over, event by event, to be played again as it happened.
+//! Events of a finished turn, for playback.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct PlayedEvent {
 }
 
 impl PlayedEvent {
-    /// What happened.
+    /// Parses the event.
     pub fn parse(&self) -> Result<ChatEvent, serde_json::Error> {
         ChatEvent::parse(&self.event, self.data.as_str())
     }

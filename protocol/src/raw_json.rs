@@ -1,9 +1,9 @@
-//! JSON that is carried as the text somebody wrote, so that 60-digit numbers and key order survive the journey.
+//! JSON that keeps its original text, so that 60-digit numbers and the order of keys are preserved.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How deep a value may nest on the wire: many JSON readers take little more.
+/// Maximum nesting depth of a value on the wire: many JSON readers accept little more.
 const MAX_DEPTH: usize = 100;
 
 /// One JSON value, kept as its text. Equality is equality of the text.
@@ -16,9 +16,10 @@ const MAX_DEPTH: usize = 100;
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
-    /// `text` as it is when it is valid JSON of at most 100 levels, otherwise as one JSON string that holds it.
+    /// Returns `text` unchanged if it is valid JSON with a [`json_depth`] of at most 100, otherwise one JSON string that contains
+    /// it.
     ///
-    /// The checks are iterative: a text of any depth is examined without using the stack.
+    /// The checks are iterative: they examine text of any depth without using the stack.
     pub fn from_text(text: &str) -> Self {
         if json_depth(text) > MAX_DEPTH {
             return Self::string(text);
@@ -26,19 +27,20 @@ impl RawJson {
         serde_json::from_str(text).map_or_else(|_| Self::string(text), Self)
     }
 
-    /// A JSON string that holds `text`.
+    /// Returns a JSON string that contains `text`.
     pub fn string(text: &str) -> Self {
-        // Serialising a `str` cannot fail; `null` keeps this total without a panic.
+        // Serializing a `str` cannot fail. The fallback `null` avoids a panic.
         Self(serde_json::value::to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 }
 
-/// How deep the brackets of a JSON text nest. Those inside strings count too, which errs on the safe side.
+/// Returns the nesting depth of the brackets in a JSON text. Brackets in strings count too. So opening brackets in strings make
+/// the result too large, and closing brackets in strings can make it too small.
 pub fn json_depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0usize);
     for byte in text.bytes() {

@@ -1,12 +1,12 @@
-//! What a model shows of its thinking: an item in an answer, one a step, and the event by which it grows. It is for people
-//! to read. What goes back to the model is its provider's business, and no text of this.
+//! Reasoning that a model shows: an item in an answer, one per step, and the event that extends it. It is for users to read. The
+//! provider's client decides what is sent back to the model; this text is not.
 
 use serde::{Deserialize, Serialize};
 
-/// Most bytes that are kept and told of one step's thinking; of the rest it is only said that there was more.
+/// Maximum size of one step's reasoning that is stored and sent, in bytes as JSON. If there is more, only that fact is recorded.
 pub const MAX_STEP_REASONING_BYTES: usize = 256 * 1024;
 
-/// Most bytes of all steps together, which a turn's end tells in one event.
+/// Maximum size of the reasoning of all steps together, in bytes as JSON, because one event at the end of a turn contains it.
 pub const MAX_REASONING_BYTES: usize = 512 * 1024;
 
 /// What a model showed of its thinking in one step.
@@ -54,7 +54,7 @@ pub struct ReasoningDelta {
 }
 
 impl Reasoning {
-    /// What begins with this event.
+    /// Creates the item that starts with this event.
     pub fn begun_by(delta: &ReasoningDelta) -> Self {
         let ReasoningDelta { reasoning_id, offset, calls_before, .. } = *delta;
         let mut reasoning = Self { reasoning_id, offset, calls_before, ..Self::default() };
@@ -62,14 +62,14 @@ impl Reasoning {
         reasoning
     }
 
-    /// Takes in what is new in an event. One that was heard before changes nothing, and one that does not join on adds
-    /// no text.
+    /// Applies an event: appends its new text. An event that was applied before changes nothing, and an event that does not
+    /// connect to the existing text adds no text.
     pub fn apply(&mut self, delta: &ReasoningDelta) {
         let begin = usize::try_from(delta.reasoning_offset).unwrap_or(usize::MAX);
         let held = self.text.len().checked_sub(begin);
         if let Some(new) = held.and_then(|held| delta.delta.get(held..)) {
             self.text.push_str(new);
-            // Heard again, what it said before it went on counts no longer.
+            // A repeated event without new text and without a duration must not clear the duration.
             if !new.is_empty() || delta.duration_ms.is_some() {
                 self.duration_ms = delta.duration_ms;
             }
@@ -100,7 +100,7 @@ mod tests {
         reasoning.apply(&end(12, 1200));
         reasoning.apply(&delta(6, " think"));
         assert_eq!((reasoning.text.as_str(), reasoning.duration_ms), ("Let me think", Some(1200)));
-        // It went on in the same step.
+        // The reasoning resumes in the same step.
         reasoning.apply(&delta(12, "."));
         assert_eq!((reasoning.text.as_str(), reasoning.duration_ms), ("Let me think.", None));
     }

@@ -1,4 +1,4 @@
-//! The resources of the REST API, as JSON carries them. Row ids are integers, conversations are known by their UUID.
+//! Resources of the REST API, as JSON. Row IDs are integers; conversations are identified by their UUID.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -43,7 +43,7 @@ pub struct UpdateConversation {
     pub model: Option<Option<String>>,
 }
 
-/// Reads what is there, null included; what is absent is left to the default.
+/// Reads a value that is present, including null. An absent value gets the default.
 #[expect(clippy::option_option, reason = "absent, null and a name are three things to say")]
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
@@ -72,7 +72,7 @@ pub enum MessagePart {
 }
 
 impl MessagePart {
-    /// The words of all parts, an empty line between two: what [`Message::content`] is.
+    /// Joins the texts of all parts, with an empty line between two parts. The result is [`Message::content`].
     pub fn join_texts(parts: &[Self]) -> String {
         let texts: Vec<&str> = parts.iter().map(|Self::Text { text }| text.as_str()).collect();
         texts.join("\n\n")
@@ -106,7 +106,7 @@ pub struct NewMessage {
     pub mode: AnswerMode,
 }
 
-/// Programs write null for what they leave out.
+/// Reads null as the default value: API clients write null for fields that they leave out.
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(value)?.unwrap_or_default())
 }
@@ -197,7 +197,7 @@ pub struct Conversation {
     pub active_message_id: Option<MessageId>,
 }
 
-/// What [`Conversation`] is read from. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
+/// Type from which [`Conversation`] is read. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
 /// read from serde's buffer.
 #[derive(Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
@@ -299,7 +299,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Returns `true` if the answer was to be made by a plan, no plan could be made, and the answer began without one.
+    /// Returns `true` if the answer should follow a plan, but no plan could be made and the answer started without one.
     pub fn lacks_plan(&self) -> bool {
         let has_begun = !self.content.is_empty() || !self.tool_calls.is_empty();
         self.mode == AnswerMode::Plan && self.plan.is_none() && has_begun

@@ -1,4 +1,4 @@
-//! What `GET /api/search` and `GET /api/conversations/{uuid}/search` answer. Every text in it is data: nothing is markup.
+//! Responses of `GET /api/search` and `GET /api/conversations/{uuid}/search`. Every text in them is data, not markup.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

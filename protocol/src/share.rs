@@ -1,4 +1,4 @@
-//! Conversations that are shared by a link, as they were when they were shared.
+//! Conversations that are shared by a link, in the state in which they were shared.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -33,12 +33,12 @@ pub struct Share {
     pub created_at: DateTime<Utc>,
 }
 
-/// What a link shows.
+/// Content of a shared link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedConversation {
-    /// What the conversation was called.
+    /// Title of the conversation when it was shared.
     pub title: String,
-    /// The messages of the branch that was shown, oldest first.
+    /// Messages of the branch that was shown, oldest first.
     pub messages: Vec<Message>,
     /// When it was shared.
     pub shared_at: DateTime<Utc>,

@@ -1,33 +1,33 @@
-//! Server-sent events as the WHATWG HTML standard frames them (section 9.2): a writer for one frame, and a decoder that
-//! takes bytes in any portions. The browser side reads Tallybook's own streams with it, the server its providers'.
+//! Server-sent events in the framing of the WHATWG HTML standard (section 9.2): a writer for one frame, and a decoder that
+//! accepts bytes in chunks of any size. The browser uses it for Tallybook's streams, and the server for its providers' streams.
 
 use std::fmt::Write as _;
 
-/// The largest frame the decoder accepts, in bytes. A whole answer travels in one frame, so this is generous; it
-/// bounds what a hostile or broken sender can make a reader hold.
+/// Maximum size of a frame that the decoder accepts, in bytes. A complete answer is sent in one frame, so the limit is generous.
+/// It bounds the memory that a hostile or broken sender can make a reader use.
 pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1024 };
 
-/// The longest `id:` that is kept, in bytes. Each later frame repeats it, so a long one would multiply.
+/// Maximum length of an `id:` that is kept, in bytes. Each later frame repeats the ID, so a long one would be stored many times.
 pub const MAX_ID_BYTES: usize = 256;
 
-/// The response header of an event stream with its keep-alive interval: whole seconds, at least 1.
+/// Response header of an event stream with its keep-alive interval in whole seconds, at least 1.
 pub const KEEP_ALIVE_HEADER: &str = "tallybook-keep-alive";
 
 /// One dispatched event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The `id:` in force, if the sender has ever set one.
+    /// Last `id:` that the sender has set, if any.
     pub id: Option<String>,
-    /// The `event:` of this frame; `message` when there was none.
+    /// The `event:` of this frame, or `message` if it has none.
     pub event: String,
     /// The `data:` lines, joined with line feeds.
     pub data: String,
 }
 
-/// A frame grew beyond [`MAX_FRAME_BYTES`]; the stream cannot be followed any further.
+/// Error for a frame larger than [`MAX_FRAME_BYTES`]. The rest of the stream cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameTooLarge {
-    /// The frames that the same portion completed before that one.
+    /// Frames that the same chunk completed before that frame.
     pub before: Vec<Frame>,
 }
 
@@ -39,8 +39,8 @@ impl std::fmt::Display for FrameTooLarge {
 
 impl std::error::Error for FrameTooLarge {}
 
-/// Writes one frame. `data` may hold several lines, however they end: readers end lines at a lone carriage return too, and
-/// get a line feed for each. `id` and `event` must hold one line.
+/// Writes one frame. `data` may contain several lines. Readers treat a lone carriage return as the end of a line too. So each
+/// carriage return and each line feed in `data` reaches the reader as a line feed. `id` and `event` must each be one line.
 pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
     let mut frame = String::with_capacity(data.len() + event.len() + 64);
     if let Some(id) = id {
@@ -54,7 +54,7 @@ pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
     frame
 }
 
-/// Turns bytes into frames, whatever the portions they arrive in.
+/// Decodes bytes into frames, in chunks of any size.
 #[derive(Debug, Default)]
 pub struct Decoder {
     line: Vec<u8>,
@@ -67,13 +67,13 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder at the start of a stream.
+    /// Creates a decoder at the start of a stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next portion and gives the frames that it completes. An incomplete frame at the end of a stream is
-    /// dropped, as the standard asks, unless [`Decoder::end`] is called for it.
+    /// Decodes the next chunk and returns the frames that it completes. An incomplete frame at the end of a stream is dropped, as
+    /// the standard requires, unless [`Decoder::end`] is called.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, FrameTooLarge> {
         let mut frames = Vec::new();
         let mut rest = bytes;
@@ -93,7 +93,7 @@ impl Decoder {
             };
             self.after_carriage_return = line_end == b'\r';
             rest = after;
-            // Most lines come whole and are read where they are.
+            // Most lines arrive complete and are read without a copy.
             let frame = if self.line.is_empty() {
                 self.end_line(portion)
             } else {
@@ -106,8 +106,8 @@ impl Decoder {
         Ok(frames)
     }
 
-    /// Returns the frame that the stream ended in, if any. Some servers leave out the empty line after their last frame, but
-    /// the frame may as well be incomplete.
+    /// Returns the unfinished frame at the end of a stream, if any. Some servers omit the empty line after their last frame. The
+    /// frame may also be incomplete.
     pub fn end(&mut self) -> Option<Frame> {
         let line = std::mem::take(&mut self.line);
         let before = if line.is_empty() { None } else { self.end_line(&line) };
@@ -135,7 +135,7 @@ impl Decoder {
                 }
                 self.data.push_str(value);
             }
-            // Comments have an empty field name; `retry` and unknown fields are of no use here.
+            // Comments have an empty field name. `retry` and unknown fields are ignored.
             _ => {}
         }
         None

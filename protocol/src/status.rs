@@ -1,4 +1,4 @@
-//! Who wrote a message, and where messages and tool calls stand: the same words on the wire and in the database.
+//! Roles of messages, and statuses of messages and tool calls. Their names are the same on the wire and in the database.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub enum Role {
 }
 
 impl From<String> for Role {
-    /// What is not `user` is the assistant's.
+    /// Converts every name except `user` to the assistant.
     fn from(word: String) -> Self {
         if word == "user" { Self::User } else { Self::Assistant }
     }
@@ -46,7 +46,7 @@ impl MessageStatus {
     const ALL: [Self; 6] =
         [Self::Complete, Self::Streaming, Self::Stopped, Self::Failed, Self::Interrupted, Self::AwaitingApproval];
 
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -59,14 +59,14 @@ impl MessageStatus {
         }
     }
 
-    /// Whether the turn ended before its answer was whole, so that it can go on.
+    /// Returns `true` if the turn ended before its answer was complete, so that it can be resumed.
     pub fn is_cut_off(self) -> bool {
         matches!(self, Self::Interrupted | Self::Stopped | Self::Failed)
     }
 }
 
 impl From<String> for MessageStatus {
-    /// A word that this version does not know is [`MessageStatus::Unknown`].
+    /// Converts a name; a name that this version does not know becomes [`MessageStatus::Unknown`].
     fn from(word: String) -> Self {
         Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or(Self::Unknown)
     }
@@ -97,7 +97,7 @@ pub enum ToolCallStatus {
 }
 
 impl ToolCallStatus {
-    /// Those that this version knows.
+    /// Statuses that this version knows.
     pub const ALL: [Self; 7] = [
         Self::Pending,
         Self::AwaitingApproval,
@@ -108,7 +108,7 @@ impl ToolCallStatus {
         Self::Interrupted,
     ];
 
-    /// The word on the wire and in the database.
+    /// Returns the name on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -122,14 +122,14 @@ impl ToolCallStatus {
         }
     }
 
-    /// Whether the call has not come to its end.
+    /// Returns `true` if the call has not ended.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::AwaitingApproval)
     }
 }
 
 impl From<String> for ToolCallStatus {
-    /// A word that this version does not know is [`ToolCallStatus::Unknown`].
+    /// Converts a name; a name that this version does not know becomes [`ToolCallStatus::Unknown`].
     fn from(word: String) -> Self {
         Self::ALL.into_iter().find(|status| status.as_str() == word).unwrap_or(Self::Unknown)
     }

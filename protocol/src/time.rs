@@ -1,20 +1,21 @@
-//! Reading times as we write them. What else chrono takes for one by itself would be a hundredth of the page's program.
+//! Reads times in the format that Tallybook writes. chrono's own deserializer accepts more formats, which would make up one
+//! percent of the page's WASM module.
 
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// The request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. The prompt has the date there.
+/// Request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. The prompt contains the date in that zone.
 pub const TIME_ZONE_HEADER: &str = "x-tallybook-time-zone";
 
-/// A time as in RFC 3339.
+/// Reads a time in the format of RFC 3339.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DateTime<Utc>, D::Error> {
     let text = Cow::<str>::deserialize(deserializer)?;
     DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()).map_err(Error::custom)
 }
 
-/// A time as in RFC 3339, in a field that may be absent.
+/// Reads a time in the format of RFC 3339, in a field that may be absent.
 pub(crate) fn read_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DateTime<Utc>>, D::Error> {
     read(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Tools in the REST API: one use of one, and what there is on offer.
+//! Tools in the REST API: tool calls, and the available tools.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

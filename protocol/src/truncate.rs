@@ -1,5 +1,5 @@
-//! How much of what tools took and gave an event or a message carries. The rest is asked for call by call
-//! (`GET /api/tool-calls/{id}`), so no event grows with what tools took and gave.
+//! Truncates the inputs and outputs of tool calls in events and messages. `GET /api/tool-calls/{id}` returns the complete texts
+//! of one call, so the size of an event stays bounded.
 
 use std::borrow::Cow;
 
@@ -8,30 +8,31 @@ use crate::{
     json_bytes::{beginning_within, json_bytes},
 };
 
-/// Most bytes of one input or output that an event or a message carries.
+/// Maximum size of one input or output in an event or message, in bytes.
 pub const MAX_CALL_TEXT_BYTES: usize = 64 * 1024;
 
-/// Most bytes of one error.
+/// Maximum size of one error, in bytes.
 pub const MAX_CALL_ERROR_BYTES: usize = 4 * 1024;
 
-/// Most bytes of inputs, outputs and errors together, as JSON, that one event or message carries, however many calls it has.
+/// Maximum total size of the inputs, outputs and errors in one event or message, in bytes as JSON, for any number of calls.
 pub const MAX_CALLS_BYTES: usize = 512 * 1024;
 
-/// What is left to fill with the texts of calls.
+/// Remaining bytes for the texts of calls.
 #[derive(Clone, Copy, Debug)]
 pub struct CallsBudget(usize);
 
 impl Default for CallsBudget {
-    /// The budget of one event or message.
+    /// Creates the budget of one event or message.
     fn default() -> Self {
         Self(MAX_CALLS_BYTES)
     }
 }
 
 impl CallsBudget {
-    /// Whether any text is carried of a call whose texts have so many bytes; what is carried counts from here on. For those
-    /// who know how long texts are before they read them, where they are as long as in JSON at least: the texts are then cut
-    /// with a budget of their own.
+    /// Returns `true` if there is room for texts of a call with these text lengths, and subtracts the lengths from the budget.
+    ///
+    /// For callers that know the lengths of texts before they read the texts. The lengths must not exceed the lengths as JSON, so
+    /// that no call with room for text is skipped. The caller then truncates the texts that it reads with a second budget.
     pub fn reserve(&mut self, input: i64, proposed: Option<i64>, output: Option<i64>, error: Option<i64>) -> bool {
         let has_room = self.0 > 0;
         for (bytes, limit) in [
@@ -46,7 +47,7 @@ impl CallsBudget {
         has_room
     }
 
-    /// Cuts what a call carries to the limits and to what is left here. A call that was cut before stays marked.
+    /// Truncates the texts of a call to the limits and to this budget. A call that was truncated before stays marked.
     pub fn fit(&mut self, call: &mut ToolCall) {
         if let Some(cut) = self.cut(&call.input) {
             call.input_bytes.get_or_insert(wire_len(&text_of(&call.input)));
@@ -60,13 +61,13 @@ impl CallsBudget {
         self.fit_result(call);
     }
 
-    /// The beginning of arguments that do not fit; nothing where they do.
+    /// Returns the beginning of arguments that do not fit, or `None` if they fit.
     fn cut(&mut self, input: &RawJson) -> Option<RawJson> {
         let text = text_of(input);
         if let Cow::Borrowed(json) = text
             && json.len() <= MAX_CALL_TEXT_BYTES.min(self.0)
         {
-            // It travels as it is.
+            // The arguments are sent unchanged.
             self.0 -= json.len();
             return None;
         }
@@ -74,7 +75,7 @@ impl CallsBudget {
         (kept < text.len()).then(|| RawJson::string(&text[..kept]))
     }
 
-    /// The same for what a call gave back, where its input counts already.
+    /// Truncates only the result of a call, whose input is counted already.
     pub fn fit_result(&mut self, call: &mut ToolCall) {
         self.fit_texts(&mut call.output, &mut call.output_bytes, &mut call.error, &mut call.truncated);
         if call.truncated {
@@ -82,7 +83,7 @@ impl CallsBudget {
         }
     }
 
-    /// The same for the event that tells of it.
+    /// Truncates the result in an event that reports it.
     pub fn fit_end(&mut self, end: &mut ToolCallEnd) {
         self.fit_texts(&mut end.output, &mut end.output_bytes, &mut end.error, &mut end.truncated);
     }
@@ -104,7 +105,8 @@ impl CallsBudget {
         *output_bytes = whole.filter(|_| *truncated);
     }
 
-    /// How many bytes of a text fit, which are taken from the budget as JSON: a control character takes six of it.
+    /// Returns how many bytes of a text fit, and subtracts their length as JSON from the budget. A control character can count as
+    /// six bytes.
     fn take(&mut self, text: &str, limit: usize) -> usize {
         let kept = beginning_within(&text[..text.floor_char_boundary(limit)], self.0);
         self.0 -= json_bytes(kept);
@@ -112,14 +114,14 @@ impl CallsBudget {
     }
 }
 
-/// The text that the model wrote: what is no JSON, or was cut, travels as one JSON string.
+/// Returns the text that the model wrote. Text that is not JSON, or that was truncated, is sent as one JSON string.
 fn text_of(input: &RawJson) -> Cow<'_, str> {
     let json = input.as_str();
     let string = json.starts_with('"').then(|| serde_json::from_str::<String>(json).ok()).flatten();
     string.map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
-/// The length of a text as the wire has it.
+/// Returns the length of a text in bytes, in the type that is sent.
 fn wire_len(text: &str) -> i64 {
     i64::try_from(text.len()).unwrap_or(i64::MAX)
 }
@@ -221,7 +223,7 @@ mod tests {
             let is_carried = lengths.reserve(2, None, output, error);
             texts.fit(&mut call);
             let carried = [call.output, call.error].into_iter().flatten().map(|text| text.len()).sum::<usize>();
-            // A text that is cut ends with a whole character: a few bytes are left over.
+            // A truncated text ends at a character boundary, so a few bytes of the budget are left over.
             assert!(is_carried || carried < 30, "{carried} bytes");
         }
         assert!(!lengths.reserve(2, None, None, None));

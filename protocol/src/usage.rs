@@ -1,4 +1,4 @@
-//! What models used up: for one answer, and by what they were asked for.
+//! Token usage of models: per answer, and by purpose.
 
 use std::{iter::Sum, ops::AddAssign};
 

@@ -1,4 +1,5 @@
-//! `cargo xtask build`: the page and the server, as one program. Whatever needs the program has it built here.
+//! `cargo xtask build`: builds the page and the server as one program. Other commands that need the program build it
+//! here, too.
 
 use std::{
     fs,
@@ -15,25 +16,25 @@ use crate::{
 
 /// What to build.
 #[derive(Args)]
-#[group(skip)] // clap would name the group `Options`, as that of the command that these are a part of
+#[group(skip)] // otherwise clap names the group `Options`, which is also the group of the command that includes these
 pub(crate) struct Options {
     /// Build what people get: a small page and a fast server, in one file (takes much longer)
     #[arg(long)]
     pub(crate) release: bool,
 }
 
-/// Builds the program and says where it is.
+/// Builds the program and prints its path.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let program = program(options.release)?;
     say(&describe(&program, options.release)?);
     Ok(())
 }
 
-/// Builds page and server, and gives back the server program.
+/// Builds the page and the server, and returns the path of the server program.
 pub(crate) fn program(release: bool) -> Result<PathBuf> {
     let page = ui::Options { release };
     if release {
-        // The server of a release carries the page inside, so the page comes first.
+        // A release server contains the page, so the page comes first.
         ui::build(&page)?;
         server(true)?;
     } else {
@@ -42,31 +43,32 @@ pub(crate) fn program(release: bool) -> Result<PathBuf> {
     workspace::built(profile(release), "tallybook")
 }
 
-/// Builds the server without its page, and the model for trying things by hand.
+/// Builds the server without its page, and the mock model for manual tests.
 pub(crate) fn without_page() -> Result<PathBuf> {
     programs(false, &["tallybook", "mock-llm"])?;
     workspace::built(profile(false), "tallybook")
 }
 
-/// Builds the tests, and every program with the features that tests need as well, so that all share their dependencies.
+/// Builds the tests, and every program with the features that the tests need. So tests and programs share their
+/// dependencies.
 pub(crate) fn tests() -> Result<()> {
     shell::run(shell::cargo().args(["test", "--workspace", "--no-run"]))?;
-    // Naming the examples has cargo count in what only tests ask of the dependencies, as it did a line before.
+    // With `--examples`, cargo also enables the features that only tests need, as in the line above.
     shell::run(shell::cargo().args(["build", "--workspace", "--bins", "--examples"]))
 }
 
-/// Builds the program that measures, and gives it back.
+/// Builds the benchmark program, and returns its path.
 pub(crate) fn bench(release: bool) -> Result<PathBuf> {
     programs(release, &["tallybook-bench"])?;
     workspace::built(profile(release), "tallybook-bench")
 }
 
-/// Builds the program that makes up tool calls, and gives it back.
+/// Builds the program that generates tool calls, and returns its path.
 pub(crate) fn seed(release: bool) -> Result<PathBuf> {
     let mut cargo = shell::cargo();
     cargo.args(["build", "--workspace", "--example", "seed"]);
     if release {
-        // It uses the server's library, and no page.
+        // The program uses the server's library, but not the page.
         cargo.arg("--release").env("TALLYBOOK_WITHOUT_PAGE", "1");
     }
     shell::run(&mut cargo)?;
@@ -82,7 +84,7 @@ fn programs(release: bool, names: &[&str]) -> Result<()> {
     let is_first = !workspace::built(profile(release), "tallybook")?.exists();
     let step = Step::begin("building programs", if is_first { "the first time takes about 5 minutes" } else { "" });
     let mut cargo = shell::cargo();
-    // Chosen from the whole workspace, its dependencies are built once for all programs.
+    // With `--workspace`, the dependencies are built once for all programs.
     cargo.args(["build", "--workspace"]).args(names.iter().flat_map(|name| ["--bin", name]));
     if release {
         cargo.arg("--release");
@@ -92,12 +94,12 @@ fn programs(release: bool, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The folder within cargo's target folder.
+/// Returns the profile's folder within cargo's target folder.
 fn profile(release: bool) -> &'static str {
     if release { "release" } else { "debug" }
 }
 
-/// Where a program is, how large, and whether it can be taken elsewhere.
+/// Describes the program: its path, its size, and whether it can be moved.
 fn describe(program: &Path, release: bool) -> Result<String> {
     let bytes = fs::metadata(program).with_context(|| format!("cannot read {}", program.display()))?.len();
     let needs = if release { "it needs no other file" } else { "it reads the page from target/site, and stays here" };

@@ -1,6 +1,7 @@
-//! `cargo xtask compose`: docker-compose.yml, really run. It builds the images, starts MySQL and the app under a project of their
-//! own, has the profile `e2e` try them in a browser, starts both once more, says how large the image is and how soon it was
-//! ready each time, and removes the containers and their data again. The images stay, as what the next build begins from.
+//! `cargo xtask compose`: tests docker-compose.yml. Builds the images, and starts MySQL and the app in a separate
+//! project. The profile `e2e` tests them in a browser. Then it starts both again, and prints the size of the image and
+//! the time until the app was ready at each start. Finally it removes the containers and their data. The images stay,
+//! as the cache of the next build.
 
 use std::process::Command;
 
@@ -11,11 +12,11 @@ use crate::{
     shell, workspace,
 };
 
-/// What the containers and the volume belong to, so that nothing of an installation is touched.
+/// Compose project of the containers and the volume. It keeps an installation on the same machine untouched.
 const PROJECT: &str = "tallybook-e2e";
 
-/// Settings that nobody's `.env` decides on. The demo model writes slowly enough that a page can go away in the middle, and any
-/// free port of the machine does, since nobody out there asks.
+/// Settings that override the user's `.env`. The demo model writes slowly enough that a page can disconnect in the
+/// middle of an answer. Any free port will do, because no client outside the containers uses it.
 const SETTINGS: [(&str, &str); 5] = [
     ("MYSQL_PASSWORD", "for-these-containers-only"),
     ("TALLYBOOK_PORT", "0"),
@@ -27,7 +28,7 @@ const SETTINGS: [(&str, &str); 5] = [
 const ADVICE: &str =
     "this needs a running Docker with its compose plugin, 2.24 or newer: https://docs.docker.com/engine/install";
 
-/// Runs it from end to end.
+/// Runs the whole test.
 pub(crate) fn run() -> Result<()> {
     ensure!(shell::ask(compose().arg("version")).is_some(), ADVICE);
     ensure!(shell::ask(Command::new("docker").arg("info")).is_some(), ADVICE);
@@ -35,7 +36,7 @@ pub(crate) fn run() -> Result<()> {
     shell::run(compose().arg("build"))?;
     step.done("");
 
-    // What a run before left when it was ended in the middle.
+    // Removes what an aborted earlier run left behind.
     remove()?;
     let step = Step::begin("trying what docker-compose.yml starts", "");
     let tried = shell::run(compose().args(["up", "--no-build", "--exit-code-from", "e2e"]));
@@ -47,7 +48,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Docker compose for this project, with the profile of the tests.
+/// Returns a `docker compose` command for this project, with the profile of the tests.
 fn compose() -> Command {
     let mut command = Command::new("docker");
     command.args(["compose", "--project-name", PROJECT, "--profile", "e2e"]);
@@ -59,8 +60,8 @@ fn remove() -> Result<()> {
     shell::run(compose().args(["down", "--volumes", "--remove-orphans"]))
 }
 
-/// How large the app's image is, and how soon it was ready: with MySQL empty, where it makes the tables, and once more with what
-/// it finds there again.
+/// Measures the size of the app's image, and the time until the app was ready: with an empty MySQL, where it creates
+/// the tables, and again with the existing data.
 fn measure() -> Result<String> {
     let container = shell::ask(compose().args(["ps", "--all", "--quiet", "app"])).context("the app was not started")?;
     let first = ready_after_ms(&container)?;
@@ -73,7 +74,7 @@ fn measure() -> Result<String> {
     ))
 }
 
-/// How long after its last start the app was ready.
+/// Returns the time from the app's last start until it was ready, in milliseconds.
 fn ready_after_ms(container: &str) -> Result<u64> {
     let started = inspect(container, "{{.State.StartedAt}}")?;
     let log = shell::ask(Command::new("docker").args(["logs", "--timestamps", "--since", &started, container]))
@@ -88,7 +89,7 @@ fn inspect(of: &str, what: &str) -> Result<String> {
     shell::ask(Command::new("docker").args(["inspect", "--format", what, of])).context("docker inspect fails")
 }
 
-/// Milliseconds since midnight, of a time as Docker writes it: `2026-11-23T21:30:19.335908123Z`.
+/// Returns the milliseconds since midnight of a time in Docker's format: `2026-11-23T21:30:19.335908123Z`.
 fn time_of_day_ms(time: &str) -> Result<u64> {
     let parsed = || {
         let (_, clock) = time.trim_end_matches('Z').split_once('T')?;

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: a release as one archive, `target/dist/tallybook-VERSION-TARGET.tar.gz`, with its checksum beside it. What
-//! is in it besides the program is made by `notices`.
+//! `cargo xtask dist`: packs a release into one archive, `target/dist/tallybook-VERSION-TARGET.tar.gz`, with its
+//! checksum next to it. `notices` creates the license and SBOM files in it.
 
 use std::{
     fs::{self, File},
@@ -35,16 +35,16 @@ const FILES: [&str; 7] = [
     "tallybook.example.toml",
 ];
 
-/// Folders that go into the archive with all that is below them, so that links between documents work there too.
+/// Folders that go into the archive with all their contents, so that links between documents work there, too.
 const FOLDERS: [&str; 2] = ["docs", "infra"];
 
-/// Builds the image; the archive has one that takes the program as it is.
+/// Dockerfile of the image. The archive has its own version, which uses the built program.
 const DOCKERFILE: &str = "infra/Dockerfile";
 
-/// Files in those folders that are left out: they belong to a build from the source code, which the archive does not have.
+/// Files in those folders that are left out. They belong to a build from the source code, which is not in the archive.
 const LEFT_OUT: [&str; 2] = [DOCKERFILE, "infra/Dockerfile.dockerignore"];
 
-/// How long the packed program may take to be ready.
+/// Timeout for the packed program to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// How to make it.
@@ -55,9 +55,9 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// Builds the program, and packs it with what belongs to it.
+/// Builds the program, and packs it with the files that belong to it.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    // What may not be passed on shows before the long build.
+    // Checks the licenses first, so that a forbidden one shows before the long build.
     let notices = notices::checked()?;
     let program = build::program(!options.quick)?;
     let step = Step::begin("packing", "");
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What goes into it as it stands in the workspace, by its path there.
+/// Returns the paths of the workspace files that go into the archive unchanged.
 fn files() -> Result<Vec<String>> {
     let mut files = FILES.map(str::to_owned).to_vec();
     let root = workspace::root();
@@ -98,8 +98,8 @@ fn files() -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Makes the archive's Dockerfile of the workspace's: its last stage, with files of the archive in place of those of the
-/// first stage.
+/// Creates the archive's Dockerfile from the workspace's. It has only the last stage, and takes files of the archive
+/// instead of those of the first stage.
 fn release_dockerfile(source: &str) -> Result<String> {
     let at = source.rfind("\nFROM ").context("infra/Dockerfile has no stage")?;
     let stage = source[at + 1..]
@@ -112,15 +112,15 @@ fn release_dockerfile(source: &str) -> Result<String> {
     ))
 }
 
-/// The kind of machine that the program is for, as Rust names it.
+/// Returns Rust's target triple of this machine.
 fn target() -> Result<String> {
     let described = shell::ask(Command::new("rustc").arg("-vV")).context("rustc does not say what it is")?;
     let host = described.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not say its host")?;
     Ok(host.to_owned())
 }
 
-/// Writes `NAME.tar.gz`, in which everything is in a folder of that name, and `NAME.tar.gz.sha256` for `sha256sum --check`. Equal
-/// contents make an equal archive: it tells neither when it was made nor by whom.
+/// Writes `NAME.tar.gz`, in which everything is in a folder of that name, and `NAME.tar.gz.sha256` for `sha256sum
+/// --check`. Equal contents give an equal archive: it contains no time and no owner.
 fn pack(folder: &Path, name: &str, contents: &[(String, Vec<u8>, u32)]) -> Result<PathBuf> {
     let archive = folder.join(format!("{name}.tar.gz"));
     let file = File::create(&archive).with_context(|| format!("cannot write {}", archive.display()))?;
@@ -138,13 +138,13 @@ fn pack(folder: &Path, name: &str, contents: &[(String, Vec<u8>, u32)]) -> Resul
     Ok(archive)
 }
 
-/// Unpacks the archive as people do and starts the program in it on an empty database of its own; gives how long it took to be
-/// ready.
+/// Unpacks the archive as users do, and starts its program on a new, empty database. Returns the time until the program
+/// is ready.
 fn starts(archive: &Path, name: &str) -> Result<Duration> {
     let folder = tempfile::tempdir()?;
     shell::run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()))?;
     let mut program = Command::new(folder.path().join(name).join("tallybook"));
-    // Neither settings nor keys of whoever makes the release.
+    // The settings and keys of the user who makes the release must not apply.
     program.env_clear().envs([("HOST", "127.0.0.1"), ("PORT", "0"), ("LLM_PROVIDER", "demo")]);
     let began = Instant::now();
     let mut child = program.current_dir(folder.path()).stdout(Stdio::piped()).spawn()?;
@@ -152,7 +152,7 @@ fn starts(archive: &Path, name: &str) -> Result<Duration> {
     let said = BufReader::new(child.stdout.take().context("the program has no output")?);
     thread::spawn(move || {
         let ready = said.lines().map_while(Result::ok).any(|line| line.starts_with("Tallybook is ready at "));
-        // Nobody waits any more where it took too long.
+        // After the timeout, the receiver is gone.
         let _ = sender.send(ready);
     });
     let ready = receiver.recv_timeout(START_LIMIT).unwrap_or(false);
@@ -197,7 +197,8 @@ mod tests {
         );
     }
 
-    /// The documents of an archive name these, and compose builds the image with the archive's own Dockerfile.
+    /// The documents in an archive refer to these files, and compose builds the image with the archive's own
+    /// Dockerfile.
     #[test]
     fn an_archive_has_all_that_its_documents_describe() {
         let files = files().unwrap();

@@ -1,5 +1,5 @@
-//! `cargo xtask eval`: how many of our tasks a model solves, in each mode. The tasks, and what is asked of a server, stand in
-//! `bench/eval/` and `bench/src/eval/`.
+//! `cargo xtask eval`: measures how many tasks a model solves, in each mode. The tasks are in `bench/eval/`, the code
+//! in `bench/src/eval/`.
 
 use std::{path::Path, process::Command};
 
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     json: Option<String>,
 }
 
-/// Asks them, and prints the table.
+/// Asks the tasks, and prints the table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options { model, modes, only, server, timeout, json } = options;
     let bench = build::bench(false)?;
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     shell::run(&mut command)
 }
 
-/// Some tasks for the demo model of what is built already, to see that it works.
+/// Tests the evaluation: asks the demo model a few tasks, with the programs that are already built.
 pub(crate) fn try_out() -> Result<()> {
     let [program, bench] = ["tallybook", "tallybook-bench"].map(|name| workspace::built("debug", name));
     let mut command = on_program(&program?, &bench?);

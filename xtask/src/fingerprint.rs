@@ -1,10 +1,10 @@
-//! A note beside a result, about the inputs it was made from, so that unchanged work is not done again.
+//! Notes about the inputs of a result, so that unchanged work is skipped.
 
 use std::{fs, path::Path, time::UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 
-/// Describes files by name, size and time of change, with a word of the caller's about how they were used.
+/// Describes files by name, size, and modification time. `how` says how they were used.
 pub(crate) fn of(how: &str, files: &[&Path]) -> Result<String> {
     let mut lines = vec![how.to_owned()];
     for file in files {
@@ -15,7 +15,7 @@ pub(crate) fn of(how: &str, files: &[&Path]) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// Whether `note` says just this.
+/// Returns `true` if `note` has exactly this text.
 pub(crate) fn matches(note: &Path, fingerprint: &str) -> bool {
     fs::read_to_string(note).is_ok_and(|text| text == fingerprint)
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: each fuzz target for a bounded time. What the targets assert is in `backend/llm/src/fuzzing.rs`.
+//! `cargo xtask fuzz`: runs each fuzz target for a limited time. `backend/llm/src/fuzzing.rs` has the assertions of the
+//! targets.
 
 use std::{
     collections::BTreeSet,
@@ -14,11 +15,12 @@ use crate::{
     shell, workspace,
 };
 
-/// An input that takes longer than this many seconds is a finding.
+/// Time limit of an input, in seconds. A slower input is a finding.
 const SLOWEST_INPUT_SECONDS: u32 = 10;
-/// So is one that takes more memory than this, in megabytes.
+/// Memory limit of an input, in megabytes. An input that needs more is a finding, too.
 const MAX_MEMORY_MB: u32 = 1024;
-/// Longer inputs find nothing new: while fuzzing, the limits on sizes lie below this.
+/// Maximum length of an input, in bytes. Longer inputs find nothing new: the size limits of fuzzing builds are below
+/// this.
 const MAX_INPUT_BYTES: u32 = 4096;
 
 /// What `cargo xtask fuzz` can be told.
@@ -61,7 +63,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The names of all targets.
+/// Returns the names of all targets.
 fn targets() -> Result<BTreeSet<String>> {
     let files = files(&folder().join("targets"))?;
     Ok(files.iter().filter_map(|file| file.file_stem()).map(|name| name.to_string_lossy().into_owned()).collect())
@@ -76,7 +78,8 @@ fn chosen(targets: BTreeSet<String>, wanted: Option<&str>) -> Result<BTreeSet<St
     Ok(BTreeSet::from([wanted.to_owned()]))
 }
 
-/// One target's run. What it learns goes to `fuzz/corpus`, which is nobody's but this machine's; it starts from the seeds.
+/// Returns the command that runs a target. It starts from the seeds, and stores new inputs in `fuzz/corpus`, which is
+/// local to this machine.
 fn fuzz(target: &str, seconds: u32) -> Result<Command> {
     let corpus = folder().join("corpus").join(target);
     fs::create_dir_all(&corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
@@ -94,12 +97,12 @@ fn fuzz(target: &str, seconds: u32) -> Result<Command> {
 
 fn cargo_fuzz(verb: &str) -> Command {
     let mut cargo = shell::cargo();
-    // No code of ours is `unsafe`, so a sanitizer would find nothing, and it would need a nightly compiler.
+    // The project has no `unsafe` code, so a sanitizer would find nothing. It would also need a nightly compiler.
     cargo.args(["fuzz", verb, "--sanitizer", "none", "--fuzz-dir"]).arg(folder());
     cargo
 }
 
-/// The inputs that a target has failed on, in this run or before.
+/// Returns the inputs that a target has failed on, in this run or an earlier one.
 fn crashes(target: &str) -> Result<BTreeSet<PathBuf>> {
     let folder = folder().join("artifacts").join(target);
     if folder.is_dir() { files(&folder) } else { Ok(BTreeSet::new()) }

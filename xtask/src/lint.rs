@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: imports, style, formatting and lints, where a warning is a failure.
+//! `cargo xtask lint`: checks imports, style, formatting, and lints. A warning is a failure.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::{
     workspace,
 };
 
-/// Checks the whole workspace as the server sees it, and the page once more as the browser sees it.
+/// Checks the whole workspace with the server's features, and the page also with the browser's features.
 pub(crate) fn run() -> Result<()> {
     let step = Step::begin("checking the imports", "");
     let files = imports::check()?;
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
         let mut clippy = match toolchain {
             Toolchain::Active => {
                 let mut cargo = toolchain.cargo();
-                // The same profile as the page's, so that procedural macros and build scripts are compiled once for both.
+                // With the page's profile, procedural macros and build scripts are compiled once for both.
                 cargo.args(["clippy", "--profile", DEV_PROFILE, "--target", TARGET, "--target-dir"]);
                 cargo.arg(workspace::ui_target());
                 cargo

@@ -1,5 +1,5 @@
-//! `cargo xtask load` and `cargo xtask soak`: many turns at once against the release program, and whether anything was lost or
-//! doubled. What the turns are like stands in `bench/src/load/`.
+//! `cargo xtask load` and `cargo xtask soak`: run many turns at once on the release program, and check that nothing was
+//! lost or duplicated. The load test itself is in `bench/src/load/`.
 
 use std::{path::Path, process::Command};
 
@@ -26,7 +26,7 @@ pub(crate) struct SoakOptions {
 }
 
 #[derive(Args)]
-#[group(skip)] // both commands have it
+#[group(skip)] // both commands include it
 struct Load {
     /// Turns in each round
     #[arg(long, default_value_t = 500)]
@@ -45,17 +45,18 @@ struct Load {
     quick: bool,
 }
 
-/// One round.
+/// Runs one round.
 pub(crate) fn run(options: &Options) -> Result<()> {
     start(&options.load, None)
 }
 
-/// Rounds for some minutes.
+/// Runs rounds for some minutes.
 pub(crate) fn soak(options: &SoakOptions) -> Result<()> {
     start(&options.load, Some(options.minutes))
 }
 
-/// Some turns on the embedded database with what is built already, each behavior of readers among them.
+/// Tests the load test: runs a few turns on the embedded database, with the programs that are already built. The turns
+/// include every behavior of readers.
 pub(crate) fn try_out() -> Result<()> {
     let [program, bench] = ["tallybook", "tallybook-bench"].map(|name| workspace::built("debug", name));
     shell::run(command(&program?, &bench?).args(["--turns", "60"]))

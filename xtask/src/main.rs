@@ -1,7 +1,7 @@
 //! Builds, runs and tests Tallybook: `cargo xtask <command>`.
 //!
-//! One module per command. What a command needs from the machine (a compiler target, a database server, a browser) is
-//! looked for, and installed where that is possible without asking; otherwise one sentence says what to install.
+//! One module per command. A command looks for what it needs on the machine (a compiler target, a database server, a
+//! browser), and installs it if that needs no confirmation. Otherwise one sentence says what to install.
 
 mod bench;
 mod build;

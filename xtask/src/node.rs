@@ -1,4 +1,4 @@
-//! Node.js and packages, for what is written in JavaScript or TypeScript.
+//! Finds Node.js, and installs npm packages, for JavaScript and TypeScript code.
 
 use std::{fs, path::Path, process::Command};
 
@@ -6,17 +6,17 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{debian, fingerprint, progress::Step, shell};
 
-/// The oldest Node.js that everything runs on.
+/// Oldest supported major version of Node.js.
 const OLDEST: u32 = 20;
 
 const ADVICE: &str = "the browser tests and programs to try need Node.js 20 or newer with npm: install it from \
     https://nodejs.org";
 
-/// Finds Node.js and npm, installing what is missing where that can be done without asking.
+/// Finds Node.js and npm. Installs what is missing, if that needs no confirmation.
 pub(crate) fn find() -> Result<()> {
     let has_npm = || shell::find_program("npm").is_some();
-    // Debian has npm in a package of its own, so that there may be one without the other. An old Node.js stays: it was
-    // chosen by somebody, and the distribution's may be no newer.
+    // Debian has npm in a separate package, so either may be installed without the other. An old Node.js is not
+    // replaced: a user chose it, and the distribution's may not be newer.
     if debian::can_install() {
         match (version(), has_npm()) {
             (None, _) => debian::install(&["nodejs", "npm"])?,
@@ -32,14 +32,14 @@ pub(crate) fn find() -> Result<()> {
     }
 }
 
-/// The first number of Node.js's version.
+/// Returns the major version of Node.js; `None` if it is not installed.
 fn version() -> Option<u32> {
     let version = shell::ask(Command::new("node").arg("--version"))?;
     version.trim_start_matches('v').split('.').next()?.parse().ok()
 }
 
-/// Installs the packages that a folder's lock file names, when that has changed since the last time. `name` says what is
-/// done.
+/// Installs the packages in a folder's lock file, if that has changed since the last time. `name` is the name of the
+/// step.
 pub(crate) fn install_packages(folder: &Path, name: &'static str) -> Result<()> {
     let lock = folder.join("package-lock.json");
     let note = folder.join("node_modules/.tallybook-lock");
@@ -50,7 +50,7 @@ pub(crate) fn install_packages(folder: &Path, name: &'static str) -> Result<()> 
     let step = Step::begin(name, "npm ci");
     let mut npm = Command::new("npm");
     npm.args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
-    // The browser is the machine's own.
+    // The tests use a browser that is installed on the machine.
     npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").stdout(std::io::stderr());
     shell::run(&mut npm).with_context(|| format!("cannot install the packages of {}", lock.display()))?;
     fingerprint::write(&note, &fingerprint)?;
@@ -58,8 +58,8 @@ pub(crate) fn install_packages(folder: &Path, name: &'static str) -> Result<()> 
     Ok(())
 }
 
-/// Installs packages, each named with its version, in a folder of their own, unless these very ones are there. `name` says what
-/// is done.
+/// Installs packages, each named with its version, in a separate folder, unless exactly these are installed there.
+/// `name` is the name of the step.
 pub(crate) fn install_apart(folder: &Path, packages: &[&str], name: &'static str) -> Result<()> {
     fs::create_dir_all(folder)?;
     let note = folder.join(".tallybook-packages");

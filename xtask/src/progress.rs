@@ -1,30 +1,30 @@
-//! The lines that tell a person what is going on. They go to stderr, so that stdout belongs to what is being run.
+//! Progress messages for the user. They go to stderr, so that stdout belongs to the program that is run.
 
 use std::{
     io::{self, Write as _},
     time::{Duration, Instant},
 };
 
-/// Says one line.
+/// Prints one line.
 pub(crate) fn say(line: &str) {
-    // A closed stderr is no reason to stop working.
+    // Ignores a closed stderr.
     let _ = writeln!(io::stderr().lock(), "xtask: {line}");
 }
 
-/// A piece of work that was announced, to be followed by how long it took.
+/// An announced step of work. Its end is reported with its duration.
 pub(crate) struct Step {
     name: &'static str,
     began: Instant,
 }
 
 impl Step {
-    /// Announces `name`, with a remark that says what to expect.
+    /// Announces `name`. `remark` says what to expect.
     pub(crate) fn begin(name: &'static str, remark: &str) -> Self {
         say(&if remark.is_empty() { format!("{name}…") } else { format!("{name} ({remark})…") });
         Self { name, began: Instant::now() }
     }
 
-    /// Says that the work is done, and what came of it.
+    /// Reports that the work is done, with its result.
     pub(crate) fn done(self, result: &str) {
         let took = seconds(self.began.elapsed());
         say(&if result.is_empty() {
@@ -35,7 +35,7 @@ impl Step {
     }
 }
 
-/// A duration as a person says it: `0.4 s`, `3 min 12 s`.
+/// Formats a duration: `0.4 s`, `3 min 12 s`.
 fn seconds(duration: Duration) -> String {
     match duration.as_secs() {
         whole @ 60.. => format!("{} min {} s", whole / 60, whole % 60),

@@ -1,4 +1,4 @@
-//! Python, with packages in an environment of their own.
+//! Python with packages in a virtual environment.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,8 +12,8 @@ use crate::{debian, fingerprint, progress::Step, shell};
 const ADVICE: &str = "the tests, and programs to try, need Python 3.10 or newer with venv and pip: install it (on Debian or Ubuntu `sudo apt-get \
     install python3-venv`)";
 
-/// Makes the environment in `folder`, unless it is there with just these packages, and gives its Python. `options` are for
-/// `pip install`; `name` says what is done.
+/// Creates the environment in `folder`, unless it exists with exactly these packages, and returns the path of its
+/// Python. `options` are for `pip install`; `name` is the name of the step.
 pub(crate) fn environment(
     folder: &Path,
     requirements: &[&Path],

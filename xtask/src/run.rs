@@ -1,4 +1,4 @@
-//! `cargo xtask run`: the program, built and then run in the foreground.
+//! `cargo xtask run`: builds the program, then runs it in the foreground.
 
 use std::process::Command;
 
@@ -18,24 +18,24 @@ pub(crate) struct Options {
     server: Vec<String>,
 }
 
-/// Builds the program and becomes the server.
+/// Builds the program, and replaces this process with the server.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let program = build::program(options.build.release)?;
     say(&format!("starting {}", program.display()));
     let mut server = Command::new(&program);
-    // The embedded database's folder is found again from wherever this is called.
+    // Runs in the workspace folder, so that the embedded database is found no matter where this is called.
     server.args(&options.server).current_dir(workspace::root());
     become_server(server).with_context(|| format!("cannot start {}", program.display()))
 }
 
-/// Replaces this program by the server, so that Ctrl-C and the exit code are the server's own affair.
+/// Replaces this process with the server, so that Ctrl-C and the exit code are handled by the server.
 #[cfg(unix)]
 fn become_server(mut server: Command) -> Result<()> {
     use std::os::unix::process::CommandExt as _;
     Err(server.exec().into())
 }
 
-/// Runs the server and passes its exit code on.
+/// Runs the server and returns its exit code.
 #[cfg(not(unix))]
 fn become_server(mut server: Command) -> Result<()> {
     let status = crate::shell::status(&mut server)?;

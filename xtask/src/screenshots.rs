@@ -1,10 +1,10 @@
-//! `cargo xtask screenshots`: the pictures in `docs/images`, taken anew from the running program.
+//! `cargo xtask screenshots`: takes the pictures in `docs/images` from the running program.
 
 use anyhow::Result;
 
 use crate::{build, progress::Step, shell, test::browser};
 
-/// Builds page and server, and has a real browser take the pictures.
+/// Builds the page and the server, and takes the pictures in a real browser.
 pub(crate) fn run() -> Result<()> {
     let browser = browser::prepare()?;
     let program = build::program(false)?;

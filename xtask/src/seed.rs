@@ -1,5 +1,5 @@
-//! `cargo xtask seed`: a database with many made-up tool calls, to see how the book does. What they are is in the server's
-//! example of this name, which knows the tables.
+//! `cargo xtask seed`: fills a database with generated tool calls, to measure the tool history. The server's example of
+//! the same name generates them, because it knows the tables.
 
 use std::process::Command;
 
@@ -20,7 +20,7 @@ pub(crate) struct Options {
     database_url: String,
 }
 
-/// Adds them to what the database has.
+/// Adds the tool calls to the database.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options { tool_calls, database_url } = options;
     say(&format!("making up {tool_calls} tool calls in {database_url}"));

@@ -1,4 +1,4 @@
-//! Running other programs, with errors that a person can act on.
+//! Runs other programs, with errors that a user can act on.
 
 use std::{
     env,
@@ -14,15 +14,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace;
 
-/// The cargo that runs this program, started in the workspace.
+/// Returns a command for the cargo that runs this program, in the workspace folder.
 pub(crate) fn cargo() -> Command {
     cargo_at(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Some cargo, started in the workspace, and as if by hand.
+/// Returns a command for a cargo program in the workspace folder, with the environment of a manual call.
 ///
-/// `cargo run` describes this program in the environment. Build scripts down the line would take that for a change, and
-/// their crates would be built anew each time somebody runs cargo by hand and then through this program.
+/// `cargo run` describes this program in the environment. Build scripts would see that as a change. Their crates would
+/// then be rebuilt each time a user runs cargo both directly and through this program.
 pub(crate) fn cargo_at(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.current_dir(workspace::root());
@@ -34,7 +34,7 @@ pub(crate) fn cargo_at(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Looks for a program on `PATH`, and in the folders for system programs, which are not on everybody's `PATH`.
+/// Looks for a program on `PATH`, and in the folders for system programs, which not every user has on `PATH`.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/sbin", "/usr/local/sbin", "/sbin"].map(PathBuf::from);
@@ -44,12 +44,12 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Whether root runs this program.
+/// Returns `true` if this program runs as root.
 pub(crate) fn is_root() -> bool {
     ask(Command::new("id").arg("-u")).as_deref() == Some("0")
 }
 
-/// Runs a program with this terminal's output; anything but success is an error that names it.
+/// Runs a program with output to this terminal. Returns an error that names the program unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = status(command)?;
     if !status.success() {
@@ -58,36 +58,36 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program with this terminal's output and gives back how it ended.
+/// Runs a program with output to this terminal, and returns its exit status.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
     command.status().with_context(|| format!("cannot start `{}`", describe(command)))
 }
 
-/// Runs a program quietly and gives back what it wrote to stdout, or `None` when it failed or is not there.
+/// Runs a program quietly, and returns its output on stdout. `None` if it failed or does not exist.
 pub(crate) fn ask(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Runs a program quietly, and ends it when it takes longer than `limit`. `None`: it could not start, or took too long.
+/// Runs a program quietly, and ends it after `limit`. `None` if it could not start or took too long.
 pub(crate) fn run_bounded(command: &mut Command, limit: Duration) -> Option<Output> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
     let id = child.id();
     let (sender, receiver) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        // The receiver is gone when the time was over; then nobody wants the outcome.
+        // After the timeout, the receiver is gone.
         let _ = sender.send(child.wait_with_output());
     });
     if let Ok(output) = receiver.recv_timeout(limit) {
         return output.ok();
     }
-    // The standard library cannot end a child that another thread waits for, and `kill` is everywhere but on Windows,
-    // where the program is left to end by itself.
+    // The standard library cannot end a child that another thread waits for. `kill` exists everywhere except on
+    // Windows, where the program is left to end by itself.
     let _ = Command::new("kill").arg(id.to_string()).status();
     None
 }
 
-/// Runs a program with this terminal's output, as [`run`] does, and ends it when it takes longer than `limit`.
+/// Runs a program with output to this terminal, like [`run`], and ends it after `limit`.
 pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("cannot start `{}`", describe(command)))?;
     let began = Instant::now();
@@ -103,12 +103,12 @@ pub(crate) fn run_within(command: &mut Command, limit: Duration) -> Result<()> {
             child.wait()?;
             bail!("`{}` took longer than {} s", describe(command), limit.as_secs());
         }
-        // The standard library has no wait with an end.
+        // The standard library has no wait with a timeout.
         thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// The program and its arguments as one would type them.
+/// Formats the program and its arguments as a command line.
 fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words: Vec<_> = [program].into_iter().chain(command.get_args()).map(OsStr::to_string_lossy).collect();

@@ -1,6 +1,6 @@
-//! What the page's style may say in numbers. Sizes of type, letter spacing, layers and durations are decided in `tokens.css`
-//! alone, so that reshaping the page is a change of one file. What is of one component alone, as the width of a field, stands
-//! with it.
+//! Checks numbers in the page's style sheets. Only `tokens.css` may set font sizes, letter spacing, layers, and
+//! durations, so that a redesign changes one file. Sizes of a single component, such as the width of a field, belong to
+//! its own file.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::{ui::files_below, workspace};
 
-/// Where it is decided.
+/// The file that sets them.
 const TOKENS: &str = "tokens.css";
 
-/// Fails where a file decides for itself, and gives the number of files otherwise.
+/// Returns the number of files, or an error that lists the values that are set in other files.
 pub(crate) fn check() -> Result<usize> {
     let files = files_below(&workspace::root().join("frontend/style"))?;
     let mut found = Vec::new();
@@ -28,7 +28,7 @@ pub(crate) fn check() -> Result<usize> {
     Ok(files.len())
 }
 
-/// The declarations that say in numbers what the tokens should.
+/// Returns the declarations that have numbers and belong in the tokens.
 fn decisions(style: &str) -> Vec<String> {
     let mut rules = String::new();
     for (at, part) in style.split("/*").enumerate() {
@@ -45,7 +45,7 @@ fn decisions(style: &str) -> Vec<String> {
 
 fn decides(property: &str, number: f64, unit: &str) -> bool {
     match property {
-        // Beside the text around it, or the reader's own size.
+        // Relative to the surrounding text, or to the user's own font size.
         "font-size" => !matches!(unit, "em" | "%"),
         "letter-spacing" | "z-index" => number != 0.0,
         _ if ["transition", "animation"].iter().any(|moved| property.starts_with(moved)) => {
@@ -55,7 +55,7 @@ fn decides(property: &str, number: f64, unit: &str) -> bool {
     }
 }
 
-/// The numbers of a value, each with its unit.
+/// Returns the numbers of a value, each with its unit.
 fn numbers(value: &str) -> impl Iterator<Item = (f64, &str)> {
     value.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter_map(|word| {
         let end = word.find(|c: char| !(c.is_ascii_digit() || ".-".contains(c))).unwrap_or(word.len());

@@ -1,9 +1,9 @@
-//! What the container image and docker-compose.yml say of the same things. An image that is run by itself must be no less
-//! safe than one that compose runs.
+//! Compares settings of the container image with docker-compose.yml. An image that runs on its own must be as safe as
+//! under compose.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// The settings that both give a default.
+/// Settings for which both set a default.
 const COMMON: [&str; 3] = ["HOST", "PORT", "ALLOWED_HOSTS"];
 
 #[test]
@@ -13,7 +13,7 @@ fn the_image_alone_listens_and_answers_as_under_compose() {
         let value = image_default(&image, name).unwrap_or_else(|| panic!("the image gives {name} no default"));
         assert_eq!(compose_default(&compose, name), Some(value), "{name}");
     }
-    // Without it, a server that others can reach answers to any name.
+    // Without `ALLOWED_HOSTS`, a server that other machines can reach accepts any host name.
     assert_eq!(image_default(&image, "ALLOWED_HOSTS"), Some("localhost"));
 }
 
@@ -53,7 +53,7 @@ fn compose_gives_the_app_no_rights_that_it_does_not_need() {
     assert!(service("mysql").contains("no-new-privileges:true"));
 }
 
-/// A range in which other pods are, too, would let each of them claim any client address.
+/// A range that also contains other pods would let each of them claim any client address.
 #[test]
 fn on_kubernetes_no_whole_network_counts_as_a_proxy() {
     let manifest = read("infra/kubernetes/tallybook.yaml");
@@ -74,7 +74,7 @@ fn the_image_has_the_licenses_and_the_bill_of_materials() {
 #[test]
 fn the_builder_sees_what_is_compiled_in() {
     let ignored = read("infra/Dockerfile.dockerignore");
-    // The page of the API has its examples from there.
+    // The API page includes the examples in this folder.
     assert!(
         !ignored.lines().any(|line| line == "docs") && ignored.lines().any(|line| line == "!docs/api"),
         "{ignored}"
@@ -89,13 +89,13 @@ fn the_tests_of_the_composed_app_run_only_when_asked_for() {
     assert!(read("infra/Dockerfile").lines().any(|line| line.ends_with(" AS e2e")));
 }
 
-/// What the image sets, in `ENV NAME=value …`.
+/// Returns the value that the image sets, in `ENV NAME=value …`.
 fn image_default<'a>(dockerfile: &'a str, name: &str) -> Option<&'a str> {
     let words = dockerfile.lines().filter_map(|line| line.strip_prefix("ENV ")).flat_map(str::split_whitespace);
     words.filter_map(|word| word.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// What compose sets unless the environment says otherwise, in `NAME: value` or `NAME: ${NAME:-value}`.
+/// Returns the value that compose sets by default, in `NAME: value` or `NAME: ${NAME:-value}`.
 fn compose_default<'a>(compose: &'a str, name: &str) -> Option<&'a str> {
     let mut pairs = compose.lines().filter_map(|line| line.trim().split_once(": "));
     let (_, value) = pairs.find(|(key, _)| *key == name)?;
@@ -104,7 +104,7 @@ fn compose_default<'a>(compose: &'a str, name: &str) -> Option<&'a str> {
     Some(fallback.map_or(value.trim_matches('"'), |(_, value)| value))
 }
 
-/// The names in the first column of the table of settings.
+/// Returns the names in the first column of the table of settings.
 fn settings(table: &str) -> BTreeSet<&str> {
     let columns = table.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
     let is_variable = |name: &&str| name.starts_with(|first: char| first.is_ascii_uppercase());

@@ -1,5 +1,5 @@
-//! One tool call outside of every turn, which no model asks for and none is told of: under the same timeout, panic guard and
-//! bounds as a call of a step.
+//! Runs one tool call outside any turn. No model asks for the call, and no prompt contains it. The timeout, the panic
+//! guard and the size limits are those of a step's call.
 
 use std::future::ready;
 
@@ -14,7 +14,8 @@ use super::{
 };
 
 impl AgentService {
-    /// Runs a call of this person's to its end, unless as many as may run for as long as one may take. Dropping this cancels it.
+    /// Runs a call of this user until it ends. If the tool has no room or no slot is free within the call timeout, the
+    /// call fails with `busy`. Dropping the future cancels the call.
     pub async fn call_alone(&self, tools: &ToolRegistry, whose: Whose, name: &str, input_text: &str) -> EndedToolCall {
         let started_at = Instant::now();
         let runner = self.runner();
@@ -27,7 +28,7 @@ impl AgentService {
             let busy = ToolError::other("busy", "too many tools run at the moment; try again");
             return ended(Err(busy), started_at, stored_output_bytes);
         };
-        // Never closed.
+        // The semaphore is never closed, so this is always `Some`.
         let slot = slot.ok();
         let mut tasks = JoinSet::new();
         let hidden = tools.find_spec(name).and_then(|tool| hide_arguments(&tool.input_schema, input_text));
@@ -56,7 +57,7 @@ mod tests {
 
     use super::super::{limits::Limits, prompt::SystemPrompt, service::AgentService};
 
-    /// Has room after so many milliseconds, and then takes 800.
+    /// A tool that has room after this number of milliseconds, and whose calls take 800 ms.
     struct Crowded(u64, ToolSpec);
 
     impl Crowded {
@@ -116,7 +117,8 @@ mod tests {
         assert_eq!(service.call_alone(&late, Whose(1), "crowded", "{}").await.error_type.as_deref(), Some("busy"));
     }
 
-    /// In a turn, whose end bounds it.
+    /// Runs the call as a turn does: the wait for room has no timeout of its own, because the end of the turn bounds
+    /// it.
     #[tokio::test(start_paused = true)]
     async fn waiting_for_room_is_no_time_of_the_calls_own() {
         let service = service();

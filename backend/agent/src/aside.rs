@@ -1,4 +1,5 @@
-//! One model call beside the steps of a turn: words for words, without tools, within its own time and length.
+//! An auxiliary model call, outside the steps of a turn: text in, text out, without tools, and with its own timeout and
+//! maximum length.
 
 use std::{future::Future, pin::pin, sync::Arc};
 
@@ -16,30 +17,30 @@ use super::{
     spans,
 };
 
-/// What a model is asked beside a turn's steps.
-pub(super) struct Question {
-    pub(super) purpose: Purpose,
-    /// The step that it concerns.
-    pub(super) step: u32,
-    pub(super) system: Vec<String>,
-    pub(super) words: String,
-    /// Bytes that the model may write. It needs few, but some models think aloud first.
-    pub(super) max_bytes: usize,
-    pub(super) sampling: Sampling,
-    pub(super) deadline: Instant,
+/// The input of an auxiliary model call.
+pub(crate) struct Question {
+    pub(crate) purpose: Purpose,
+    /// The step that the call concerns.
+    pub(crate) step: u32,
+    pub(crate) system: Vec<String>,
+    pub(crate) words: String,
+    /// Maximum length of the answer, in bytes. The answer needs few, but some models think aloud first.
+    pub(crate) max_bytes: usize,
+    pub(crate) sampling: Sampling,
+    pub(crate) deadline: Instant,
 }
 
-/// What came of that.
+/// The result of an auxiliary model call.
 #[derive(Debug)]
 pub struct Aside {
-    /// What the model wrote.
+    /// The text that the model wrote.
     pub text: Result<String, AgentError>,
-    /// The call, for the tables.
+    /// The record of the call, for the database.
     pub call: ModelCallRecord,
 }
 
-/// Asks a model, until `halt` ends that.
-pub(super) async fn ask_aside(
+/// Calls a model until it has answered, the deadline passes, or `halt` ends the call.
+pub(crate) async fn ask_aside(
     model: &dyn ModelClient,
     question: Question,
     halt: impl Future<Output = AgentError>,

@@ -1,4 +1,4 @@
-//! One model call: its stream followed to the end, its text passed on as it comes, its blocks kept.
+//! One model call of a step: reads its stream to the end, forwards the text as it arrives, and keeps the blocks.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,14 +21,14 @@ use super::{
     turn::PlannedCall,
 };
 
-/// What a model said in one step.
+/// A model's answer to one call.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) blocks: Vec<AssistantBlock>,
-    /// What calls in the blocks run with that lack some of it, by their ids.
+pub(crate) struct Answer {
+    pub(crate) blocks: Vec<AssistantBlock>,
+    /// The full arguments of calls that are redacted in `blocks`, by call ID.
     secret_inputs: HashMap<String, SecretInput>,
-    pub(super) stop_reason: StopReason,
-    pub(super) usage: Usage,
+    pub(crate) stop_reason: StopReason,
+    pub(crate) usage: Usage,
     purpose: Purpose,
     attempts: u32,
     asked_at: Instant,
@@ -37,7 +37,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(purpose: Purpose) -> Self {
+    pub(crate) fn new(purpose: Purpose) -> Self {
         let now = Instant::now();
         Self {
             blocks: Vec::new(),
@@ -52,8 +52,8 @@ impl Answer {
         }
     }
 
-    /// The calls asked for, in order.
-    pub(super) fn calls(&self) -> Vec<PlannedCall> {
+    /// Returns the tool calls in order.
+    pub(crate) fn calls(&self) -> Vec<PlannedCall> {
         let calls = self.blocks.iter().filter_map(AssistantBlock::tool_call).cloned();
         let planned = |(position, request): (u32, ToolCallRequest)| {
             let secret = self.secret_inputs.get(&request.id).cloned();
@@ -62,12 +62,12 @@ impl Answer {
         (0..).zip(calls).map(planned).collect()
     }
 
-    /// Takes the calls out of an answer in which none were allowed, so that no call without a result is kept.
-    pub(super) fn drop_calls(&mut self) {
+    /// Removes the calls from an answer in which none were allowed, so that no call without a result is kept.
+    pub(crate) fn drop_calls(&mut self) {
         self.blocks.retain(|block| block.tool_call().is_none());
     }
 
-    pub(super) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> ModelCallRecord {
+    pub(crate) fn record(&self, step: u32, model: &ModelInfo, error: Option<&AgentError>) -> ModelCallRecord {
         let millis = |until: Instant| i64::try_from((until - self.asked_at).as_millis()).unwrap_or(i64::MAX);
         ModelCallRecord {
             step,
@@ -80,7 +80,7 @@ impl Answer {
             time_to_first_token_ms: self.first_event_at.map(millis),
             duration_ms: millis(self.ended_at),
             error: error.map(|error| format!("{}: {error}", error.code())),
-            // Blocks are strings all through, which always serialise.
+            // Blocks consist of strings only, which always serialize.
             blocks: serde_json::to_string(&self.blocks_to_keep()).unwrap_or_else(|_| "[]".to_owned()),
         }
     }
@@ -90,29 +90,29 @@ impl Answer {
         self.blocks.iter().filter(|block| !repeats(block, secrets())).collect()
     }
 
-    /// The provider is asked, for the first time or once more: what an attempt before began to say is no part of this answer.
-    pub(super) fn begin(&mut self, attempt: u32) {
+    /// Begins a retry: discards what the previous attempt wrote, because it is not part of this answer.
+    pub(crate) fn begin(&mut self, attempt: u32) {
         self.attempts = attempt;
         self.blocks.clear();
         self.secret_inputs.clear();
         self.first_event_at = None;
     }
 
-    /// Nothing more comes.
-    pub(super) fn end(&mut self) {
+    /// Marks the end of the stream.
+    pub(crate) fn end(&mut self) {
         self.ended_at = Instant::now();
     }
 
-    /// What a trace has of it.
-    pub(super) fn tell(&self, span: &Span, error: Option<&AgentError>) {
+    /// Adds the usage and the error to a trace span.
+    pub(crate) fn tell(&self, span: &Span, error: Option<&AgentError>) {
         spans::record_usage(span, self.usage);
         if let Some(error) = error {
             spans::record_failure(span, error.code());
         }
     }
 
-    /// Its words.
-    pub(super) fn text(&self) -> String {
+    /// Returns the text of the answer.
+    pub(crate) fn text(&self) -> String {
         let text = |block: &AssistantBlock| match block {
             AssistantBlock::Text { text } => text.clone(),
             AssistantBlock::ToolCall(_) | AssistantBlock::Opaque { .. } => String::new(),
@@ -120,13 +120,13 @@ impl Answer {
         self.blocks.iter().map(text).collect()
     }
 
-    /// All text and all calls so far were reasoning.
-    pub(super) fn take_back(&mut self) {
+    /// Removes all text and all calls so far, because they were reasoning.
+    pub(crate) fn take_back(&mut self) {
         self.blocks.retain(|block| matches!(block, AssistantBlock::Opaque { .. }));
         self.secret_inputs.clear();
     }
 
-    pub(super) fn add_text(&mut self, delta: &str) {
+    pub(crate) fn add_text(&mut self, delta: &str) {
         self.first_event_at.get_or_insert_with(Instant::now);
         if let Some(AssistantBlock::Text { text }) = self.blocks.last_mut() {
             text.push_str(delta);
@@ -136,9 +136,9 @@ impl Answer {
     }
 }
 
-/// Asks the model once. Whatever breaks the answer off is recorded as the step's error before it is returned, but for the
-/// recorder's own failure. Its calls lack what is to be hidden.
-pub(super) async fn ask(
+/// Calls the model once. An error that ends the answer early is recorded as the step's error before it is returned,
+/// unless the recorder itself failed. Secrets in the calls are redacted.
+pub(crate) async fn ask(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
@@ -155,11 +155,11 @@ pub(super) async fn ask(
         Ok(()) => Ok(answer),
         Err(error @ AgentError::Record(_)) => Err(error),
         Err(error) => {
-            // Calls of a broken answer never ran; they must not look as if they were waiting for results.
+            // Calls of an aborted answer never ran. They must not look as if they were waiting for results.
             answer.drop_calls();
             recorder.model_called(&answer.record(step, model.info(), Some(&error))).await?;
             Err(match error {
-                // Part of the answer is shown, so it is not asked for again.
+                // Part of the answer is shown already, so the caller must not retry with a shorter history.
                 AgentError::Model(ModelError::ContextTooLong { detail, .. }) if !answer.text().is_empty() => {
                     ModelError::BadStream { detail }.into()
                 }
@@ -178,7 +178,7 @@ async fn follow(
     recorder: &mut impl TurnRecorder,
     halt: &Halt<'_>,
 ) -> Result<(), AgentError> {
-    // Whatever ends this drops the stream, which closes the connection to the provider.
+    // Any end of this function drops the stream, which closes the connection to the provider.
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
     let mut next_event = begin(&mut stream, answer, recorder, halt).await?;
@@ -199,8 +199,8 @@ async fn follow(
                 seen_ids.clear();
                 recorder.text_was_reasoning(step, &words).await?;
             }
-            // An id that occurs twice counts once: results are matched by id, so the second could never be told apart
-            // from the first.
+            // A repeated ID counts once: results are matched by ID, so the second call could not be distinguished from
+            // the first.
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
                     let call = ToolCallRequest { written_by: Some(model.info().clone()), ..call };
@@ -223,8 +223,8 @@ async fn follow(
     }
 }
 
-/// Asks while the calls of the step before are settled, which the model need not wait for. Gives what it says first; that counts
-/// once they are.
+/// Calls the model while the previous step's calls are being settled, which the model need not wait for. Returns the
+/// first event of the stream once the calls are settled.
 async fn begin(
     stream: &mut ModelStream,
     answer: &mut Answer,

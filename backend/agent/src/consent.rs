@@ -1,4 +1,4 @@
-//! Whether the high-risk calls of a step may run: reviewers vote on them, and they are asked for.
+//! Decides whether the high-risk calls of a step may run: asks reviewers for votes and requests approval.
 
 use std::{collections::HashMap, pin::pin};
 
@@ -17,13 +17,13 @@ use super::{
     vote::{Review, Vote},
 };
 
-/// Said of a call with secret arguments that nobody has given consent to.
+/// Error text of a call that needs approval but has secret arguments.
 const CANNOT_WAIT: &str = "the call has secret arguments, which are not kept, so it cannot wait until somebody gives consent to \
                            it; who runs the server can let calls of this tool run by themselves (risk = \"low\")";
 
 impl<R: TurnRecorder> StepRun<'_, R> {
-    /// Has those of the high-risk calls reviewed that need consent.
-    pub(super) async fn review(&mut self, high: &[usize], request: &str) -> Result<HashMap<usize, Review>, AgentError> {
+    /// Reviews those high-risk calls that need approval. Returns the reviews by the index of the call.
+    pub(crate) async fn review(&mut self, high: &[usize], request: &str) -> Result<HashMap<usize, Review>, AgentError> {
         let Some(reviewers) = self.runner.reviewers.as_deref() else { return Ok(HashMap::new()) };
         let Self { tools, step, calls, recorder, halt, usage, .. } = self;
         let (mut indexes, mut subjects) = (Vec::new(), Vec::new());
@@ -61,9 +61,9 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         Ok(indexes.into_iter().zip(cast.into_iter().map(review)).collect())
     }
 
-    /// Finds out whether a call may run that needs consent. One whose tool is another by now than the one that was approved
-    /// is asked for anew.
-    pub(super) async fn consent(&mut self, index: usize, review: Review) -> Result<Leave, AgentError> {
+    /// Decides whether a call that needs approval may run. If the tool is no longer the one that was approved, approval
+    /// is requested again.
+    pub(crate) async fn consent(&mut self, index: usize, review: Review) -> Result<Leave, AgentError> {
         let call = &mut self.calls[index];
         let Some(tool) = tool_to_ask_for(self.tools, call) else { return Ok(Leave::Given) };
         if call.secret.is_some() && review.ruling.is_none() && !self.recorder.is_approved_for_good(tool).await? {
@@ -83,7 +83,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         Ok(Leave::Refused)
     }
 
-    /// Nothing of a turn that waits is in memory, and a secret is nowhere else.
+    /// Refuses a call that would have to wait: a waiting turn keeps nothing in memory, and a secret is stored nowhere
+    /// else.
     async fn refuse_to_wait(&mut self, index: usize) -> Result<Leave, AgentError> {
         let id = self.recorder.tool_started(&self.calls[index].started(self.step)).await?;
         let error = ToolError::other("secret_cannot_wait", CANNOT_WAIT);
@@ -100,7 +101,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 }
 
-/// The tool of a call that needs consent and has not got it.
+/// Returns the tool of a call that needs approval and does not have it; otherwise `None`.
 fn tool_to_ask_for<'a>(tools: &'a ToolRegistry, call: &PlannedCall) -> Option<&'a ToolSpec> {
     let tool = tools.find_spec(&call.request.name).filter(|_| call.needs_consent(tools))?;
     let is_approved = call.waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());

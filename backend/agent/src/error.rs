@@ -1,36 +1,37 @@
-//! Why a turn ended without an outcome.
+//! Errors that end a turn without an outcome.
 
 use tallybook_llm::ModelError;
 
 use super::recorder::RecordError;
 
-/// Why a turn ended without an outcome. A tool's failure is not among these: that is a result which the model sees.
+/// An error that ends a turn without an outcome. A tool's failure is not one of these: it is a result that the model
+/// sees.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Somebody stopped it, or the server shuts down.
+    /// A user stopped the turn, or the server shuts down.
     #[error("the turn was stopped")]
     Cancelled,
-    /// It took longer than its limit.
+    /// The turn exceeded its time limit.
     #[error(
         "The answer took longer than {seconds} seconds and was ended. Ask for less at once, or raise TURN_TIMEOUT_SECS."
     )]
     TurnTimeout {
-        /// The limit.
+        /// The limit, in seconds.
         seconds: u64,
     },
-    /// The model could not be asked or its answer not be read.
+    /// The model could not be called, or its answer could not be read.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// What happened could not be stored, so nothing more may happen.
+    /// An event could not be stored, so the turn must not continue.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The system prompt could not be made.
+    /// A prompt could not be rendered.
     #[error("The system prompt cannot be made: {0}")]
     Prompt(#[from] askama::Error),
 }
 
 impl AgentError {
-    /// The stable name of the cause, sent as `code` in the `error` event.
+    /// Returns the stable error code, sent as `code` in the `error` event.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Cancelled => "stopped",

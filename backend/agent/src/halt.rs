@@ -1,4 +1,4 @@
-//! What ends a turn before it is done.
+//! Cancellation and deadline of a turn.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::AgentError;
 
-/// Why a turn may have to end: somebody stops it, or its time is over.
+/// The cancellation token and the deadline of a turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Halt<'a> {
+pub(crate) struct Halt<'a> {
     cancel: &'a CancellationToken,
     turn_time: Duration,
     deadline: Instant,
 }
 
 impl<'a> Halt<'a> {
-    /// For a turn that runs from now on, and has run for `active` before.
-    pub(super) fn new(cancel: &'a CancellationToken, turn_time: Duration, active: Duration) -> Self {
+    /// Creates the limits of a turn that runs from now on and has already been active for `active`.
+    pub(crate) fn new(cancel: &'a CancellationToken, turn_time: Duration, active: Duration) -> Self {
         Self { cancel, turn_time, deadline: Instant::now() + turn_time.saturating_sub(active) }
     }
 
-    /// Waits until the turn must end, and says why.
-    pub(super) async fn reached(&self) -> AgentError {
+    /// Waits until the turn must end, and returns the reason.
+    pub(crate) async fn reached(&self) -> AgentError {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => AgentError::Cancelled,
@@ -31,7 +31,7 @@ impl<'a> Halt<'a> {
     }
 
     async fn time_over(&self) {
-        // The timer counts in whole milliseconds: where no time is left, something could still begin.
+        // The timer counts in whole milliseconds: with no time left, something could still begin before it fires.
         if Instant::now() < self.deadline {
             sleep_until(self.deadline).await;
         }

@@ -1,5 +1,5 @@
-//! The loop between a model and its tools. It knows no SQL and no HTTP: what has to be stored or shown goes through a
-//! [`TurnRecorder`], whose every call returns only when that is done.
+//! The agent loop between a model and its tools. It contains no SQL and no HTTP: everything to be stored or shown goes
+//! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
 mod alone;
 mod aside;

@@ -1,113 +1,116 @@
-//! Every limit of the agent: those that a server may set, and those that follow from what the tables can hold.
+//! Every limit of the agent: those that a server may set, and those that follow from the columns of the database.
 
 use std::time::Duration;
 
-/// The longest arguments that are kept of a call, as much as a tool takes. Of longer ones the row, the events and the
-/// model's history hold the beginning and a note, which is again longer than a tool takes: such a call fails, and never
-/// runs with half of its arguments.
-pub(super) const MAX_INPUT_BYTES: usize = tallybook_tools::MAX_INPUT_BYTES;
-/// How much of a tool's name is kept; as much as its column holds. No tool has a longer one, so a call under it fails
-/// either way.
-pub(super) const MAX_TOOL_NAME_CHARS: usize = 100;
-/// How much of a failed call's error is kept. The column is TEXT, 64 KiB on MySQL, and a note comes on top.
-pub(super) const MAX_ERROR_BYTES: usize = 60_000;
-/// How much of the word for the kind of failure is kept; as much as its column holds.
-pub(super) const MAX_ERROR_TYPE_CHARS: usize = 64;
-/// How much the model is shown of arguments that a person changed.
-pub(super) const MAX_EDITED_INPUT_BYTES: usize = 4 * 1024;
-/// The least that the model is shown of each result, however many there are in a step.
-pub(super) const MIN_RESULT_BYTES: usize = 1024;
+/// Maximum length of a call's stored arguments, in bytes: the maximum that a tool accepts. Of longer arguments, the
+/// row, the events and the model's history contain the beginning and a note. That text again exceeds what a tool
+/// accepts, so the call fails and never runs with half of its arguments.
+pub(crate) const MAX_INPUT_BYTES: usize = tallybook_tools::MAX_INPUT_BYTES;
+/// Maximum length of a stored tool name, in characters: the width of its column. No tool has a longer name, so a call
+/// with a truncated name fails in any case.
+pub(crate) const MAX_TOOL_NAME_CHARS: usize = 100;
+/// Maximum length of a failed call's stored error, in bytes. The column is TEXT, 64 KiB on MySQL, and a note is
+/// appended.
+pub(crate) const MAX_ERROR_BYTES: usize = 60_000;
+/// Maximum length of an error type, in characters: the width of its column.
+pub(crate) const MAX_ERROR_TYPE_CHARS: usize = 64;
+/// Maximum length, in bytes, of arguments edited by a user in the result for the model.
+pub(crate) const MAX_EDITED_INPUT_BYTES: usize = 4 * 1024;
+/// Minimum length of each result in the prompt, in bytes, however many results a step has.
+pub(crate) const MIN_RESULT_BYTES: usize = 1024;
 
-/// How long tools have to react when they are aborted: at once, unless they hold their thread.
-pub(super) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
+/// Time for tools to react when they are aborted. They react at once unless they block their thread.
+pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a model may take for a title.
-pub(super) const TITLE_TIMEOUT: Duration = Duration::from_secs(15);
-/// Bytes of the question, and of the answer, that the model is shown for a title.
-pub(super) const MAX_TITLE_INPUT_BYTES: usize = 2000;
-/// Bytes that the model may write for a title. It needs few, but some models think aloud first.
-pub(super) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
+/// Timeout of a model call for a title.
+pub(crate) const TITLE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum length of the question, and of the answer, in the prompt for a title, in bytes.
+pub(crate) const MAX_TITLE_INPUT_BYTES: usize = 2000;
+/// Maximum length of the model's answer for a title, in bytes. The answer needs few, but some models think aloud first.
+pub(crate) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 
-/// How long a model may take for a summary of a conversation.
-pub(super) const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Characters of a question, and of its answer, that the model is told for it.
-pub(super) const MAX_SUMMED_QUESTION_CHARS: usize = 1000;
-pub(super) const MAX_SUMMED_ANSWER_CHARS: usize = 2000;
-/// Tokens, and bytes, that it may write.
-pub(super) const MAX_SUMMARY_TOKENS: u32 = 500;
-pub(super) const MAX_SUMMARY_ANSWER_BYTES: usize = 16 * 1024;
+/// Timeout of a model call for a summary of a conversation.
+pub(crate) const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum lengths of a question and of its answer in the prompt for a summary, in characters.
+pub(crate) const MAX_SUMMED_QUESTION_CHARS: usize = 1000;
+pub(crate) const MAX_SUMMED_ANSWER_CHARS: usize = 2000;
+/// Maximum length of the model's answer for a summary, in tokens and in bytes.
+pub(crate) const MAX_SUMMARY_TOKENS: u32 = 500;
+pub(crate) const MAX_SUMMARY_ANSWER_BYTES: usize = 16 * 1024;
 
-/// How long a model may take to sum up what was done for an answer.
-pub(super) const REASONING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Bytes of the question, and of the answer, that it is told for that.
-pub(super) const MAX_REASONING_TEXT_BYTES: usize = 4 * 1024;
-/// Bytes that it may write for that; and characters of a line that are kept.
-pub(super) const MAX_REASONING_ANSWER_BYTES: usize = 16 * 1024;
-pub(super) const MAX_REASONING_LINE_CHARS: usize = 200;
+/// Timeout of a model call that summarizes what was done for an answer.
+pub(crate) const REASONING_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum length of the question, and of the answer, in the prompt for that summary, in bytes.
+pub(crate) const MAX_REASONING_TEXT_BYTES: usize = 4 * 1024;
+/// Maximum length of the model's answer for that summary, in bytes, and of a line that is kept, in characters.
+pub(crate) const MAX_REASONING_ANSWER_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_REASONING_LINE_CHARS: usize = 200;
 
-/// Steps of a plan as it is made.
-pub(super) const MAX_PLAN_STEPS: usize = 5;
-/// Characters of what a step's instruction, what it should give, and what the whole must come to have at most. With the steps of
-/// all attempts that is far less than a page takes at once.
-pub(super) const MAX_INSTRUCTION_CHARS: usize = 500;
-pub(super) const MAX_EXPECTED_CHARS: usize = 300;
-pub(super) const MAX_CRITERIA_CHARS: usize = 500;
-/// How long a model may take for a plan, and for whether a step was done.
-pub(super) const PLAN_TIMEOUT: Duration = Duration::from_mins(1);
-pub(super) const EVALUATE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes that it may write for either. It needs few, but some models think aloud first.
-pub(super) const MAX_PLAN_ANSWER_BYTES: usize = 32 * 1024;
-/// Bytes of the question, and of what was said before it, that it is told.
-pub(super) const MAX_PLANNED_QUESTION_BYTES: usize = 16 * 1024;
-pub(super) const MAX_PLANNED_EARLIER_BYTES: usize = 16 * 1024;
-/// Bytes of one text of that.
-pub(super) const MAX_PLANNED_TEXT_BYTES: usize = 4 * 1024;
-/// Bytes that what came of all steps together tells a model, shared out evenly, and the least of each.
-pub(super) const MAX_PLAN_RESULTS_BYTES: usize = 32 * 1024;
-pub(super) const MIN_PLAN_RESULT_BYTES: usize = 1024;
-/// A step that says more than so many characters is taken for done.
-pub(super) const ENOUGH_CHARS: usize = 50;
+/// Maximum number of steps in a plan when it is made.
+pub(crate) const MAX_PLAN_STEPS: usize = 5;
+/// Maximum lengths, in characters, of a step's instruction, of its expected result, and of the criteria of the plan.
+/// With the steps of all attempts that is far less than a client accepts at once.
+pub(crate) const MAX_INSTRUCTION_CHARS: usize = 500;
+pub(crate) const MAX_EXPECTED_CHARS: usize = 300;
+pub(crate) const MAX_CRITERIA_CHARS: usize = 500;
+/// Timeouts of a model call for a plan, and for a verdict on a step.
+pub(crate) const PLAN_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const EVALUATE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum length of the model's answer for either, in bytes. The answer needs few, but some models think aloud first.
+pub(crate) const MAX_PLAN_ANSWER_BYTES: usize = 32 * 1024;
+/// Maximum length of the question, and of all messages before it, in the prompt for a plan, in bytes.
+pub(crate) const MAX_PLANNED_QUESTION_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_PLANNED_EARLIER_BYTES: usize = 16 * 1024;
+/// Maximum length of one of those messages, in bytes.
+pub(crate) const MAX_PLANNED_TEXT_BYTES: usize = 4 * 1024;
+/// Maximum length of the results of all steps in a prompt, in bytes, shared evenly, and the minimum for each result.
+pub(crate) const MAX_PLAN_RESULTS_BYTES: usize = 32 * 1024;
+pub(crate) const MIN_PLAN_RESULT_BYTES: usize = 1024;
+/// A step whose text is longer than this number of characters counts as done without a model's verdict.
+pub(crate) const ENOUGH_CHARS: usize = 50;
 
-/// Calls of one step that are reviewed; a person decides on the others alone. Each has up to so many votes
-/// ([`MAX_REVIEWERS`]), which stand in the turn's end: with a turn's steps and the longest reasons that is less than 1 MiB of
-/// the 16 that readers take.
+/// Maximum number of calls of one step that are reviewed; the user alone decides on the others. Each call has up to
+/// [`MAX_REVIEWERS`] votes, which are part of the turn's final event. With a turn's steps and the longest reasons, the
+/// votes take less than 1 MiB of the 16 MiB that clients accept.
 pub const MAX_REVIEWED_CALLS: usize = 8;
-/// Models that may review.
+/// Maximum number of models that review calls.
 pub const MAX_REVIEWERS: usize = 5;
-/// Votes of one step that are asked for at the same time.
-pub(super) const MAX_VOTES_AT_ONCE: usize = 10;
-/// Bytes of the person's request that a reviewer is told.
-pub(super) const MAX_REVIEWED_REQUEST_BYTES: usize = 16 * 1024;
-/// The longest arguments that are reviewed. Who is told a part of them cannot say whether the whole is harmless.
-pub(super) const MAX_REVIEWED_INPUT_BYTES: usize = 64 * 1024;
-/// Bytes that a reviewer may write. It needs few, but some models think aloud first.
-pub(super) const MAX_REVIEW_ANSWER_BYTES: usize = 16 * 1024;
-/// Characters of a reviewer's reason that are kept.
+/// Maximum number of concurrent model calls for the votes of one step.
+pub(crate) const MAX_VOTES_AT_ONCE: usize = 10;
+/// Maximum length of the user's request in a reviewer's prompt, in bytes.
+pub(crate) const MAX_REVIEWED_REQUEST_BYTES: usize = 16 * 1024;
+/// Maximum length of arguments that are reviewed, in bytes. A model that receives only a part cannot judge whether all
+/// of them are harmless.
+pub(crate) const MAX_REVIEWED_INPUT_BYTES: usize = 64 * 1024;
+/// Maximum length of a reviewer's answer, in bytes. The answer needs few, but some models think aloud first.
+pub(crate) const MAX_REVIEW_ANSWER_BYTES: usize = 16 * 1024;
+/// Maximum length of a stored reason, in characters.
 pub const MAX_REASON_CHARS: usize = 300;
 
-/// What a turn may use up.
+/// Limits of turns and their tool calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Steps that may call tools; one more answers without.
+    /// Maximum number of steps that may call tools; one more step answers without tools.
     pub steps: u32,
-    /// Calls of one turn, after which one more step answers without. One step may go beyond it by as many as an answer may
-    /// hold ([`tallybook_llm::MAX_BLOCKS`]); the turn's end, which names every call, is one event that readers take.
+    /// Maximum number of calls in one turn; after that one more step answers without tools. One step may exceed the
+    /// limit by as many calls as an answer may contain ([`tallybook_llm::MAX_BLOCKS`]). The turn's final event lists
+    /// every call, and clients must accept it.
     pub calls: usize,
-    /// The whole turn, calls that wait for their start included. While it waits for consent no time of it passes.
+    /// Time limit of the whole turn, including calls that wait for their start. Waiting for approval does not count.
     pub turn_time: Duration,
-    /// One tool call, from when its tool has room for it.
+    /// Timeout of one tool call, from when its tool has room for it.
     pub tool_time: Duration,
-    /// Calls of one turn that run at the same time; the others of a step wait.
+    /// Maximum number of concurrent calls of one turn; the other calls of a step wait.
     pub concurrent_calls_per_turn: usize,
-    /// Calls of all turns that run at the same time, in the whole process.
+    /// Maximum number of concurrent calls of all turns in the whole process.
     pub concurrent_calls: usize,
-    /// Bytes of a tool's output that are kept.
+    /// Maximum length of a tool's stored output, in bytes.
     pub stored_output_bytes: usize,
-    /// Bytes of one output or error that the model is shown.
+    /// Maximum length of one output or error in the prompt, in bytes.
     pub model_output_bytes: usize,
-    /// Bytes that stored steps may add to what a program tells of earlier turns.
+    /// Maximum number of bytes that stored steps may add to the earlier turns in an API client's request.
     pub restored_bytes: usize,
-    /// Bytes that all results of one step together tell the model, shared out evenly.
+    /// Maximum length of all results of one step in the prompt, in bytes, shared evenly.
     pub step_output_bytes: usize,
 }
 
@@ -129,7 +132,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of each result that the model is shown when a step has this many calls.
+    /// Returns the maximum length of each result in the prompt, in bytes, if a step has this many calls.
     pub fn result_bytes(&self, calls: usize) -> usize {
         let share = self.step_output_bytes / calls.max(1);
         self.model_output_bytes.min(share.max(MIN_RESULT_BYTES))

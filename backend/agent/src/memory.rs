@@ -1,5 +1,5 @@
-//! Asking a model to keep the memory of a conversation: a summary from the one before and what was said since then. When it is
-//! asked, what the summary covers and what becomes of it is not decided here.
+//! Asks a model to update the summary of a conversation, from the previous summary and the messages since then. The
+//! caller decides when to ask, which messages the summary covers, and what to do with it.
 
 use askama::Template;
 use futures_util::future::pending;
@@ -18,7 +18,7 @@ use super::{
     recorder::Purpose,
 };
 
-/// A question and its answer, as far as they are summed up.
+/// A question and its answer, truncated for the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SummedExchange {
     question: String,
@@ -26,7 +26,7 @@ pub struct SummedExchange {
 }
 
 impl SummedExchange {
-    /// The beginnings of a question and of its answer.
+    /// Truncates a question and its answer to their maximum lengths.
     pub fn new(question: &str, answer: &str) -> Self {
         let beginning = |text: &str, chars| text.chars().take(chars).collect();
         Self {
@@ -35,12 +35,12 @@ impl SummedExchange {
         }
     }
 
-    /// The beginning of the question.
+    /// Returns the beginning of the question.
     pub fn question(&self) -> &str {
         &self.question
     }
 
-    /// The beginning of the answer.
+    /// Returns the beginning of the answer.
     pub fn answer(&self) -> &str {
         &self.answer
     }
@@ -52,8 +52,8 @@ struct Prompt {
     max_chars: usize,
 }
 
-/// What the model writes, unchecked and perhaps too long, at `temperature` where one is named. Fails where it cannot even be
-/// asked.
+/// Asks the model for a summary and returns its unchecked answer, which may be too long. Sends `temperature` if it is
+/// set. Fails only if the prompt cannot be rendered; if the model fails, the error is in [`Aside::text`].
 pub async fn sum_up_conversation(
     model: &dyn ModelClient,
     before: Option<&str>,

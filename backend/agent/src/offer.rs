@@ -1,5 +1,5 @@
-//! Which tools a model is offered, and whose they are: ours, which are run here, and those of the program that asks, whose
-//! calls are handed back to it. Of two tools of one name the program's is meant.
+//! The tools available to a model: Tallybook's, which run on the server, and the API client's, whose calls are returned
+//! to the client. If two tools have the same name, the client's tool is used.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,17 +12,17 @@ use tallybook_tools::{ToolRegistry, ToolSpec};
 use super::turn::PlannedCall;
 
 /// The tools of one turn.
-pub(super) struct Offer {
-    /// What the model is told, in the order of names.
-    pub(super) specs: Arc<[ToolSpec]>,
-    /// The names of the program's.
+pub(crate) struct Offer {
+    /// The tools sent to the model, in order of their names.
+    pub(crate) specs: Arc<[ToolSpec]>,
+    /// The names of the API client's tools.
     theirs: BTreeSet<String>,
-    /// What is known of tools of ours that are not offered, by their names.
+    /// Input schemas of Tallybook's unavailable tools that have secret arguments, by name.
     absent: BTreeMap<String, Arc<Value>>,
 }
 
 impl Offer {
-    pub(super) fn new(ours: &ToolRegistry, theirs: Vec<ToolSpec>) -> Self {
+    pub(crate) fn new(ours: &ToolRegistry, theirs: Vec<ToolSpec>) -> Self {
         let names = theirs.iter().map(|tool| tool.name.clone()).collect();
         let absent = ours.absent_schemas().map(|(name, schema)| (name.to_owned(), Arc::clone(schema))).collect();
         let ours = ours.specs();
@@ -31,8 +31,9 @@ impl Offer {
         Self { specs: by_name.into_values().collect(), theirs: names, absent }
     }
 
-    /// What a tool of ours takes, which may be one that is not offered.
-    pub(super) fn find_schema(&self, name: &str) -> Option<&Value> {
+    /// Returns the input schema of one of Tallybook's tools, which may be unavailable in this turn. Returns `None` if
+    /// the name belongs to the client or is unknown.
+    pub(crate) fn find_schema(&self, name: &str) -> Option<&Value> {
         if self.theirs.contains(name) {
             return None;
         }
@@ -40,8 +41,8 @@ impl Offer {
         offered.or_else(|| self.absent.get(name).map(AsRef::as_ref))
     }
 
-    /// Those of a step's calls that are run here, and whether there are others.
-    pub(super) fn ours(&self, calls: Vec<PlannedCall>) -> (Vec<PlannedCall>, bool) {
+    /// Returns those of a step's calls that run on the server, and `true` if there are other calls.
+    pub(crate) fn ours(&self, calls: Vec<PlannedCall>) -> (Vec<PlannedCall>, bool) {
         let all = calls.len();
         let ours: Vec<_> = calls.into_iter().filter(|call| !self.theirs.contains(&call.request.name)).collect();
         let has_theirs = ours.len() < all;

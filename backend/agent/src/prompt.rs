@@ -1,5 +1,5 @@
-//! The system prompt: a built-in template, or an operator's own text in its place, and what a person adds to it. What a model
-//! without tool calling is told besides is `llm`'s business.
+//! The system prompt: a built-in template or the operator's own text, followed by the user's instructions. The `llm`
+//! crate adds the text for models without tool calling.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::zone::Zone;
 /// The placeholder for the list of tools.
 const TOOLS_INFO: &str = "{tools_info}";
 
-/// The placeholders of an operator's own text.
+/// The placeholders in an operator's own text.
 const PLACEHOLDERS: [&str; 3] = ["{date}", "{current_date}", TOOLS_INFO];
 
-/// Where the system prompt comes from.
+/// The source of the system prompt.
 #[derive(Clone, Debug, Default)]
 pub enum SystemPrompt {
     /// `backend/prompts/system_*.txt`.
     #[default]
     BuiltIn,
-    /// An operator's own text, with its placeholders `{date}`, `{current_date}` and `{tools_info}`.
+    /// The operator's own text, with the placeholders `{date}`, `{current_date}` and `{tools_info}`.
     Own(Arc<str>),
 }
 
@@ -37,28 +37,29 @@ struct WithoutTools<'a> {
     today: &'a Today,
 }
 
-/// Today's date, and the time zone in which it is.
+/// Today's date, and the time zone of that date.
 struct Today {
     date: String,
     zone: String,
 }
 
-/// What the person who asks tells every model. It comes after ours and says whose it is.
+/// The user's own instructions for every model. They follow Tallybook's prompt, and the text says that the user wrote
+/// them.
 #[derive(Template)]
 #[template(path = "instructions.txt", escape = "none")]
 struct Instructions<'a> {
     text: &'a str,
 }
 
-/// A person's own instructions as the model is told of them; nothing where there are none.
-pub(super) fn instructions(text: &str) -> Result<Option<String>, askama::Error> {
+/// Renders the user's own instructions for the prompt. Returns `None` if there are none.
+pub(crate) fn instructions(text: &str) -> Result<Option<String>, askama::Error> {
     let text = text.trim();
     if text.is_empty() { Ok(None) } else { Instructions { text }.render().map(Some) }
 }
 
 impl SystemPrompt {
-    /// The text for a turn that begins now.
-    pub(super) fn render(&self, tools: &[ToolSpec], zone: &Zone) -> Result<String, askama::Error> {
+    /// Renders the system prompt of a turn that begins now.
+    pub(crate) fn render(&self, tools: &[ToolSpec], zone: &Zone) -> Result<String, askama::Error> {
         let today = Today { date: zone.today(), zone: zone.name().to_owned() };
         match self {
             Self::BuiltIn => built_in(&today, tools),
@@ -67,8 +68,8 @@ impl SystemPrompt {
     }
 }
 
-/// Fills the placeholders of an operator's text. Everything else in braces stays as it is, and so does a placeholder in double
-/// braces. What is filled in is not searched again: the descriptions of tools may hold anything.
+/// Fills in the placeholders of an operator's text. Everything else in braces is unchanged, and so is a placeholder in
+/// double braces. Inserted text is not searched again, because the descriptions of tools may contain anything.
 fn filled(text: &str, today: &Today, tools: &[ToolSpec]) -> String {
     let (mut filled, mut rest) = (String::new(), text);
     while let Some(begin) = rest.find('{') {
@@ -89,7 +90,7 @@ fn filled(text: &str, today: &Today, tools: &[ToolSpec]) -> String {
     filled + rest
 }
 
-/// Lists the tools, one on each line: the name, and the first line of the description.
+/// Lists the tools, one per line: the name, and the first line of the description.
 fn tools_info(tools: &[ToolSpec]) -> String {
     if tools.is_empty() {
         return "There are no tools.".to_owned();

@@ -1,6 +1,8 @@
-//! The loop of an answer: the model is asked, its calls are run, it is told their results, and so on until it asks for none.
-//! An answer is one such run, or by a plan one for each of its steps and one for the words at the end: what all of them
-//! together may use up, and the numbers of their steps, go on from one to the next.
+//! The agent loop of an answer: calls the model, runs its tool calls, adds their results to the prompt, and repeats
+//! until the model asks for no more calls.
+//!
+//! A normal answer is one run. A planned answer is one run per plan step plus a final run for the text. Limits and step
+//! numbers carry over from one run to the next.
 
 use std::sync::Arc;
 
@@ -20,65 +22,65 @@ use super::{
     turn::{AnsweredStep, EndReason, PlannedCall, TurnOutcome},
 };
 
-/// Why a turn ended that had used up its steps, or its calls.
+/// Stop reason of a turn that used up its steps or its calls.
 pub const STEP_LIMIT: &str = "step_limit";
 
-/// The answer of a turn that ended with [`STEP_LIMIT`] and whose model said nothing in the last step.
-pub(super) const STEP_LIMIT_WORDS: &str =
+/// The text of a turn that ended with [`STEP_LIMIT`] and whose model wrote none in the last step.
+pub(crate) const STEP_LIMIT_WORDS: &str =
     "I used up the steps that one answer may have before I was done. Ask me to continue.";
 
-/// Why a turn ended whose last step has calls that the program that asks is to run.
+/// Stop reason of a turn whose last step has calls that the API client is to run.
 pub const CLIENT_CALLS: &str = "client_calls";
 
-/// A turn that runs.
-pub(super) struct React<'a, R> {
-    pub(super) runner: &'a ToolRunner,
-    pub(super) model: &'a dyn ModelClient,
-    pub(super) tools: &'a ToolRegistry,
-    /// Whose its calls are.
-    pub(super) whose: Whose,
-    pub(super) offer: &'a Offer,
-    pub(super) sampling: Sampling,
-    pub(super) recorder: &'a mut R,
-    pub(super) halt: Halt<'a>,
-    pub(super) told: Told,
+/// A running turn.
+pub(crate) struct React<'a, R> {
+    pub(crate) runner: &'a ToolRunner,
+    pub(crate) model: &'a dyn ModelClient,
+    pub(crate) tools: &'a ToolRegistry,
+    /// The user key of its calls.
+    pub(crate) whose: Whose,
+    pub(crate) offer: &'a Offer,
+    pub(crate) sampling: Sampling,
+    pub(crate) recorder: &'a mut R,
+    pub(crate) halt: Halt<'a>,
+    pub(crate) told: Told,
     /// The number of the next step.
-    pub(super) step: u32,
-    /// Steps that count against the limit.
-    pub(super) whole_steps: u32,
-    /// Calls that were asked for.
-    pub(super) calls: usize,
-    pub(super) usage: Usage,
+    pub(crate) step: u32,
+    /// Number of steps that count against the limit.
+    pub(crate) whole_steps: u32,
+    /// Number of calls that the model asked for.
+    pub(crate) calls: usize,
+    pub(crate) usage: Usage,
 }
 
-/// How a run ended.
-pub(super) enum RunEnd {
-    /// The model asked for no more.
+/// The end of a run.
+pub(crate) enum RunEnd {
+    /// The run is over.
     Over {
-        /// Its stop reason, or `step_limit` or `client_calls`.
+        /// The model's stop reason, or `step_limit` or `client_calls`.
         stop_reason: String,
-        /// What it said in the last step.
+        /// The text that the model wrote in the last step.
         last_words: String,
     },
-    /// Calls wait for a person's decision.
+    /// Calls wait for a user's decision.
     AwaitsApproval,
 }
 
 impl<R: TurnRecorder> React<'_, R> {
-    /// Whether no step may call tools any more.
-    pub(super) fn is_used_up(&self) -> bool {
+    /// Returns whether no further step may call tools.
+    pub(crate) fn is_used_up(&self) -> bool {
         let limits = &self.runner.limits;
         self.whole_steps >= limits.steps || self.calls >= limits.calls
     }
 
-    /// Runs to its end, or to where calls wait for consent; from what was answered before, if the run goes on.
-    pub(super) async fn run(
+    /// Runs to the end, or until calls wait for approval. A resumed run continues from the step in `answered`.
+    pub(crate) async fn run(
         &mut self,
         answered: Option<AnsweredStep>,
         tool_choice: &ToolChoice,
     ) -> Result<RunEnd, AgentError> {
         let end = self.run_steps(answered, tool_choice).await?;
-        // Where no model is asked any more.
+        // No further model call settles the last results.
         self.recorder.settle().await?;
         Ok(end)
     }
@@ -93,7 +95,7 @@ impl<R: TurnRecorder> React<'_, R> {
                 return Ok(self.over_before(STEP_LIMIT));
             }
             if !before.has_calls && before.stop_reason != StopReason::Pause.as_str() {
-                // The answer was whole; only its end had not been written down.
+                // The answer was complete; only the end of the turn had not been stored.
                 return Ok(self.over_before(&before.stop_reason));
             }
             let (ours, has_theirs) = self.offer.ours(before.calls);
@@ -134,7 +136,7 @@ impl<R: TurnRecorder> React<'_, R> {
         }
     }
 
-    /// Asks the model once, and records what it answers.
+    /// Calls the model once and records its answer.
     async fn ask(&mut self, step: u32, tool_choice: ToolChoice) -> Result<Answer, AgentError> {
         let may_call = tool_choice != ToolChoice::None;
         let request = ModelRequest {
@@ -156,7 +158,7 @@ impl<R: TurnRecorder> React<'_, R> {
         Ok(answer)
     }
 
-    /// Runs the calls of a step. Gives their results; nothing where some of them wait for consent.
+    /// Runs the calls of a step. Returns their results, or `None` if some of the calls wait for approval.
     async fn run_calls(&mut self, step: u32, calls: &[PlannedCall]) -> Result<Option<Vec<ToolResult>>, AgentError> {
         let asked_for = self.told.question();
         let end = self.runner.run((self.tools, self.whose), &asked_for, step, calls, self.recorder, &self.halt).await?;
@@ -164,13 +166,13 @@ impl<R: TurnRecorder> React<'_, R> {
         Ok(end.results)
     }
 
-    /// The end of a run whose last step was answered before.
+    /// Returns the end of a run whose last step was answered before the turn resumed.
     fn over_before(&self, stop_reason: &str) -> RunEnd {
         over(stop_reason, self.told.last_words())
     }
 
-    /// How the turn ended with its last run.
-    pub(super) fn outcome(&self, end: RunEnd) -> TurnOutcome {
+    /// Returns the outcome of the turn from the end of its last run.
+    pub(crate) fn outcome(&self, end: RunEnd) -> TurnOutcome {
         let reason = match end {
             RunEnd::Over { stop_reason, .. } => EndReason::Over(stop_reason),
             RunEnd::AwaitsApproval => EndReason::AwaitsApproval,

@@ -1,5 +1,5 @@
-//! Asking a model to sum up in a few lines what was done for an answer, and why. When it is asked, and what stands in its
-//! place where it fails, is not decided here.
+//! Asks a model to summarize in a few lines what was done for an answer, and why. The caller decides when to ask, and
+//! what replaces the summary if the model fails.
 
 use askama::Template;
 use futures_util::future::pending;
@@ -15,19 +15,19 @@ use super::{
     recorder::Purpose,
 };
 
-/// Lines that a summary has at most.
+/// Maximum number of lines in a summary.
 pub const MAX_REASONING_LINES: usize = 3;
 
-/// A call that is summed up.
+/// A tool call in the prompt for a summary.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SummedCall<'a> {
-    /// The tool.
+    /// The name of the tool.
     pub tool: &'a str,
-    /// The beginning of its arguments.
+    /// The beginning of the arguments.
     pub input: &'a str,
-    /// How it ended.
+    /// The status of the call.
     pub status: &'a str,
-    /// The beginning of what it gave back, or of why it failed.
+    /// The beginning of the output or the error.
     pub result: &'a str,
 }
 
@@ -35,7 +35,8 @@ pub struct SummedCall<'a> {
 #[template(path = "reasoning_summary.txt", escape = "none")]
 struct Prompt;
 
-/// What the model writes, unchecked; [`reasoning_lines`] reads it. Fails where it cannot even be asked.
+/// Asks the model for a summary and returns its unchecked answer, which [`reasoning_lines`] parses. Fails only if the
+/// prompt cannot be rendered; if the model fails, the error is in [`Aside::text`].
 pub async fn sum_up_reasoning(
     model: &dyn ModelClient,
     question: &str,
@@ -55,7 +56,7 @@ pub async fn sum_up_reasoning(
     Ok(ask_aside(model, question, pending()).await)
 }
 
-/// The lines of a summary, without the marks that models like to put before them.
+/// Returns the lines of a summary, without the list markers that models often put before them.
 pub fn reasoning_lines(text: &str) -> Vec<String> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '•' | '・');
     let line = |line: &str| {

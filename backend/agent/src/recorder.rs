@@ -1,5 +1,5 @@
-//! What an agent tells as it goes. The recorder that stores and sends lives with the conversations; the one in memory,
-//! with the agent's own tests.
+//! The interface through which the agent reports a turn, and the types it passes. The implementation that stores and
+//! sends events is in the server's `conversation` module. One that keeps them in memory is in this crate's tests.
 
 use std::future::Future;
 
@@ -11,24 +11,27 @@ use tallybook_tools::{Progress, ToolSpec};
 
 use super::vote::Review;
 
-/// Records a turn. Every method, but for [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`], returns only when what
-/// must be stored is stored and the turn's readers have its events. After an error the agent only calls
-/// [`TurnRecorder::tool_ended`], for calls that were still running.
+/// Records a turn. Every method except [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`] returns only
+/// when everything that must be stored is stored and the turn's subscribers have its events. After an error the agent
+/// only calls [`TurnRecorder::tool_ended`], for calls that were still running.
 pub trait TurnRecorder: Send {
-    /// The model wrote text in a step.
+    /// Records text that the model wrote in a step.
     fn text(&mut self, step: u32, delta: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// The model showed more of its thinking in a step. It ends for now with whatever the recorder is told next of the step.
+    /// Records more reasoning from the model in a step. The reasoning pauses when the recorder receives anything else
+    /// of the step.
     fn reasoning(&mut self, step: u32, delta: &str);
 
-    /// All text that the model wrote in a step so far was reasoning, which is given here as a whole. Takes the text back.
+    /// Records that all text the model wrote in a step so far was reasoning, and retracts the text. `words` is that
+    /// reasoning in full.
     fn text_was_reasoning(&mut self, step: u32, words: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// Whether a person has given consent to a tool for good.
+    /// Returns whether a user always allows this tool.
     fn is_approved_for_good(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
 
-    /// A high-risk call wants to run, which takes consent. Where nobody has given it for good, the call is stored as one that
-    /// waits, with what reviewers said of it and, where they decide, their decision; and who follows the turn is told.
+    /// Requests approval for a high-risk call. Unless a user always allows the tool, stores the call as waiting,
+    /// together with the reviewers' votes and, if they decide, their decision. The turn's subscribers are notified of
+    /// it.
     fn request_consent(
         &mut self,
         call: &StartedToolCall<'_>,
@@ -36,139 +39,140 @@ pub trait TurnRecorder: Send {
         review: &Review,
     ) -> impl Future<Output = Result<Consent, RecordError>> + Send;
 
-    /// A call is about to run. Gives its id.
+    /// Records that a call is about to run. Returns its ID.
     fn tool_started(
         &mut self,
         call: &StartedToolCall<'_>,
     ) -> impl Future<Output = Result<ToolCallId, RecordError>> + Send;
 
-    /// A call ended. [`TurnRecorder::settle`] stores that and tells it, before anything else is recorded; if that fails, the end of
-    /// the turn does.
+    /// Takes the result of a call that ended. [`TurnRecorder::settle`] stores and sends it before anything else is
+    /// recorded. If that fails, the end of the turn stores it.
     fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall);
 
-    /// Stores how calls ended of which it has been told, all at once, and tells it. This takes a while, in which the model may be
-    /// asked already; once begun, it is carried to its end.
+    /// Stores the results of the calls that ended, all at once, and sends them. This takes a while, in which the model
+    /// may already be called. The agent never cancels it once it has begun.
     fn settle(&mut self) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// The model does not read as much as it was told, but `limit` tokens where that is known. Gives less of what was said before
-    /// the turn's question; nothing where there is none to leave out.
+    /// Called when the prompt exceeded the model's context window (`limit` tokens, if known). Returns a shorter history
+    /// before the turn's question, or `None` if there is nothing left to drop.
     fn shorten_history(
         &mut self,
         limit: Option<usize>,
     ) -> impl Future<Output = Result<Option<Earlier>, RecordError>> + Send;
 
-    /// A plan was made, or made anew. Gives it as it stands now.
+    /// Records a new or a revised plan. Returns the plan in its current state.
     fn plan_made(&mut self, plan: &NewPlan) -> impl Future<Output = Result<Plan, RecordError>> + Send;
 
-    /// A step of the plan begins, is tried again, or has ended. Gives what whoever follows the turn is told.
+    /// Records that a step of the plan begins, is retried, or has ended. Returns the change as subscribers receive it.
     fn plan_step_changed(
         &mut self,
         change: &PlanStepChange,
     ) -> impl Future<Output = Result<PlanStepChanged, RecordError>> + Send;
 
-    /// A step is about to send a prompt, whose tokens `prompt_tokens` estimates. Fails with [`RecordError::OutOfTokens`] if the user
-    /// may not use more tokens.
+    /// Called before a step sends a prompt, whose tokens `prompt_tokens` estimates. Fails with
+    /// [`RecordError::OutOfTokens`] if the user may not use more tokens.
     fn before_step(
         &mut self,
         prompt_tokens: impl FnOnce() -> usize + Send,
     ) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// Something goes on that is worth telling now and not worth keeping.
+    /// Sends an activity to the subscribers without storing it.
     fn activity(&mut self, activity: Activity<'_>);
 
-    /// A model was asked: its answer of a step is whole and none of its calls has begun, a reviewer has voted, or the model
-    /// failed. It is stored at the latest with the next that is: before any of its calls runs, and before the turn's end.
+    /// Records a model call: a step's answer is complete and none of its calls has begun, an auxiliary model call has
+    /// ended, or the model failed. The record is stored with the next write at the latest: before any of the step's
+    /// calls runs, and before the end of the turn.
     fn model_called(&mut self, call: &ModelCallRecord) -> impl Future<Output = Result<(), RecordError>> + Send;
 }
 
-/// A plan that was made.
+/// A plan to be stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewPlan {
-    /// Why it was made anew; absent the first time.
+    /// Why the plan was revised; `None` for the first plan.
     pub reason: Option<String>,
-    /// What must be true for the whole to be done.
+    /// The conditions that must be true when the whole plan is done.
     pub success_criteria: String,
-    /// Its steps. Made anew, they take the place of those on which nobody has worked.
+    /// The steps. In a revised plan they replace the steps that have not been started.
     pub steps: Vec<NewPlanStep>,
 }
 
-/// A step of a plan that was made.
+/// A step of a plan to be stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewPlanStep {
-    /// What is to be done.
+    /// The task of the step.
     pub instruction: String,
-    /// What it should give.
+    /// The result that the step should give.
     pub expected: String,
 }
 
-/// A step of a plan that changes.
+/// A change of a plan step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepChange {
     /// The plan.
     pub plan_id: PlanId,
     /// The step.
     pub step_id: PlanStepId,
-    /// Where it stands now.
+    /// Its new status.
     pub status: PlanStepStatus,
-    /// Which attempt this is about, from 1.
+    /// The attempt that the change is about, from 1.
     pub attempt: i32,
-    /// Why the attempt was judged as it was, or why there is another.
+    /// Why the attempt was judged as it was, or why there is another attempt.
     pub reason: Option<String>,
-    /// The number of the next step of the loop.
+    /// The number of the next step of the agent loop.
     pub next_step: u32,
 }
 
-/// Less of what was said before a turn's question than the model was told first.
+/// A shorter history before a turn's question than the one the model received first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Earlier {
-    /// What is left of it, oldest first, without the question.
+    /// The remaining messages, oldest first, without the question.
     pub messages: Vec<ModelMessage>,
-    /// As in [`TurnInput::summary`](super::TurnInput::summary).
+    /// The summary, as in [`TurnInput::summary`](super::TurnInput::summary).
     pub summary: Option<String>,
 }
 
-/// Whether a high-risk call may run.
+/// The result of an approval request for a high-risk call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Its tool was approved for good.
+    /// A user always allows the tool.
     Given,
-    /// It was asked for under this id, and waits for a decision unless its review has one.
+    /// Approval was requested under this ID. The call waits for a decision unless its review has one.
     Asked(ToolCallId),
 }
 
-/// What goes on while nothing of the answer comes.
+/// An activity of a turn while no text of the answer arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activity<'a> {
-    /// The model writes a call.
+    /// The model is writing a call.
     WritingCall {
         /// The tool's name, as the model wrote it.
         tool_name: &'a str,
-        /// Bytes of the arguments so far.
+        /// Length of the arguments so far, in bytes.
         bytes: usize,
     },
-    /// The model could not be asked, and is asked again.
+    /// The model call failed, and will be retried.
     Retrying(RetryWait),
-    /// A call that runs says how far it is; at most four times a second.
+    /// A running call reports its progress, at most four times a second.
     CallProgress {
         /// The call.
         id: ToolCallId,
-        /// How far it is.
+        /// Its progress.
         progress: &'a Progress,
     },
 }
 
-/// What happened could not be stored.
+/// Why recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The turn is no longer this process's own, or is over: nothing more may happen in it here.
+    /// This process no longer holds the turn's lease, or the turn is over. It must not change the turn any more.
     #[error("The answer was ended elsewhere.")]
     LostLease,
-    /// The answer's text is longer than any reader takes.
+    /// The answer's text is longer than clients accept.
     #[error(
         "The answer grew beyond {limit} bytes, so it was ended. What was written so far is kept; ask for less at once."
     )]
     TooLong {
-        /// The limit.
+        /// The limit, in bytes.
         limit: usize,
     },
     /// The user has no tokens left for another step.
@@ -177,30 +181,30 @@ pub enum RecordError {
          kept; continue it later, or ask an admin for more."
     )]
     OutOfTokens {
-        /// The limit.
+        /// The limit, in tokens within 24 hours.
         limit: u64,
     },
-    /// The storage takes nothing at the moment.
+    /// The storage is unavailable at the moment.
     #[error(
         "The database is out of reach, so the answer was ended. What was written so far is kept; try again in a moment."
     )]
     Unavailable(#[source] Cause),
-    /// The storage has no room.
+    /// The storage is full.
     #[error(
         "The database has no room left, so the answer was ended. What was written so far is kept; free some space and \
          try again."
     )]
     Full(#[source] Cause),
-    /// The storage does not take what happened, however often it is tried.
+    /// The storage rejects the data, however often the write is retried.
     #[error("A part of the answer cannot be stored, so it was ended. What was written so far is kept.")]
     Rejected(#[source] Cause),
 }
 
-/// What the storage said, for the log.
+/// The storage's error, for the log.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl RecordError {
-    /// The stable name of the cause, sent as `code` in the `error` event.
+    /// Returns the stable error code, sent as `code` in the `error` event.
     pub fn code(&self) -> &'static str {
         match self {
             Self::LostLease => "interrupted",
@@ -213,55 +217,56 @@ impl RecordError {
     }
 }
 
-/// A call about to run.
+/// A call that is about to run or needs approval.
 #[derive(Clone, Copy, Debug)]
 pub struct StartedToolCall<'a> {
     /// The step, from 0.
     pub step: u32,
-    /// The place in the step, from 0; a call that is made once more comes after all that were asked for.
+    /// Position in the step, from 0. A call that is repeated after a resume comes after all calls that the model asked
+    /// for.
     pub position: u32,
-    /// What the model asked for, with the arguments to run with.
+    /// The call that the model asked for, with the arguments to run with.
     pub request: &'a ToolCallRequest,
-    /// Its id where it has one already, since it waited for consent.
+    /// Its ID, if it already has one because it waited for approval.
     pub waited: Option<ToolCallId>,
 }
 
-/// How a call ended.
+/// Result of a call that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedToolCall {
     /// `success`, `error`, `denied`, `cancelled` or `interrupted`.
     pub status: ToolCallStatus,
-    /// What it gave back, cut to the limit for storing.
+    /// The tool's output, truncated to the limit for storing; `None` if there is none.
     pub output: Option<String>,
-    /// Why it failed.
+    /// Why it failed; `None` if it did not.
     pub error: Option<String>,
-    /// The kind of failure.
+    /// The kind of failure; `None` if it did not fail.
     pub error_type: Option<String>,
-    /// How long it ran.
+    /// Duration of the call, in milliseconds.
     pub duration_ms: i64,
 }
 
-/// What a model was asked for.
+/// The purpose of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A step of an answer.
     Answer,
     /// The plan of an answer.
     Plan,
-    /// Whether a step of the plan was done.
+    /// A verdict on whether a step of the plan was done.
     Evaluate,
-    /// What it thinks of a call.
+    /// A vote on a tool call.
     Review,
     /// A conversation's title.
     Title,
-    /// What was said in a conversation so far, in a few words.
+    /// A summary of a conversation so far.
     Summary,
-    /// What was done for an answer, and why, in a few lines.
+    /// A summary, in a few lines, of what was done for an answer and why.
     ReasoningSummary,
 }
 
 impl Purpose {
-    /// The word in the tables.
+    /// Returns the value stored in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answer => "answer",
@@ -275,29 +280,29 @@ impl Purpose {
     }
 }
 
-/// One model call, as the tables keep it.
+/// A model call, as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCallRecord {
-    /// The step, from 0; the one whose call was reviewed.
+    /// The step, from 0. For a review, the step whose call was reviewed.
     pub step: u32,
-    /// What the model was asked for.
+    /// The purpose of the call.
     pub purpose: Purpose,
     /// The provider's name.
     pub provider: String,
     /// The provider's name of the model.
     pub model: String,
-    /// Why the model stopped; absent when it failed.
+    /// Why the model stopped; `None` if it failed.
     pub stop_reason: Option<String>,
     /// Tokens of this call.
     pub usage: Usage,
-    /// How often the provider was asked until it answered, or was given up.
+    /// Number of attempts until the provider answered or the call was given up.
     pub attempts: u32,
-    /// From the question to the first sign of an answer.
+    /// Milliseconds from the request to the first sign of an answer; `None` if there was none.
     pub time_to_first_token_ms: Option<i64>,
-    /// From the question to the end of the answer, without the tools.
+    /// Milliseconds from the request to the end of the answer, without the tools.
     pub duration_ms: i64,
-    /// Why the model failed.
+    /// Why the model failed; `None` if it did not.
     pub error: Option<String>,
-    /// The blocks of the answer as JSON, for telling the step to a model again.
+    /// The blocks of the answer as JSON, so that the step can be part of later prompts.
     pub blocks: String,
 }

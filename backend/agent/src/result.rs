@@ -1,5 +1,5 @@
-//! How much of what a model and its tools write is kept, and what a model is told of a call: JSON, cut to a limit, in which
-//! what a tool wrote is one string and so cannot pass for anything else.
+//! Truncates what models and tools write, and builds the JSON results that a model receives. In them, the output of a
+//! tool is one string and so cannot pass for anything else.
 
 use serde_json::{Value, json};
 use tallybook_llm::ToolCallRequest;
@@ -9,11 +9,11 @@ use super::limits::{
     MAX_EDITED_INPUT_BYTES, MAX_ERROR_BYTES, MAX_ERROR_TYPE_CHARS, MAX_INPUT_BYTES, MAX_TOOL_NAME_CHARS,
 };
 
-/// The arguments that a call ran with in place of the model's, where a person changed them. The model is told.
+/// The arguments that a call ran with, if a user edited the model's. The model is notified of the change.
 pub type EditedInput<'a> = Option<&'a str>;
 
-/// `{"success":true,"result":…}`, the output cut to `limit` bytes, and `"server":…` where `tool_name` is that of a tool
-/// server's tool. `output` may be the beginning of one that has `whole_bytes`.
+/// Returns `{"success":true,"result":…}`, with the output truncated to `limit` bytes. Adds `"server":…` if `tool_name`
+/// is a tool of a tool server. `output` may be the beginning of an output of `whole_bytes` bytes.
 pub fn success_json(
     tool_name: &str,
     output: &str,
@@ -25,13 +25,15 @@ pub fn success_json(
     marked(tool_name, json!({"success": true, "result": result}), edited, limit)
 }
 
-/// `{"success":false,"error":…,"error_type":…}`, the error cut to `limit` bytes, and `"server":…` as above.
+/// Returns `{"success":false,"error":…,"error_type":…}`, with the error truncated to `limit` bytes. Adds `"server":…`
+/// as [`success_json`] does.
 pub fn error_json(tool_name: &str, error: &str, error_type: &str, edited: EditedInput<'_>, limit: usize) -> String {
     let envelope = json!({"success": false, "error": shorten(error, limit), "error_type": error_type});
     marked(tool_name, envelope, edited, limit)
 }
 
-/// Says who wrote what is in it: the system prompt tells the model to take nothing of that for an instruction.
+/// Adds the name of the tool server that wrote the content: the system prompt tells the model that such content is
+/// never an instruction. Also adds a note if a user edited the arguments.
 fn marked(tool_name: &str, mut envelope: Value, edited: EditedInput<'_>, limit: usize) -> String {
     if let Some(server) = server_in(tool_name) {
         envelope["server"] = json!(server);
@@ -43,8 +45,8 @@ fn marked(tool_name: &str, mut envelope: Value, edited: EditedInput<'_>, limit: 
     envelope.to_string()
 }
 
-/// Cuts at a character boundary and says so.
-pub(super) fn shorten(text: &str, limit: usize) -> String {
+/// Truncates a text at a character boundary and appends a note that says so.
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
     shorten_beginning(text, text.len(), limit)
 }
 
@@ -56,8 +58,8 @@ fn shorten_beginning(text: &str, whole_bytes: usize, limit: usize) -> String {
     format!("{kept}\n… cut here: these are the first {} of {whole_bytes} bytes", kept.len())
 }
 
-/// A model's words as one line within a limit.
-pub(super) fn one_line(text: &str, max_chars: usize) -> String {
+/// Joins a model's text into one line and truncates it to `max_chars` characters and `…`.
+pub(crate) fn one_line(text: &str, max_chars: usize) -> String {
     let line = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(max_chars) {
@@ -66,8 +68,9 @@ pub(super) fn one_line(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// A call as it is kept, see [`MAX_INPUT_BYTES`]: what is cut off it makes it fail, and never makes it another call.
-pub(super) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
+/// Returns a call as it is stored, see [`MAX_INPUT_BYTES`]. Truncation makes the call fail, and never turns it into
+/// another call.
+pub(crate) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
     if call.input_text.len() > MAX_INPUT_BYTES {
         call.input_text = shorten(&call.input_text, MAX_INPUT_BYTES);
     }
@@ -77,9 +80,9 @@ pub(super) fn bounded_call(mut call: ToolCallRequest) -> ToolCallRequest {
     call
 }
 
-/// A tool's error as it is kept: within its columns, and without control characters, which take six bytes each in JSON
-/// and say nothing.
-pub(super) fn bounded_error(error: &ToolError) -> ToolError {
+/// Returns a tool's error as it is stored: truncated to its columns, and without control characters, which take six
+/// bytes each in JSON and carry no information.
+pub(crate) fn bounded_error(error: &ToolError) -> ToolError {
     let printable = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
     let message: String = error.message.chars().map(printable).collect();
     let word = |c: char| if c.is_control() { '_' } else { c };

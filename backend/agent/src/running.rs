@@ -1,4 +1,4 @@
-//! The calls of a step that run: waiting for the next one that may start, that ends, or that says how far it is.
+//! The running calls of a step. Waits for the next call that may start, that ends, or that reports progress.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,48 +18,49 @@ use tokio_util::sync::PollSemaphore;
 
 use super::{error::AgentError, halt::Halt};
 
-/// How often it is told how far a call is.
+/// Minimum interval between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
-/// Words of tools on how far they are that wait to be looked at; further ones are lost, as newer ones follow.
+/// Maximum number of progress messages from tools that wait to be read. Further ones are dropped, because newer ones
+/// follow.
 const MAX_WAITING_PROGRESS: usize = 64;
 
-/// What a tool gives back.
-pub(super) type ToolReturn = Result<ToolOutput, ToolError>;
+/// The result of a tool: its output or its error.
+pub(crate) type ToolReturn = Result<ToolOutput, ToolError>;
 
-/// The calls that run, and what is known of each.
-pub(super) struct Running {
-    /// Keeps its place among those that wait for a slot.
+/// The calls that run, and the state of each.
+pub(crate) struct Running {
+    /// Keeps its place in the queue for a slot between two polls.
     slots: PollSemaphore,
-    pub(super) tasks: JoinSet<ToolReturn>,
-    pub(super) calls: HashMap<Id, RunningCall>,
+    pub(crate) tasks: JoinSet<ToolReturn>,
+    pub(crate) calls: HashMap<Id, RunningCall>,
     progress_in: mpsc::Sender<(usize, Progress)>,
     progress_out: mpsc::Receiver<(usize, Progress)>,
-    /// How far calls are that is not told yet, the latest of each.
+    /// The latest unreported progress of each call.
     untold: BTreeMap<usize, Progress>,
-    /// When the next is told.
+    /// The earliest time of the next report.
     tell_at: Instant,
 }
 
-pub(super) struct RunningCall {
-    pub(super) index: usize,
-    pub(super) id: ToolCallId,
-    pub(super) started_at: Instant,
+pub(crate) struct RunningCall {
+    pub(crate) index: usize,
+    pub(crate) id: ToolCallId,
+    pub(crate) started_at: Instant,
 }
 
-/// What happens next in a step.
-pub(super) enum Next {
-    /// The turn is over.
+/// The next event in a step.
+pub(crate) enum Next {
+    /// The turn must end.
     Halt(AgentError),
     /// The next call may start.
     Start(Option<OwnedSemaphorePermit>),
     /// A call ended.
     Ended(Result<(Id, ToolReturn), JoinError>),
-    /// These calls are so far.
+    /// These calls made progress.
     Progress(BTreeMap<usize, Progress>),
 }
 
 impl Running {
-    pub(super) fn new(slots: Arc<Semaphore>) -> Self {
+    pub(crate) fn new(slots: Arc<Semaphore>) -> Self {
         let (progress_in, progress_out) = mpsc::channel(MAX_WAITING_PROGRESS);
         let (tasks, calls, untold) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
         Self {
@@ -73,14 +74,14 @@ impl Running {
         }
     }
 
-    /// Where the call with this index says how far it is.
-    pub(super) fn progress_of(&self, index: usize) -> ProgressSender {
+    /// Returns the sender with which the call at this index reports progress.
+    pub(crate) fn progress_of(&self, index: usize) -> ProgressSender {
         let told = self.progress_in.clone();
         ProgressSender::new(move |progress| drop(told.try_send((index, progress))))
     }
 
-    /// Waits; `None` when nothing runs and nothing may start.
-    pub(super) async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
+    /// Waits for the next event. Returns `None` if nothing runs and nothing may start.
+    pub(crate) async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
         if !may_start && self.tasks.is_empty() {
             return None;
         }

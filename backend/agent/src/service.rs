@@ -1,4 +1,4 @@
-//! A turn from its beginning to its end: what its model is told, and the way in which it answers (`react`, `plan`).
+//! Runs a turn from its beginning to its end: builds the prompt context and selects how to answer (`react`, `plan`).
 
 use tallybook_llm::{ModelClient, tokens};
 use tallybook_tools::{Secrets, ToolSpec};
@@ -20,7 +20,7 @@ use super::{
     zone::Zone,
 };
 
-/// Runs turns, each with the model and the tools that it is given.
+/// Runs turns, each with its own model and tools.
 #[derive(Clone)]
 pub struct AgentService {
     runner: ToolRunner,
@@ -29,54 +29,54 @@ pub struct AgentService {
 }
 
 impl AgentService {
-    /// An agent with these limits, whose tools run on the runtime that this is called on. Its clones share the limit on calls that
-    /// run at the same time, so a process has one agent and clones it.
+    /// Creates an agent with these limits. Its tools run on the current runtime. Clones share the limit on concurrent
+    /// calls, so a process creates one agent and clones it.
     ///
     /// # Panics
     ///
-    /// Outside of a runtime.
+    /// Panics if called outside a Tokio runtime.
     pub fn new(prompt: SystemPrompt, limits: Limits) -> Self {
         Self { runner: ToolRunner::new(limits), prompt, limits }
     }
 
-    /// The same with models that review high-risk calls.
+    /// Sets the models that review high-risk calls.
     #[must_use]
     pub fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { runner: self.runner.with_reviewers(reviewers), ..self }
     }
 
-    /// The same, in whose calls nobody reads these.
+    /// Sets the secrets that the agent redacts.
     #[must_use]
     pub fn with_secrets(self, secrets: Secrets) -> Self {
         Self { runner: self.runner.with_secrets(secrets), ..self }
     }
 
-    pub(super) fn runner(&self) -> &ToolRunner {
+    pub(crate) fn runner(&self) -> &ToolRunner {
         &self.runner
     }
 
-    /// A text without what nobody may read.
+    /// Redacts secrets in a text.
     pub fn hide_secrets(&self, text: String) -> String {
         self.runner.secrets.hide(text).into_owned()
     }
 
-    /// A text from beside the calls without that, and without the secret arguments of the latest calls.
+    /// Redacts secrets in a text that belongs to no call, and also the secret arguments of the latest calls.
     pub fn hide_everywhere(&self, text: String) -> String {
         self.runner.secrets.hide_with_arguments(text).into_owned()
     }
 
-    /// What a turn may use up.
+    /// Returns the limits of turns.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// About how many tokens a model is told beside the history, in a turn with these tools.
+    /// Estimates the number of prompt tokens for the system prompt and these tools, without the history.
     pub fn tokens_beside_history(&self, tools: &[ToolSpec]) -> Result<usize, AgentError> {
         Ok(tokens::of_text(&self.prompt.render(tools, &Zone::default())?) + tokens::of_tools(tools))
     }
 
-    /// Runs one turn with `model` to its end, or to where calls wait for consent. However it ends, every call that was
-    /// recorded as started has been recorded as ended, unless recording itself failed.
+    /// Runs one turn with `model` to its end, or until calls wait for approval. However the turn ends, every call that
+    /// was recorded as started has been recorded as ended, unless recording itself failed.
     pub async fn run(
         &self,
         model: &dyn ModelClient,

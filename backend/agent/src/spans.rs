@@ -1,16 +1,17 @@
-//! Spans of what an agent does, named by OpenTelemetry's conventions for generative AI. They tell what was asked and how
-//! long it took, and nothing that anybody wrote. Where nobody takes them down they cost nothing.
+//! Spans of the agent's work, named by OpenTelemetry's conventions for generative AI. They record which operation ran
+//! and how long it took, but no text that users, models or tools wrote. If no subscriber records them, they cost almost
+//! nothing.
 
 use tallybook_protocol::{ModelInfo, Usage};
 use tracing::{Span, field};
 
-/// By what a subscriber knows these spans.
+/// Tracing target of these spans, for subscribers to filter by.
 pub const SPAN_TARGET: &str = "gen_ai";
 
-/// Characters of a tool's name, which may be one that a model made up.
+/// Maximum length of a tool's name in a span, in characters. The model may have invented the name.
 const MAX_NAME_CHARS: usize = 64;
 
-/// A run of the agent, in the turn of this message.
+/// Creates the span of one agent run, in the turn of this message.
 pub fn invoke_agent(message_id: impl std::fmt::Display, model: &ModelInfo) -> Span {
     tracing::info_span!(
         target: SPAN_TARGET,
@@ -28,8 +29,8 @@ pub fn invoke_agent(message_id: impl std::fmt::Display, model: &ModelInfo) -> Sp
     )
 }
 
-/// One call of a model.
-pub(super) fn chat(model: &ModelInfo) -> Span {
+/// Creates the span of one model call.
+pub(crate) fn chat(model: &ModelInfo) -> Span {
     tracing::info_span!(
         target: SPAN_TARGET,
         "chat",
@@ -45,8 +46,8 @@ pub(super) fn chat(model: &ModelInfo) -> Span {
     )
 }
 
-/// One call of a tool, under the id that the tables have for it.
-pub(super) fn execute_tool(tool: &str, id: impl std::fmt::Display) -> Span {
+/// Creates the span of one tool call. `id` is the call's ID in the database.
+pub(crate) fn execute_tool(tool: &str, id: impl std::fmt::Display) -> Span {
     let tool: String = tool.chars().take(MAX_NAME_CHARS).collect();
     tracing::info_span!(
         target: SPAN_TARGET,
@@ -61,13 +62,13 @@ pub(super) fn execute_tool(tool: &str, id: impl std::fmt::Display) -> Span {
     )
 }
 
-/// Adds what it took.
+/// Adds the token usage to a span.
 pub fn record_usage(span: &Span, usage: Usage) {
     span.record("gen_ai.usage.input_tokens", usage.input_tokens);
     span.record("gen_ai.usage.output_tokens", usage.output_tokens);
 }
 
-/// Adds the kind of its failure.
+/// Marks a span as failed, with the kind of the error.
 pub fn record_failure(span: &Span, kind: &str) {
     span.record("otel.status_code", "ERROR");
     span.record("error.type", kind);

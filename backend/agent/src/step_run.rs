@@ -1,5 +1,5 @@
-//! A step whose calls are being run: what is known of it, and what the model is told of each call. How its calls run is in
-//! `tool_step`, whether they may in `consent`.
+//! State of a step whose calls are being run, and the results of calls for the model and the recorder. `tool_step` runs
+//! the calls, and `consent` decides whether they may run.
 
 use std::sync::Arc;
 
@@ -18,61 +18,61 @@ use super::{
     turn::PlannedCall,
 };
 
-/// Runs the calls of all turns. Its clones share the slots in which calls run.
+/// Runs the calls of all turns. Clones share the slots in which calls run.
 #[derive(Clone)]
-pub(super) struct ToolRunner {
-    pub(super) limits: Limits,
-    pub(super) slots: Arc<Semaphore>,
-    /// Who reviews high-risk calls.
-    pub(super) reviewers: Option<Arc<Reviewers>>,
-    /// What nobody reads in what tools say.
-    pub(super) secrets: Secrets,
-    /// Where calls run: on other threads than turns, since a tool may hold its thread.
-    pub(super) runtime: Handle,
+pub(crate) struct ToolRunner {
+    pub(crate) limits: Limits,
+    pub(crate) slots: Arc<Semaphore>,
+    /// The models that review high-risk calls.
+    pub(crate) reviewers: Option<Arc<Reviewers>>,
+    /// Values to redact from the output of tools.
+    pub(crate) secrets: Secrets,
+    /// The runtime on which calls run: on other threads than turns, because a tool may block its thread.
+    pub(crate) runtime: Handle,
 }
 
 impl ToolRunner {
-    /// Its calls run on the runtime that this is called on.
-    pub(super) fn new(limits: Limits) -> Self {
+    /// Creates a runner whose calls run on the current runtime.
+    pub(crate) fn new(limits: Limits) -> Self {
         let slots = Arc::new(Semaphore::new(limits.concurrent_calls.max(1)));
         Self { limits, slots, reviewers: None, secrets: Secrets::default(), runtime: Handle::current() }
     }
 
-    pub(super) fn with_reviewers(self, reviewers: Reviewers) -> Self {
+    pub(crate) fn with_reviewers(self, reviewers: Reviewers) -> Self {
         Self { reviewers: Some(Arc::new(reviewers)), ..self }
     }
 
-    pub(super) fn with_secrets(self, secrets: Secrets) -> Self {
+    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
     }
 }
 
-/// One step that is being run.
-pub(super) struct StepRun<'a, R> {
-    pub(super) runner: &'a ToolRunner,
-    pub(super) tools: &'a ToolRegistry,
-    pub(super) whose: Whose,
-    pub(super) step: u32,
-    pub(super) calls: Vec<PlannedCall>,
-    pub(super) recorder: &'a mut R,
-    pub(super) halt: &'a Halt<'a>,
-    pub(super) running: Running,
-    pub(super) results: Vec<Option<ToolResult>>,
-    /// What reviewing cost.
-    pub(super) usage: Usage,
+/// A step that is being run.
+pub(crate) struct StepRun<'a, R> {
+    pub(crate) runner: &'a ToolRunner,
+    pub(crate) tools: &'a ToolRegistry,
+    pub(crate) whose: Whose,
+    pub(crate) step: u32,
+    pub(crate) calls: Vec<PlannedCall>,
+    pub(crate) recorder: &'a mut R,
+    pub(crate) halt: &'a Halt<'a>,
+    pub(crate) running: Running,
+    pub(crate) results: Vec<Option<ToolResult>>,
+    /// Tokens used by the reviewers.
+    pub(crate) usage: Usage,
 }
 
-/// Whether a call may run.
-pub(super) enum Leave {
+/// The outcome of the approval check of a call.
+pub(crate) enum Leave {
     Given,
-    /// It never will. The model is told.
+    /// The call never runs. Its result tells the model why.
     Refused,
-    /// Somebody has to decide.
+    /// A user must decide.
     Awaited,
 }
 
-/// What the model is told of a call that came to an end.
-pub(super) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+/// Returns the result that the model receives for a call that ended.
+pub(crate) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
     let request = &call.request;
     let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
     let content = match returned {
@@ -82,8 +82,8 @@ pub(super) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_
     ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
 }
 
-/// What is recorded of a call that came to its end, with so much of its output.
-pub(super) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
+/// Returns the record of a call that ended, with its output truncated to `stored_output_bytes`.
+pub(crate) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
     let duration_ms = duration_ms(started_at);
     match returned {
         Ok(output) => EndedToolCall {
@@ -103,6 +103,6 @@ pub(super) fn ended(returned: ToolReturn, started_at: Instant, stored_output_byt
     }
 }
 
-pub(super) fn duration_ms(since: Instant) -> i64 {
+pub(crate) fn duration_ms(since: Instant) -> i64 {
     i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
 }

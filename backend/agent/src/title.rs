@@ -1,4 +1,4 @@
-//! Asking a model for a conversation's title. When it is asked, and what becomes of the answer, is not decided here.
+//! Asks a model for a conversation's title. The caller decides when to ask and what to do with the answer.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
     recorder::Purpose,
 };
 
-/// Asks a model for titles. Its tokens are those of no turn.
+/// Asks a model for conversation titles. The tokens are not part of a turn's outcome; the caller records them.
 #[derive(Clone)]
 pub struct TitleWriter {
     model: Arc<dyn ModelClient>,
@@ -28,12 +28,13 @@ struct Prompt<'a> {
 }
 
 impl TitleWriter {
-    /// Titles by this model.
+    /// Creates a title writer that asks this model.
     pub fn new(model: Arc<dyn ModelClient>) -> Self {
         Self { model }
     }
 
-    /// What the model writes when it is asked for a title, unchecked. Fails where it cannot even be asked.
+    /// Asks the model for a title and returns its unchecked answer. Fails only if the prompt cannot be rendered; if the
+    /// model fails, the error is in [`Aside::text`].
     pub async fn write(&self, question: &str, answer: &str) -> Result<Aside, AgentError> {
         let words = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
         let question = Question {

@@ -1,5 +1,5 @@
-//! What a model is told in a turn: the system texts, what was said before the question, the question, and what was done for it
-//! so far. What was said before becomes less when the model does not read as much.
+//! The prompt context of a turn: the system texts, the history before the question, the question, and the steps so far.
+//! The history is shortened if it exceeds the model's context window.
 
 use askama::Template;
 use tallybook_llm::{AssistantBlock, ModelError, ModelMessage, ToolResult, UserPart};
@@ -9,29 +9,29 @@ use super::{
     recorder::{Earlier, TurnRecorder},
 };
 
-/// What a model is told in place of the beginning of a conversation. It comes after every other system text.
+/// The summary that replaces the beginning of a conversation in the prompt. It comes after every other system text.
 #[derive(Template)]
 #[template(path = "summary_so_far.txt", escape = "none")]
 struct SummarySoFar<'a> {
-    /// As a JSON string, so that it cannot end where it seems to.
+    /// JSON-encoded, so that the summary's own text cannot end the string early.
     summary: &'a str,
 }
 
-/// What a model is told in a turn.
-pub(super) struct Told {
-    /// All but the summary.
+/// The prompt context of a turn.
+pub(crate) struct Told {
+    /// All system texts except the summary.
     system: Vec<String>,
     summary: Option<String>,
     messages: Vec<ModelMessage>,
-    /// How many of the messages come before the question.
+    /// Number of messages before the question.
     earlier: usize,
-    /// The question, as the person asked it.
+    /// The question as the user asked it, without an added task.
     question: Vec<UserPart>,
     is_shortened: bool,
 }
 
 impl Told {
-    pub(super) fn new(
+    pub(crate) fn new(
         system: Vec<String>,
         summary: Option<&str>,
         messages: Vec<ModelMessage>,
@@ -44,58 +44,59 @@ impl Told {
         Ok(Self { system, summary: so_far(summary)?, messages, earlier, question, is_shortened: false })
     }
 
-    /// What the person asks for.
-    pub(super) fn question(&self) -> String {
+    /// Returns the text of the user's question.
+    pub(crate) fn question(&self) -> String {
         UserPart::join_texts(&self.question)
     }
 
-    /// What was said before that.
-    pub(super) fn before(&self) -> &[ModelMessage] {
+    /// Returns the messages before the question.
+    pub(crate) fn before(&self) -> &[ModelMessage] {
         &self.messages[..self.earlier]
     }
 
-    /// Adds to the question what is to be done for it now, in place of what was added before.
-    pub(super) fn set_task(&mut self, task: String) {
+    /// Appends a task to the question. It replaces the task that was added before.
+    pub(crate) fn set_task(&mut self, task: String) {
         if let Some(question @ ModelMessage::User(_)) = self.messages.get_mut(self.earlier) {
             let task = std::iter::once(UserPart::Text(task));
             *question = ModelMessage::User(self.question.iter().cloned().chain(task).collect());
         }
     }
 
-    /// Leaves out what was done for the question so far.
-    pub(super) fn forget_steps(&mut self) {
+    /// Removes the steps since the question.
+    pub(crate) fn forget_steps(&mut self) {
         self.messages.truncate(self.earlier + 1);
     }
 
-    /// What the model said since the question, an empty line between two steps.
-    pub(super) fn said(&self) -> String {
+    /// Returns the model's text since the question, with an empty line between two steps.
+    pub(crate) fn said(&self) -> String {
         let steps = self.messages.iter().skip(self.earlier + 1).map(words_of);
         let words: Vec<String> = steps.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).collect();
         words.join("\n\n")
     }
 
-    /// What it said last.
-    pub(super) fn last_words(&self) -> String {
+    /// Returns the text of the model's last step. Empty if no step followed the question.
+    pub(crate) fn last_words(&self) -> String {
         let mut steps = self.messages.iter().skip(self.earlier + 1);
         steps.rfind(|message| matches!(message, ModelMessage::Assistant(_))).map(words_of).unwrap_or_default()
     }
 
-    pub(super) fn system(&self) -> Vec<String> {
+    pub(crate) fn system(&self) -> Vec<String> {
         self.system.iter().chain(&self.summary).cloned().collect()
     }
 
-    pub(super) fn messages(&self) -> Vec<ModelMessage> {
+    pub(crate) fn messages(&self) -> Vec<ModelMessage> {
         self.messages.clone()
     }
 
-    /// Adds a step that asked for calls.
-    pub(super) fn add_step(&mut self, blocks: Vec<AssistantBlock>, results: Vec<ToolResult>) {
+    /// Adds a step and the results of its calls.
+    pub(crate) fn add_step(&mut self, blocks: Vec<AssistantBlock>, results: Vec<ToolResult>) {
         self.messages.push(ModelMessage::Assistant(blocks));
         self.add_results(results);
     }
 
-    /// Adds the results of a step's calls; those that came before the turn was cut off stand there already.
-    pub(super) fn add_results(&mut self, new: Vec<ToolResult>) {
+    /// Adds the results of a step's calls. If the turn was interrupted, the results from before are in the last message
+    /// already, and these are appended to them.
+    pub(crate) fn add_results(&mut self, new: Vec<ToolResult>) {
         if let Some(ModelMessage::ToolResults(known)) = self.messages.last_mut() {
             known.extend(new);
         } else if !new.is_empty() {
@@ -103,9 +104,9 @@ impl Told {
         }
     }
 
-    /// Leaves out some of what was said before the question, if it is that on which the model failed, once in a turn. Otherwise
-    /// the failure stands.
-    pub(super) async fn shorten_after(
+    /// Shortens the history before the question if the error is that the context was too long. Does this at most once
+    /// per turn. Returns `error` in all other cases, and if there is nothing left to drop.
+    pub(crate) async fn shorten_after(
         &mut self,
         error: AgentError,
         recorder: &mut impl TurnRecorder,
@@ -125,7 +126,7 @@ impl Told {
     }
 }
 
-/// What a model said in a step.
+/// Returns the text that a model wrote in a step.
 fn words_of(message: &ModelMessage) -> String {
     let ModelMessage::Assistant(blocks) = message else { return String::new() };
     let text = |block: &AssistantBlock| match block {
@@ -137,7 +138,7 @@ fn words_of(message: &ModelMessage) -> String {
 
 fn so_far(summary: Option<&str>) -> Result<Option<String>, AgentError> {
     let Some(summary) = summary.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
-    // A text always serialises.
+    // A string always serializes.
     let summary = serde_json::to_string(summary).unwrap_or_default();
     Ok(Some(SummarySoFar { summary: &summary }.render()?))
 }

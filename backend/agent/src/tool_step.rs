@@ -1,6 +1,6 @@
-//! The tool calls of one step: low-risk ones in parallel, as many at a time as the limits allow, and high-risk ones after
-//! them, one after another, those that have a person's consent; each under its own timeout and panic guard. Whatever a tool
-//! does, its call ends in a result that the model sees.
+//! Runs the tool calls of one step. Low-risk calls run in parallel, as many at a time as the limits allow. High-risk
+//! calls that are approved run after them, one at a time. Each call has its own timeout and panic guard. Whatever a
+//! tool does, its call ends in a result that the model sees.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -30,22 +30,24 @@ use super::{
     turn::PlannedCall,
 };
 
-/// Said of a call whose turn ended first.
+/// Error text of a call whose turn ended before the call did.
 pub const CUT_OFF: &str = "the turn ended while the tool ran; its outcome is unknown";
 
-/// What is left of a step when its calls are done.
-pub(super) struct StepEnd {
-    /// The results in the order asked for; nothing when some of the calls wait for consent.
-    pub(super) results: Option<Vec<ToolResult>>,
-    /// What reviewing cost.
-    pub(super) usage: Usage,
+/// Outcome of a step whose calls are done.
+pub(crate) struct StepEnd {
+    /// The results in the order of the calls; `None` if some of the calls wait for approval.
+    pub(crate) results: Option<Vec<ToolResult>>,
+    /// Tokens used by the reviewers.
+    pub(crate) usage: Usage,
 }
 
 impl ToolRunner {
-    /// Runs the calls of one step with these tools, on this person's behalf, by which the model does what `request` asks for; how the
-    /// last of them ended is still to be settled. A call that must wait for its start, or for its reviewers, has no row yet; when
-    /// the turn ends first, it never gets one.
-    pub(super) async fn run(
+    /// Runs the calls of one step with these tools, for the user with this key. Reviewers receive `request`, the user's
+    /// question. The caller must settle the results of the last calls.
+    ///
+    /// A call that waits for its start or its reviewers has no database row yet. If the turn ends first, it never gets
+    /// one.
+    pub(crate) async fn run(
         &self,
         (tools, whose): (&ToolRegistry, Whose),
         request: &str,
@@ -68,7 +70,7 @@ impl ToolRunner {
         for index in high {
             match run.consent(index, reviews.remove(&index).unwrap_or_default()).await? {
                 Leave::Given if is_waiting => {
-                    // The calls after one that waits keep their places behind it.
+                    // Calls after a waiting call do not overtake it.
                 }
                 Leave::Given => {
                     run.batch(vec![index].into()).await?;
@@ -82,10 +84,13 @@ impl ToolRunner {
         Ok(StepEnd { results, usage: run.usage })
     }
 
-    /// The call with its timeout, which begins when its tool has room for it. While it waits for that it gives its slot back, so
-    /// that no other tool waits with it; else it keeps it until the tool is through, whoever still waits for it, or its time is up. What a tool computes on a thread may go on beyond that, since nothing can end it; those threads have a bound of
-    /// their own, in `tallybook_tools`.
-    pub(super) fn call(
+    /// Returns the call with its timeout, which begins when the tool has room for the call. While the call waits for
+    /// room it returns its slot, so that no other tool waits with it. Otherwise it holds the slot until the tool is
+    /// done or its time is up, even if the turn no longer waits for it.
+    ///
+    /// Work that a tool does on a thread can outlast the timeout, because nothing can end it. Those threads have a
+    /// limit of their own, in `tallybook_tools`.
+    pub(crate) fn call(
         &self,
         mut call: BoxFuture<'static, BegunCall>,
         own_secrets: &Secrets,
@@ -104,7 +109,7 @@ impl ToolRunner {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
             });
-            // Before anything is cut, which could leave half of one.
+            // Redact before anything is truncated: a cut could leave half of a secret.
             let hide = |text: String| secrets.hide(text).into_owned();
             let returned = returned.map(|output| ToolOutput { text: without_nul(hide(output.text)) });
             returned.map_err(|error| {
@@ -116,12 +121,12 @@ impl ToolRunner {
 }
 
 impl<R: TurnRecorder> StepRun<'_, R> {
-    /// Runs these calls, recording each as it starts and as it ends; how the last ended is still to be settled. When the turn is
-    /// over first, those that run are aborted and recorded as cancelled, and the rest never start.
+    /// Runs these calls and records each as it starts and as it ends. The caller must settle the last results. If the
+    /// turn ends first, running calls are aborted and recorded as cancelled, and the others never start.
     async fn batch(&mut self, waiting: VecDeque<usize>) -> Result<(), AgentError> {
         let Err(error) = self.run_all(waiting).await else { return Ok(()) };
         self.cancel_all().await;
-        // Where nothing can be recorded now, the results are stored with the end of the turn.
+        // If nothing can be recorded now, the results are stored with the end of the turn.
         if !matches!(error, AgentError::Record(_)) {
             self.recorder.settle().await?;
         }
@@ -144,7 +149,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                     while let Some(ended) = self.running.tasks.try_join_next_with_id() {
                         self.end(ended);
                     }
-                    // The last of them are settled while the model is told their results.
+                    // The last results are settled while the model is already called with them.
                     if !waiting.is_empty() || !self.running.calls.is_empty() {
                         self.recorder.settle().await?;
                     }
@@ -155,7 +160,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         }
     }
 
-    /// Stores the call's row, then starts it.
+    /// Stores the call's row, then starts the call.
     async fn start(&mut self, index: usize, slot: Option<OwnedSemaphorePermit>) -> Result<(), AgentError> {
         let call = &self.calls[index];
         let id = self.recorder.tool_started(&call.started(self.step)).await?;
@@ -170,7 +175,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         Ok(())
     }
 
-    /// Tells how far calls are that still run.
+    /// Sends the progress of the calls that are still running.
     fn tell_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
         for call in self.running.calls.values() {
             if let Some(progress) = calls.get(&call.index) {
@@ -199,8 +204,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         self.recorder.tool_ended(call.id, &end);
     }
 
-    /// Aborts what still runs and records it as cancelled; a tool that does not react to that, as interrupted; and one
-    /// that had come to its end meanwhile, as what came of it.
+    /// Aborts running calls and records each as cancelled. A call whose tool does not react to that is recorded as
+    /// interrupted. A call that finished in the meantime keeps its result.
     async fn cancel_all(&mut self) {
         self.running.tasks.abort_all();
         let mut reacted = HashMap::new();
@@ -209,7 +214,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             let (id, returned) = ended.map_or_else(|error| (error.id(), None), |(id, returned)| (id, Some(returned)));
             reacted.insert(id, returned);
         }
-        // They hold a thread each, and nothing can take it from them.
+        // The remaining tasks each block a thread, and nothing can take it from them.
         self.running.tasks.detach_all();
         let mut calls: Vec<(Id, RunningCall)> = self.running.calls.drain().collect();
         calls.sort_by_key(|(_, call)| call.index);
@@ -231,7 +236,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 }
 
-/// Whether a call runs by itself, after the others of its step.
+/// Returns whether a call runs by itself, after the low-risk calls of its step.
 fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || call.needs_consent(tools)
 }
@@ -246,8 +251,8 @@ fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_typ
     }
 }
 
-pub(super) fn describe_panic(error: &JoinError) -> ToolError {
-    // The panic's own message is in the log; it may hold anything, so the model is not told.
+pub(crate) fn describe_panic(error: &JoinError) -> ToolError {
+    // The panic's own message is in the log. It may contain anything, so the model does not receive it.
     tracing::error!(%error, "a tool panicked");
     ToolError::other("panic", "the tool failed unexpectedly; the server's log says why")
 }

@@ -1,4 +1,4 @@
-//! What a turn starts from, what it goes on from, and how it ends.
+//! The input of a turn, the state it resumes from, and its outcome.
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
@@ -8,45 +8,45 @@ use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, Whose};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput, zone::Zone};
 
-/// What a turn starts from.
+/// Everything a turn starts from.
 #[derive(Clone, Debug, Default)]
 pub struct TurnInput {
-    /// The conversation up to and including the user's message and what was answered before, oldest first. Every call in
-    /// it has its result, but for those that `continued` names.
+    /// The conversation up to and including the user's message and the answer so far, oldest first. Every call in it
+    /// has its result, except the calls in `continued`.
     pub history: Vec<ModelMessage>,
-    /// What the model is told after the agent's own prompt, before the history.
+    /// System texts that follow the agent's own prompt and precede the history.
     pub system: Vec<String>,
-    /// What a model made of the conversation before the history, where that does not begin with its first message.
+    /// A model's summary of the conversation before `history`, if `history` does not begin with the first message.
     pub summary: Option<String>,
-    /// How the model is to write.
+    /// Sampling parameters of the model.
     pub sampling: Sampling,
-    /// Set when the turn goes on after it was cut off, or after it waited for consent.
+    /// Set if the turn resumes after an interruption or a wait for approval.
     pub continued: Option<ContinuedTurn>,
-    /// What the person who asks tells every model; empty where that is nothing.
+    /// The user's own instructions for every model; empty if there are none.
     pub instructions: String,
     /// The time zone of the date in the prompt.
     pub zone: Zone,
-    /// Whose its calls are.
+    /// The user key of its calls.
     pub whose: Whose,
-    /// The tools that the turn may use, to its end, whatever becomes of them elsewhere.
+    /// The tools that the turn may use until it ends, even if the available tools change in the meantime.
     pub tools: Arc<ToolRegistry>,
-    /// Tools of the program that asks, which win a clash of names. A step with calls of them is the turn's last: ours are
-    /// run, theirs are the program's to run.
+    /// The API client's tools, which take precedence if names clash. A step that calls one of them is the turn's last:
+    /// the server runs the calls of its own tools, and the client runs the others.
     pub client_tools: Vec<ToolSpec>,
-    /// Whether the model may call tools, or must.
+    /// The tool choice: the model may, must, or must not call tools. Ignored if `planning` is set.
     pub tool_choice: ToolChoice,
-    /// Set when the question is answered by a plan.
+    /// Set if a plan is made to answer the question.
     pub planning: Option<Planning>,
 }
 
-/// How a question is answered by a plan.
+/// Settings for answering a question by a plan.
 #[derive(Clone)]
 pub struct Planning {
-    /// What makes the plan; the model that answers works on it and judges its steps.
+    /// The model that makes the plan. The model of the turn works on the steps and judges them.
     pub planner: Arc<dyn ModelClient>,
-    /// How often one step is tried.
+    /// Maximum number of attempts at one step.
     pub max_attempts: u32,
-    /// How often all steps together are.
+    /// Maximum number of attempts at all steps together.
     pub max_total_attempts: u32,
 }
 
@@ -59,43 +59,43 @@ impl fmt::Debug for Planning {
     }
 }
 
-/// A plan on which a turn goes on.
+/// A plan that a turn resumes.
 #[derive(Clone, Debug, Default)]
 pub struct ContinuedPlan {
-    /// As it stands.
+    /// The plan in its current state.
     pub plan: Plan,
-    /// What came of those of its steps that have ended.
+    /// The results of the steps that have ended.
     pub results: HashMap<PlanStepId, String>,
 }
 
-/// Where a turn goes on that was cut off or has waited: after its last whole step.
+/// State from which a turn resumes after an interruption or a wait for approval: after its last complete step.
 #[derive(Clone, Debug, Default)]
 pub struct ContinuedTurn {
-    /// The last step whose answer is whole; absent when there is none.
+    /// The last step whose answer is complete; `None` if there is none.
     pub answered: Option<AnsweredStep>,
     /// The number of the next step.
     pub next_step: u32,
-    /// How many steps were whole; those that broke off do not count against the limit.
+    /// Number of complete steps that count against the limit. Aborted steps do not count.
     pub whole_steps: u32,
-    /// How many calls were made.
+    /// Number of calls that were made.
     pub calls: usize,
     /// Tokens of the steps so far.
     pub usage: Usage,
-    /// What it has used up of its time.
+    /// The part of the turn's time limit that is used up.
     pub active: Duration,
-    /// The plan on which it goes on, where it had one. Then `answered`, and what of the history follows the question, are
-    /// those of the step that is worked on, or of the words at the end.
+    /// The plan to resume, if the turn has one. Then `answered`, and the history after the question, belong to the plan
+    /// step in progress or to the final answer.
     pub plan: Option<ContinuedPlan>,
 }
 
-/// A step whose answer is whole, though perhaps not all of its calls were run.
+/// A step whose answer is complete, although some of its calls may not have run.
 #[derive(Clone, Debug)]
 pub struct AnsweredStep {
-    /// Its number.
+    /// The number of the step.
     pub step: u32,
-    /// Why the model stopped, as the step's record has it.
+    /// Why the model stopped, as the step's record says.
     pub stop_reason: String,
-    /// Whether it asked for calls at all.
+    /// `true` if the step asked for any calls.
     pub has_calls: bool,
     /// Those of its calls that are to run now.
     pub calls: Vec<PlannedCall>,
@@ -104,59 +104,60 @@ pub struct AnsweredStep {
 /// A call that is to run.
 #[derive(Clone, Debug)]
 pub struct PlannedCall {
-    /// Its place in the step.
+    /// Position of the call in the step.
     pub position: u32,
-    /// What the model asked for, with the arguments to run with.
+    /// The call that the model asked for, with the arguments to run with.
     pub request: ToolCallRequest,
-    /// What became of it when it waited for consent; absent where it never did.
+    /// The approval of the call, if it had to wait for one; otherwise `None`.
     pub waited: Option<WaitedCall>,
-    /// What it runs with, where some of that is secret and left out of `request`. It is in memory alone, and soon gone.
+    /// The full arguments, if secret ones are redacted in `request`. They are only in memory, and dropped soon.
     pub secret: Option<SecretInput>,
 }
 
 impl PlannedCall {
-    /// What of its arguments nobody reads in what its tool says.
-    pub(super) fn secret_values(&self) -> Secrets {
+    /// Returns the secret argument values to redact from the tool's output.
+    pub(crate) fn secret_values(&self) -> Secrets {
         self.secret.as_ref().map(|secret| secret.values.clone()).unwrap_or_default()
     }
 
     /// Returns whether the call is of high risk.
-    pub(super) fn needs_consent(&self, tools: &ToolRegistry) -> bool {
+    pub(crate) fn needs_consent(&self, tools: &ToolRegistry) -> bool {
         tools.risk_of(&self.request.name, &self.request.input_text) == Some(Risk::High)
     }
 
-    /// The call as it is told when it wants to run.
-    pub(super) fn started(&self, step: u32) -> StartedToolCall<'_> {
+    /// Returns the call as the recorder receives it when it is about to run or needs approval.
+    pub(crate) fn started(&self, step: u32) -> StartedToolCall<'_> {
         let waited = self.waited.as_ref().map(|waited| waited.id);
         StartedToolCall { step, position: self.position, request: &self.request, waited }
     }
 }
 
-/// A call that waited for consent and was approved.
+/// A call that had to wait for approval. In a resumed turn it has been approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitedCall {
-    /// Its id since it was asked for.
+    /// The ID that the call got when approval was requested.
     pub id: ToolCallId,
-    /// [`tallybook_tools::ToolSpec::hash`] of the tool that was approved. Another tool is asked for anew.
+    /// [`tallybook_tools::ToolSpec::hash`] of the tool that was approved. If the tool is a different one now, approval
+    /// is requested again.
     pub tool_hash: String,
-    /// Whether a person changed its arguments.
+    /// `true` if a user changed the arguments.
     pub is_edited: bool,
 }
 
-/// How a run of a turn ended that did not fail.
+/// Result of a run of a turn that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnOutcome {
     /// Why it ended.
     pub reason: EndReason,
-    /// Tokens of all steps.
+    /// Tokens of all steps, including plan and review calls.
     pub usage: Usage,
 }
 
 /// Why a run of a turn ended that did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The turn is over. The word is the model's stop reason, `step_limit` or `client_calls`.
+    /// The turn is over. The text is the model's stop reason, `step_limit` or `client_calls`.
     Over(String),
-    /// Calls wait for a person's decision. Nothing of the turn is left in memory: it goes on as a [`ContinuedTurn`].
+    /// Calls wait for a user's decision. Nothing of the turn stays in memory: it resumes from a [`ContinuedTurn`].
     AwaitsApproval,
 }

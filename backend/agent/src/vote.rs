@@ -1,42 +1,42 @@
-//! What reviewing models say of a call, and what their votes decide. How they are asked, and counted, is in `review`.
+//! The votes of reviewing models on a call, and the outcome of the review. `review` asks for the votes and counts them.
 
 use tallybook_protocol::{Decision, Usage, Verdict};
 
-/// What one model thinks of a call.
+/// One model's vote on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// The catalog's name of the model.
+    /// The model's name in the catalog.
     pub model: String,
-    /// Its vote.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, in its words; or why it has no vote.
+    /// The model's reason, or why the model did not vote.
     pub reason: String,
-    /// What that cost.
+    /// Tokens that the model call used.
     pub usage: Usage,
-    /// How long it took.
+    /// Duration of the model call, in milliseconds.
     pub duration_ms: i64,
 }
 
-/// What reviewers said of a call. Without any it is empty.
+/// The review of a call. Empty if there was none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Review {
-    /// Their votes, in the order of the settings.
+    /// The votes, in the order of the reviewers in the settings.
     pub votes: Vec<Vote>,
-    /// What the votes decide; absent where a person has to.
+    /// The decision of the votes; `None` if the user must decide.
     pub ruling: Option<Ruling>,
 }
 
-/// What votes decide.
+/// The decision of the votes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// Whether the call runs.
+    /// The decision on whether the call runs.
     pub decision: Decision,
-    /// What those said who decided.
+    /// The reasons of the models in the majority.
     pub reason: String,
 }
 
 impl Ruling {
-    /// Said of a refused call, to the model and to readers.
+    /// Returns the text for the model and for users if the votes refused the call.
     pub fn refusal(&self) -> String {
         format!("Reviewing models refused this call, so it did not run. {}", self.reason)
     }

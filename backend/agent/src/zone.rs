@@ -1,5 +1,5 @@
-//! The time zone of the date in the prompt: the user's, if it is known, and UTC otherwise. Rules are those of the IANA
-//! database that `jiff` carries.
+//! The time zone of the date in the prompt: the user's if known, otherwise UTC. Rules are those of the IANA database
+//! that `jiff` contains.
 
 use std::sync::LazyLock;
 
@@ -8,28 +8,28 @@ use jiff::{
     tz::{TimeZone, TimeZoneDatabase},
 };
 
-/// The longest name of a zone, in bytes. The longest one today has 30.
+/// Maximum length of a zone's name, in bytes. The longest name today has 30.
 const MAX_NAME_BYTES: usize = 64;
 
 static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// A time zone by its IANA name. The default is UTC.
+/// A time zone of the IANA database. The default is UTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Returns the zone of this IANA name, such as `Asia/Tokyo`.
+    /// Returns the zone with this IANA name, such as `Asia/Tokyo`; `None` if the name is unknown.
     pub fn named(name: &str) -> Option<Self> {
         (name.len() <= MAX_NAME_BYTES).then(|| DATABASE.get(name).ok().map(Self))?
     }
 
-    /// Returns its IANA name.
+    /// Returns the IANA name of the zone.
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// Returns today's date there, such as `2026-03-01`.
-    pub(super) fn today(&self) -> String {
+    /// Returns today's date in the zone, such as `2026-03-01`.
+    pub(crate) fn today(&self) -> String {
         self.date_at(Timestamp::now())
     }
 

@@ -1,4 +1,4 @@
-//! English sentences: commands with their operands, questions, and what goes on from the sentence before.
+//! Parses English sentences: commands with operands, questions, and continuations of the previous sentence.
 
 use super::{
     expr::{Expr, Op},
@@ -6,8 +6,8 @@ use super::{
     token::{Join, Token},
 };
 
-/// Reads a question in English, or in signs alone.
-pub(super) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>> {
+/// Parses a question in English, or one that consists of signs only.
+pub(crate) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>> {
     let mut parser = Parser::new(tokens, earlier);
     while let Some(token) = parser.peek() {
         parser.clause(token)?;
@@ -20,7 +20,7 @@ impl Parser<'_> {
         match token {
             Token::Comma | Token::Then | Token::Break => self.advance(),
             Token::Join(Join::And) => {
-                // `two hundred and five` would lose its two hundred.
+                // Otherwise `two hundred and five` would lose the two hundred.
                 if self.after_operand() && self.last_is_bare() {
                     return Err(NotParsed::NotArithmetic);
                 }
@@ -46,7 +46,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether an operator goes on from an earlier result rather than being a sign: `times 4`, `then minus 3`.
+    /// Returns whether an operator continues an earlier result and is not a sign: `times 4`, `then minus 3`.
     fn begins_with_operator(&self, token: &Token) -> bool {
         let at_start_of_clause = match self.previous() {
             None => true,
@@ -66,17 +66,17 @@ impl Parser<'_> {
         )
     }
 
-    /// Keeps an expression, unless what follows shows that it was not the whole of it.
+    /// Keeps an expression, unless the next token shows that the expression is incomplete.
     fn complete(&mut self, expr: Expr) -> Parsed<()> {
         let ends_well = match self.peek() {
-            // `add 2 and 3 multiply by 4`: a verb begins anew by itself.
+            // `add 2 and 3 multiply by 4`: a verb starts a new command without a separator.
             None | Some(Token::Comma | Token::Then | Token::Break | Token::Join(Join::And) | Token::Do(_)) => true,
             Some(_) => false,
         };
         if ends_well { self.push(expr) } else { Err(NotParsed::NotArithmetic) }
     }
 
-    /// What a verb asks for: `add X and Y`, `subtract X from Y`, `divide by X`.
+    /// Parses the operands of a verb: `add X and Y`, `subtract X from Y`, `divide by X`.
     fn command(&mut self, op: Op) -> Parsed<Expr> {
         let mut operands = self.operands(&[Join::And, Join::To, Join::From, Join::By, Join::With])?;
         let target = match op {

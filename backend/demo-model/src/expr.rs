@@ -1,8 +1,8 @@
-//! What a question comes down to: expressions, and how they are written in an answer. Nothing here computes.
+//! Expressions, into which questions are parsed, and how answers write them. Nothing here computes.
 
 /// An operation on two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub(crate) enum Op {
     Add,
     Sub,
     Mul,
@@ -11,8 +11,8 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The sign between the operands.
-    pub(super) fn sign(self) -> &'static str {
+    /// Returns the sign between the operands.
+    pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Add => " + ",
             Self::Sub => " − ",
@@ -22,8 +22,8 @@ impl Op {
         }
     }
 
-    /// How strongly it binds.
-    pub(super) fn strength(self) -> u8 {
+    /// Returns the operator's precedence; higher binds more strongly.
+    pub(crate) fn strength(self) -> u8 {
         match self {
             Self::Add | Self::Sub => 1,
             Self::Mul | Self::Div => 2,
@@ -32,41 +32,41 @@ impl Op {
     }
 }
 
-/// An expression as a person meant it.
+/// An expression, as the user meant it.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expr {
+pub(crate) enum Expr {
     /// A number in JSON's notation, otherwise as it was written.
     Number(String),
-    /// The circle's constant.
+    /// The constant π.
     Pi,
-    /// So many hundredths; after a plus or minus, of what stands before it.
+    /// A percentage. After a plus or minus, a percentage of the left operand.
     Percent(Box<Expr>),
-    /// The same with the other sign.
+    /// The operand with the opposite sign.
     Negative(Box<Expr>),
-    /// Two operands and what is done with them.
+    /// An operation on two operands.
     Binary(Op, Box<Expr>, Box<Expr>),
-    /// A function, by the name that `evaluate` knows.
+    /// A function, by the name that `evaluate` uses.
     Call(&'static str, Box<Expr>),
 }
 
 impl Expr {
-    /// Two operands and what is done with them.
-    pub(super) fn binary(op: Op, left: Expr, right: Expr) -> Self {
+    /// Creates an operation on two operands.
+    pub(crate) fn binary(op: Op, left: Expr, right: Expr) -> Self {
         Self::Binary(op, Box::new(left), Box::new(right))
     }
 
-    /// A whole number that a word stands for.
-    pub(super) fn whole(number: &str) -> Self {
+    /// Creates the whole number that a word represents.
+    pub(crate) fn whole(number: &str) -> Self {
         Self::Number(number.to_owned())
     }
 
-    /// Whether there is nothing to compute.
-    pub(super) fn is_bare(&self) -> bool {
+    /// Returns whether there is nothing to compute.
+    pub(crate) fn is_bare(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Pi)
     }
 
-    /// How many parts it has.
-    pub(super) fn size(&self) -> usize {
+    /// Returns the number of parts of the expression.
+    pub(crate) fn size(&self) -> usize {
         match self {
             Self::Number(_) | Self::Pi => 1,
             Self::Percent(inner) | Self::Negative(inner) | Self::Call(_, inner) => 1 + inner.size(),
@@ -74,8 +74,8 @@ impl Expr {
         }
     }
 
-    /// Whether computing it takes floating point. Squares and cubes are products.
-    pub(super) fn is_floating(&self) -> bool {
+    /// Returns whether the result needs floating point. Squares and cubes are products.
+    pub(crate) fn is_floating(&self) -> bool {
         match self {
             Self::Number(_) => false,
             Self::Pi | Self::Call(..) => true,
@@ -85,8 +85,8 @@ impl Expr {
         }
     }
 
-    /// As an exponent, how many factors it asks for, if few.
-    pub(super) fn product_of(&self) -> Option<u8> {
+    /// Returns the number of factors that this exponent needs if it is 2 or 3; otherwise `None`.
+    pub(crate) fn product_of(&self) -> Option<u8> {
         match self {
             Self::Number(text) if text == "2" => Some(2),
             Self::Number(text) if text == "3" => Some(3),
@@ -124,7 +124,8 @@ impl std::fmt::Display for Expr {
             }
             Self::Binary(op, left, right) => {
                 let strength = op.strength();
-                // Powers group from the right, all others from the left; a sign inside is set off.
+                // Powers are right-associative, all other operators left-associative. A signed operand inside gets
+                // parentheses.
                 let (left_needs, right_needs) = match op {
                     Op::Pow => (left.strength() <= strength, right.strength() < strength),
                     _ => (left.strength() < strength, right.strength() <= strength || right.strength() == 3),

@@ -1,49 +1,49 @@
-//! What both languages share: infix expressions, and the thread of results that `it` and それ refer to.
+//! Parsing that both languages share: infix expressions, and the sequence of results that `it` and それ refer to.
 
 use super::{
     expr::{Expr, Op},
     token::{Join, Token},
 };
 
-/// How deep parentheses, signs, functions and powers may nest.
+/// Maximum nesting depth of parentheses, signs, functions and powers.
 const MAX_NESTING: usize = 40;
-/// The most parts of an expression; `it times it` would double it with every sentence.
+/// Maximum number of parts in an expression; `it times it` would double it with every sentence.
 const MAX_SIZE: usize = 400;
 
-/// Why a question is not worked on.
+/// Why a question cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotParsed {
-    /// It is no arithmetic, or not safely understood.
+pub(crate) enum NotParsed {
+    /// It is not arithmetic, or its meaning is not certain.
     NotArithmetic,
-    /// It goes on from an earlier result, and there is none.
+    /// It continues from an earlier result, and there is none.
     NothingEarlier,
     /// It is too long or too deeply nested.
     TooLong,
 }
 
-pub(super) type Parsed<T> = Result<T, NotParsed>;
+pub(crate) type Parsed<T> = Result<T, NotParsed>;
 
-/// Reads tokens from left to right and collects the expressions they ask for.
-pub(super) struct Parser<'a> {
+/// Reads tokens from left to right and collects the expressions to compute.
+pub(crate) struct Parser<'a> {
     tokens: &'a [Token],
     position: usize,
     nesting: usize,
     earlier: Option<&'a str>,
     items: Vec<Expr>,
-    /// Whether the expression being read goes on from the last of `items` and will take its place.
+    /// `true` if the expression being read continues from the last of `items` and will replace it.
     goes_on: bool,
-    /// Whether an earlier result was asked for that is not there.
+    /// `true` if the question refers to an earlier result that does not exist.
     lacks_earlier: bool,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser of a question; `earlier` is the result that the conversation has come to.
-    pub(super) fn new(tokens: &'a [Token], earlier: Option<&'a str>) -> Self {
+    /// Creates a parser of a question. `earlier` is the last result of the conversation.
+    pub(crate) fn new(tokens: &'a [Token], earlier: Option<&'a str>) -> Self {
         Self { tokens, position: 0, nesting: 0, earlier, items: Vec::new(), goes_on: false, lacks_earlier: false }
     }
 
-    /// All that there is to compute, when the question has been read to its end.
-    pub(super) fn finish(self) -> Parsed<Vec<Expr>> {
+    /// Returns all expressions to compute, after the complete question has been read.
+    pub(crate) fn finish(self) -> Parsed<Vec<Expr>> {
         let items: Vec<Expr> = self.items.into_iter().filter(|item| !item.is_bare()).collect();
         match items.is_empty() {
             true => Err(NotParsed::NotArithmetic),
@@ -52,28 +52,28 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn peek(&self) -> Option<&'a Token> {
+    pub(crate) fn peek(&self) -> Option<&'a Token> {
         self.tokens.get(self.position)
     }
 
-    pub(super) fn peek_after(&self) -> Option<&'a Token> {
+    pub(crate) fn peek_after(&self) -> Option<&'a Token> {
         self.tokens.get(self.position + 1)
     }
 
-    /// The token before the one that is next.
-    pub(super) fn previous(&self) -> Option<&'a Token> {
+    /// Returns the token before the next one.
+    pub(crate) fn previous(&self) -> Option<&'a Token> {
         self.tokens.get(self.position.checked_sub(1)?)
     }
 
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.position += 1;
     }
 
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    pub(super) fn go_back_to(&mut self, position: usize) {
+    pub(crate) fn go_back_to(&mut self, position: usize) {
         self.position = position;
     }
 
@@ -83,9 +83,10 @@ impl<'a> Parser<'a> {
         is_next
     }
 
-    /// What `it` means here: the last expression of this question, else the conversation's last result. Where there is
-    /// neither, reading goes on all the same: only the whole question shows whether it is arithmetic at all.
-    pub(super) fn current(&mut self) -> Expr {
+    /// Returns the meaning of `it` here: the last expression of this question, otherwise the conversation's last
+    /// result. If there is neither, parsing continues: only the complete question shows whether it is arithmetic at
+    /// all.
+    pub(crate) fn current(&mut self) -> Expr {
         if let Some(item) = self.items.last() {
             self.goes_on = true;
             return item.clone();
@@ -94,23 +95,23 @@ impl<'a> Parser<'a> {
         Expr::whole(self.earlier.unwrap_or("0"))
     }
 
-    /// Whether [`Self::current`] has an answer.
-    pub(super) fn has_current(&self) -> bool {
+    /// Returns whether [`Self::current`] has an answer.
+    pub(crate) fn has_current(&self) -> bool {
         !self.items.is_empty() || self.earlier.is_some()
     }
 
-    /// Whether nothing has been understood so far.
-    pub(super) fn is_fresh(&self) -> bool {
+    /// Returns whether nothing has been understood so far.
+    pub(crate) fn is_fresh(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Whether the last thing understood was a number alone.
-    pub(super) fn last_is_bare(&self) -> bool {
+    /// Returns whether the last expression was only a number.
+    pub(crate) fn last_is_bare(&self) -> bool {
         self.items.last().is_some_and(Expr::is_bare)
     }
 
     /// Keeps a complete expression.
-    pub(super) fn push(&mut self, expr: Expr) -> Parsed<()> {
+    pub(crate) fn push(&mut self, expr: Expr) -> Parsed<()> {
         if expr.size() > MAX_SIZE {
             return Err(NotParsed::TooLong);
         }
@@ -121,8 +122,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Whether the next token can begin an operand.
-    pub(super) fn at_operand(&self) -> bool {
+    /// Returns whether the next token can begin an operand.
+    pub(crate) fn at_operand(&self) -> bool {
         matches!(
             self.peek(),
             Some(
@@ -138,14 +139,14 @@ impl<'a> Parser<'a> {
         )
     }
 
-    /// An expression: operands joined by operators.
-    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+    /// Parses an expression: operands joined by operators.
+    pub(crate) fn expression(&mut self) -> Parsed<Expr> {
         let first = self.unary()?;
         self.expression_from(first, 1)
     }
 
-    /// The rest of an expression whose first operand is known; operators weaker than `least` are left.
-    pub(super) fn expression_from(&mut self, first: Expr, least: u8) -> Parsed<Expr> {
+    /// Parses the rest of an expression whose first operand is known. Stops before operators weaker than `least`.
+    pub(crate) fn expression_from(&mut self, first: Expr, least: u8) -> Parsed<Expr> {
         let mut left = first;
         while let Some((op, tokens)) = self.operator() {
             if op.strength() < least {
@@ -153,7 +154,7 @@ impl<'a> Parser<'a> {
             }
             self.position += tokens;
             let mut right = self.unary()?;
-            // Only `power` reads powers, so what may follow here is weaker, equal, or a product within a sum.
+            // `unary` has read all powers, so the next operator is weaker, equal, or a product within a sum.
             while let Some((next, _)) = self.operator() {
                 if next.strength() <= op.strength() {
                     break;
@@ -165,7 +166,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// The operator that is next, and how many tokens it is; none for `2(3 + 4)`.
+    /// Returns the next operator and its number of tokens, which is 0 for the product in `2(3 + 4)`.
     fn operator(&self) -> Option<(Op, usize)> {
         match self.peek()? {
             Token::Op(op) | Token::Word(op) => Some((*op, 1)),
@@ -251,7 +252,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What a noun asks for: `sum of X and Y`. It needs at least two.
+    /// Parses the operands of a noun, at least two: `sum of X and Y`.
     fn listed(&mut self, op: Op) -> Parsed<Expr> {
         let operands = self.operands(&[Join::And, Join::Of])?;
         if operands.len() < 2 {
@@ -262,8 +263,8 @@ impl<'a> Parser<'a> {
         folded.ok_or(NotParsed::NotArithmetic)
     }
 
-    /// Operands with the words between them, as far as they go.
-    pub(super) fn operands(&mut self, joins: &[Join]) -> Parsed<Vec<(Option<Join>, Expr)>> {
+    /// Parses operands and the words between them, until the list ends.
+    pub(crate) fn operands(&mut self, joins: &[Join]) -> Parsed<Vec<(Option<Join>, Expr)>> {
         let mut operands = Vec::new();
         loop {
             let start = self.position();
@@ -276,7 +277,7 @@ impl<'a> Parser<'a> {
                 }
                 self.advance();
             }
-            // `5 6` is no list, and in `add 5 to 7 and double it` the list ends before `and`.
+            // `5 6` is not a list, and in `add 5 to 7 and double it` the list ends before `and`.
             let list_ends = !operands.is_empty() && (self.position() == start || self.at_command());
             if list_ends || !self.at_operand() {
                 self.go_back_to(start);
@@ -286,7 +287,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a word such as `double` is a command here, and not part of an operand such as `double 5`.
+    /// Returns whether a word such as `double` is a command here, and not part of an operand such as `double 5`.
     fn at_command(&self) -> bool {
         let operand = matches!(self.peek_after(), Some(Token::Number(_) | Token::Open | Token::Join(Join::Of)));
         matches!(self.peek(), Some(Token::Unary(..))) && !operand

@@ -1,5 +1,5 @@
-//! What the demo model reads out of a request's history: the question, the results of its calls, and the number that
-//! the conversation had come to before.
+//! Reads a request's history: the question, the results of the model's calls, and the last number of the conversation
+//! before the question.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,22 +7,22 @@ use tallybook_llm::{AssistantBlock, ModelMessage, ToolResult, UserPart};
 
 use super::plan::Outcomes;
 
-/// What matters of a history.
+/// The parts of a history that the model uses.
 #[derive(Debug, Default)]
-pub(super) struct History {
-    /// The last thing that a person said.
-    pub(super) question: String,
-    /// The number that the last tool call before the question gave.
-    pub(super) earlier: Option<String>,
-    /// What the calls since the question gave.
-    pub(super) outcomes: Outcomes,
-    /// Whether this is the first step of the answer.
-    pub(super) is_first_step: bool,
-    /// A number for the next step that no call id in the history has.
-    pub(super) next_step: u64,
+pub(crate) struct History {
+    /// The user's last message.
+    pub(crate) question: String,
+    /// The number that the last tool call before the question returned; `None` if there is none.
+    pub(crate) earlier: Option<String>,
+    /// The results of the calls since the question.
+    pub(crate) outcomes: Outcomes,
+    /// `true` in the first step of the answer.
+    pub(crate) is_first_step: bool,
+    /// A number for the next step that no call ID in the history contains.
+    pub(crate) next_step: u64,
 }
 
-/// A tool result as the agent writes it.
+/// A tool result, as the agent writes it.
 #[derive(Deserialize)]
 struct Content {
     success: bool,
@@ -34,7 +34,7 @@ struct Content {
 
 impl History {
     /// Reads a history, oldest message first.
-    pub(super) fn read(messages: &[ModelMessage]) -> Self {
+    pub(crate) fn read(messages: &[ModelMessage]) -> Self {
         let asked = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
         let (before, since) = messages.split_at(asked.unwrap_or(0));
         let question = match since.first() {
@@ -52,8 +52,8 @@ impl History {
     }
 }
 
-/// The id of the call at `position` in a step.
-pub(super) fn call_id(step: u64, position: usize) -> String {
+/// Returns the ID of the call at `position` in a step.
+pub(crate) fn call_id(step: u64, position: usize) -> String {
     format!("demo_{step}_{}", position + 1)
 }
 
@@ -61,7 +61,7 @@ fn step_of(id: &str) -> Option<u64> {
     id.strip_prefix("demo_")?.split('_').next()?.parse().ok()
 }
 
-/// Id, tool and arguments of the calls of a message.
+/// Returns ID, tool and arguments of the calls in a message.
 fn calls(message: &ModelMessage) -> impl Iterator<Item = (&str, &str, &str)> {
     let blocks = match message {
         ModelMessage::Assistant(blocks) => blocks.as_slice(),
@@ -99,7 +99,7 @@ fn outcomes(since: &[ModelMessage]) -> Outcomes {
     outcomes
 }
 
-/// The number that a tool gave, or the tool's words of why not.
+/// Returns the number that a tool returned. The error says in the tool's words why there is none.
 fn outcome(result: &ToolResult) -> Result<String, String> {
     let content: Content = serde_json::from_str(&result.content).map_err(|_| result.content.clone())?;
     if !content.success || result.is_error {
@@ -107,8 +107,8 @@ fn outcome(result: &ToolResult) -> Result<String, String> {
     }
     let raw = content.result.as_ref().map_or("null", |raw| raw.get());
     let text = serde_json::from_str::<String>(raw).unwrap_or_else(|_| raw.to_owned());
-    // `evaluate` says behind its number that it is floating point. Anything else there, such as a note that the text
-    // was cut, makes it another number.
+    // `evaluate` appends a note to its number if it used floating point. Any other suffix, such as a note that the text
+    // was truncated, makes it another number.
     let number = text.strip_suffix(" (floating point)").unwrap_or(&text);
     let is_number = serde_json::from_str::<&RawValue>(number).is_ok()
         && number.starts_with(|c: char| c == '-' || c.is_ascii_digit());

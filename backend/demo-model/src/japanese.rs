@@ -1,4 +1,5 @@
-//! Japanese sentences: operands with their particles come first, and the verb says what becomes of them.
+//! Parses Japanese sentences: the operands with their particles come first, and the verb after them names the
+//! operation.
 
 use super::{
     expr::{Expr, Op},
@@ -6,8 +7,8 @@ use super::{
     token::{Particle, Token},
 };
 
-/// Reads a question in Japanese.
-pub(super) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>> {
+/// Parses a question in Japanese.
+pub(crate) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>> {
     let mut reader = Reader { parser: Parser::new(tokens, earlier), waiting: Vec::new(), hand: None };
     while let Some(token) = reader.parser.peek() {
         reader.token(token)?;
@@ -16,11 +17,11 @@ pub(super) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>
     reader.parser.finish()
 }
 
-/// What was read last and has no particle yet.
+/// The part that was read last and has no particle yet.
 enum Hand {
     /// Numbers and signs, as written.
     Operand(Expr),
-    /// What a verb or a postfix gave.
+    /// The result of a verb or a postfix.
     Result(Expr),
 }
 
@@ -41,14 +42,14 @@ impl Reader<'_> {
         let after_noise = self.parser.previous() == Some(&Token::Noise);
         self.parser.advance();
         match token {
-            // りんごを4で割る does not divide the result so far.
+            // りんごを4で割る (divide the apple by 4) must not divide the result so far.
             Token::Particle(_) if after_noise && self.hand.is_none() && self.parser.has_current() => {
                 return Err(NotParsed::NotArithmetic);
             }
             Token::Particle(particle) => self.particle(*particle),
             Token::Do(op) | Token::DoBetween(op) => {
                 match self.hand.take() {
-                    // The particle is often left out: それに5足して.
+                    // The particle is often omitted: それに5足して.
                     Some(Hand::Operand(operand)) => self.waiting.push((operand, Particle::Omitted)),
                     Some(Hand::Result(result)) => self.parser.push(result)?,
                     None => {}
@@ -101,7 +102,7 @@ impl Reader<'_> {
 
     fn particle(&mut self, particle: Particle) {
         match self.hand.take() {
-            // 足すと: "when it is added", not "and".
+            // 足すと means "when it is added", not "and".
             Some(Hand::Result(result)) if particle == Particle::With && self.waiting.is_empty() => {
                 self.hand = Some(Hand::Result(result));
             }
@@ -110,7 +111,7 @@ impl Reader<'_> {
         }
     }
 
-    /// 3倍, 10乗: the number in hand, applied to what stands before it.
+    /// Applies a postfix such as 3倍 or 10乗: the number in hand is the right operand, and the base precedes it.
     fn postfix_with_operand(&mut self, op: Op) -> Parsed<()> {
         let Some(Hand::Operand(right)) = self.hand.take() else { return Err(NotParsed::NotArithmetic) };
         let base = self.base()?;
@@ -118,7 +119,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What a postfix applies to: the one operand that waits, or the result so far.
+    /// Returns the base of a postfix: the operand in hand, the only operand that waits, or the result so far.
     fn base(&mut self) -> Parsed<Expr> {
         match (self.waiting.len(), self.hand.take()) {
             (0, Some(Hand::Operand(operand) | Hand::Result(operand))) => Ok(operand),
@@ -128,11 +129,11 @@ impl Reader<'_> {
         }
     }
 
-    /// What a verb makes of the operands that wait for it.
+    /// Applies a verb to the operands that wait for it.
     fn verb(&mut self, op: Op) -> Parsed<Expr> {
         let mut operands = std::mem::take(&mut self.waiting);
         let with = |particle| operands.iter().position(|(_, its)| *its == particle);
-        // The operand that comes first in the notation: 10 in 10から3を引く and in 4で10を割る.
+        // The operand that comes first in the notation: 10 in both 10から3を引く and 4で10を割る.
         let first = match op {
             Op::Sub => with(Particle::From).or_else(|| with(Particle::To)),
             Op::Div => with(Particle::By).and_then(|divisor| (0..operands.len()).find(|at| *at != divisor)),
@@ -156,7 +157,7 @@ impl Reader<'_> {
         Ok(operands.into_iter().fold(left, |left, (right, _)| Expr::binary(op, left, right)))
     }
 
-    /// A sign after a result: 足して × 4, or × 4 at the start.
+    /// Returns whether a sign may follow here: after a result (足して × 4), or at the start (× 4).
     fn hand_or_earlier(&self, op: Op) -> bool {
         self.waiting.is_empty()
             && match self.hand {
@@ -177,7 +178,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A comma: a result is complete, an operand goes on waiting.
+    /// Handles a comma: a result is complete, and an operand continues to wait.
     fn pause(&mut self) -> Parsed<()> {
         match self.hand.take() {
             Some(Hand::Result(result)) if self.waiting.is_empty() => self.parser.push(result),

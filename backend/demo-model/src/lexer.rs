@@ -1,4 +1,4 @@
-//! From characters to tokens: numbers, signs, and the phrases of the vocabulary. What is none of these is noise.
+//! Splits a question into tokens: numbers, signs, and the phrases of the vocabulary. Everything else is noise.
 
 use tallybook_tools::notation::plain;
 
@@ -9,15 +9,15 @@ use super::{
     vocabulary::phrase,
 };
 
-/// The most tokens of a question that is worked on.
+/// Maximum number of tokens in a question.
 const MAX_TOKENS: usize = 200;
 
-/// A question of more than [`MAX_TOKENS`].
+/// Error for a question with more than [`MAX_TOKENS`] tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooManyTokens;
+pub(crate) struct TooManyTokens;
 
 /// Splits a question into tokens. Fillers are left out.
-pub(super) fn tokens(question: &str) -> Result<Vec<Token>, TooManyTokens> {
+pub(crate) fn tokens(question: &str) -> Result<Vec<Token>, TooManyTokens> {
     let plain: String = question.chars().map(plain).flat_map(char::to_lowercase).collect();
     let text = plain.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let text = text.collect::<Vec<_>>().join("\n").replace('’', "'");
@@ -59,7 +59,7 @@ impl Lexer<'_> {
     fn number(&mut self) {
         let rest = &self.text[self.at..];
         let mut end = digits_end(rest, 0);
-        // Commas in groups of three; any other comma between digits leaves the number's meaning open.
+        // Commas must group three digits. Any other comma between digits makes the number ambiguous.
         let mut grouped = end;
         while end <= 3 && rest[grouped..].starts_with(',') && digits_end(rest, grouped + 1) == grouped + 4 {
             grouped += 4;
@@ -76,7 +76,7 @@ impl Lexer<'_> {
         let exponent_end = exponent_end(rest, end);
         let exponent = &rest[end..exponent_end];
         end = exponent_end;
-        // `$5`, `x2`, `½5`: what is glued to the front changes the number in a way that is not known here.
+        // `$5`, `x2`, `½5`: a prefix without a space changes the number in a way that is not known here.
         let before = self.text[..self.at].chars().next_back().filter(|_| self.tokens.last() == Some(&Token::Noise));
         let glued = before.is_some_and(|c| !c.is_whitespace() && (c.is_ascii() || !c.is_alphabetic()));
         let leading_zero = whole.len() > 1 && whole.starts_with('0');
@@ -123,7 +123,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// `x` between operands, with spaces on both sides or on none; in `2x + 1` it is an unknown.
+    /// Returns whether an `x` is a multiplication sign: it has spaces on both sides, or operands directly on both
+    /// sides. In `2x + 1` it is an unknown.
     fn is_times_sign(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         let after = self.text[self.at + 1..].chars().next();
@@ -158,7 +159,7 @@ impl Lexer<'_> {
         self.take(c.len_utf8(), Some(token));
     }
 
-    /// A stretch of noise is one token, so that long talk is not taken for a long calculation.
+    /// Makes adjacent noise one token, so that long prose does not count as a long calculation.
     fn noise(&mut self, bytes: usize) {
         let again = self.tokens.last() == Some(&Token::Noise);
         self.take(bytes, (!again).then_some(Token::Noise));
@@ -173,7 +174,7 @@ fn digits_end(text: &str, start: usize) -> usize {
     text.bytes().skip(start).position(|b| !b.is_ascii_digit()).map_or(text.len(), |length| start + length)
 }
 
-/// Where an exponent that begins at `start` ends; `start` when there is none.
+/// Returns the end of an exponent that begins at `start`, or `start` if there is none.
 fn exponent_end(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes();
     if bytes.get(start) != Some(&b'e') {
@@ -183,7 +184,7 @@ fn exponent_end(text: &str, start: usize) -> usize {
     if digit_at(text, digits) { digits_end(text, digits) } else { start }
 }
 
-/// `whole.fraction` times ten to `power`, by moving the point.
+/// Returns `whole.fraction` times ten to the power of `power`, by moving the decimal point.
 fn shifted(whole: &str, fraction: &str, power: usize) -> String {
     let padded = format!("{fraction:0<power$}");
     let (into_whole, rest) = padded.split_at(power);

@@ -1,8 +1,9 @@
-//! The demo model: small, deterministic, in process. It understands arithmetic in plain English and Japanese and drives
-//! the same tools through the same agent loop as any other model, so that Tallybook does its main job without a key.
+//! The demo model: small, deterministic, and in process. It understands arithmetic in plain English and Japanese, and
+//! calls the same tools through the same agent loop as any other model. So Tallybook does its main job without an API
+//! key.
 //!
-//! It keeps no state: each request's history says what was asked and what the tools have answered, and from that follows
-//! the next step. It never computes anything itself.
+//! The model keeps no state. Each step follows from the request's history, which contains the question and the results
+//! of the tools. The model never computes anything itself.
 
 mod english;
 mod expr;
@@ -36,10 +37,10 @@ use self::{
     wording::Language,
 };
 
-/// The longest question that is worked on.
+/// Maximum length of a question, in characters.
 const MAX_QUESTION_CHARS: usize = 4_000;
 
-/// A model that needs no network. See the module.
+/// A model that needs no network. See the crate documentation.
 #[derive(Clone, Debug)]
 pub struct DemoModel {
     info: ModelInfo,
@@ -47,7 +48,8 @@ pub struct DemoModel {
 }
 
 impl DemoModel {
-    /// A demo model that waits for `pace` before each word, so that its answers can be read as they are written.
+    /// Creates a demo model that waits for `pace` before each word, so that users can read its answers as they are
+    /// written.
     pub fn new(pace: Duration) -> Self {
         Self { info: ModelInfo { provider: "demo".to_owned(), model: "arithmetic".to_owned() }, pace }
     }
@@ -71,7 +73,7 @@ impl ModelClient for DemoModel {
     }
 }
 
-/// What the model does in one step.
+/// The text and the calls of one step.
 struct Step {
     text: String,
     calls: Vec<Call>,
@@ -148,7 +150,8 @@ fn understand(history: &History, language: Language) -> Result<Vec<Expr>, NotPar
     }
 }
 
-/// The portions in which a text is sent: a word with its space, or a few characters where there are no spaces.
+/// Splits a text into the deltas in which it is sent: a word with its space, or a few characters if there are no
+/// spaces.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
@@ -167,7 +170,7 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// The words that a request holds, which stand for tokens here.
+/// Counts the words in a request, which are this model's tokens.
 fn words_of(request: &ModelRequest) -> usize {
     let words = |text: &str| text.split_whitespace().count().max(text.chars().filter(|c| !c.is_ascii()).count());
     let in_block = |block: &AssistantBlock| match block {

@@ -1,7 +1,8 @@
-//! Numbers in words, English and Japanese, and the words that scale a number in digits: 5 million, 3万.
+//! Parses numbers in English and Japanese words, and the words that scale a number in digits: 5 million, 3万.
 
-/// What a number word multiplies its number by, as a power of ten, and its length in bytes: 5 million, 3万.
-pub(super) fn scale(text: &str) -> Option<(usize, usize)> {
+/// Returns the power of ten of the scale word that `text` begins with, and its length in bytes: 5 million, 3万. Returns
+/// `None` if there is none.
+pub(crate) fn scale(text: &str) -> Option<(usize, usize)> {
     let words = [("百", 2), ("千", 3), ("万", 4), ("億", 8), ("兆", 12)];
     if let Some((word, power)) = words.iter().find(|(word, _)| text.starts_with(word)) {
         return Some((*power, word.len()));
@@ -13,8 +14,9 @@ pub(super) fn scale(text: &str) -> Option<(usize, usize)> {
     Some((*power, word.len()))
 }
 
-/// A number in words that `text` begins with, and its length in bytes: twenty-five, three hundred, 二十五.
-pub(super) fn number_in_words(text: &str) -> Option<(u64, usize)> {
+/// Returns the number in words that `text` begins with, and its length in bytes: twenty-five, three hundred, 二十五.
+/// Returns `None` if there is none.
+pub(crate) fn number_in_words(text: &str) -> Option<(u64, usize)> {
     let kanji = kanji_number(text);
     if kanji.is_some() { kanji } else { english_number(text) }
 }
@@ -46,7 +48,7 @@ fn english_number(text: &str) -> Option<(u64, usize)> {
     let (mut total, mut group, mut end, mut largest) = (0_u64, 0_u64, 0, u64::MAX);
     let mut any = false;
     let mut at = 0;
-    // A number in words has far fewer than twenty of them.
+    // A number in words has far fewer than twenty words.
     for _ in 0..20 {
         let rest = &text[at..];
         let length = rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len());

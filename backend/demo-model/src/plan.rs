@@ -1,5 +1,5 @@
-//! What to do next: which tool calls an expression needs, of which the results are in, and which can run now. The
-//! history is the only memory: a call is known again by its tool and its arguments.
+//! Plans the next step: which tool calls an expression needs, which of them have results, and which can run now. The
+//! history is the only memory: a call is identified by its tool and its arguments.
 
 use std::collections::HashMap;
 
@@ -7,36 +7,36 @@ use super::expr::{Expr, Op};
 
 /// A tool call, by its name and arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Call {
-    /// The tool.
-    pub(super) tool: &'static str,
+pub(crate) struct Call {
+    /// The name of the tool.
+    pub(crate) tool: &'static str,
     /// The arguments as JSON text.
-    pub(super) input: String,
+    pub(crate) input: String,
     /// The call as an answer shows it: `5 ÷ 0`.
-    pub(super) shown: String,
+    pub(crate) shown: String,
 }
 
-/// The outcome of the calls made so far, by tool and arguments. An error is in the tool's words.
-pub(super) type Outcomes = HashMap<(String, String), Result<String, String>>;
+/// Results of the calls so far, by tool and arguments. An error is the tool's own text.
+pub(crate) type Outcomes = HashMap<(String, String), Result<String, String>>;
 
-/// What is known of an expression.
+/// The state of an expression's value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
-    /// Its number, in JSON's notation.
+pub(crate) enum Value {
+    /// The number, in JSON's notation.
     Known(String),
-    /// Not before the wanted calls have results.
+    /// Unknown until the wanted calls have results.
     Pending,
-    /// A call that it needs has failed.
+    /// A call that the expression needs has failed.
     Failed {
         /// The call as an answer shows it.
         shown: String,
-        /// Why, in the tool's words.
+        /// The reason, in the tool's words.
         reason: String,
     },
 }
 
-/// Looks at an expression: its value as far as it is known, and the calls that can run now, each once.
-pub(super) fn look(expr: &Expr, outcomes: &Outcomes) -> (Value, Vec<Call>) {
+/// Returns the value of an expression, if it is known, and the calls that can run now, each once.
+pub(crate) fn look(expr: &Expr, outcomes: &Outcomes) -> (Value, Vec<Call>) {
     let mut planner = Planner { outcomes, wanted: Vec::new() };
     let value = planner.value(expr);
     let wanted = if value == Value::Pending { planner.wanted } else { Vec::new() };
@@ -83,7 +83,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Squares and cubes as products, which are exact; other powers in floating point.
+    /// Builds squares and cubes as products, which are exact, and other powers in floating point.
     fn power(&mut self, base: &Expr, exponent: &Expr) -> Value {
         let base = self.value(base);
         if let Some(factors) = exponent.product_of() {
@@ -101,8 +101,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Four and more terms of a sum, or factors of a product, are taken in pairs, so that few steps do for many of
-    /// them. What is subtracted is summed and taken away at the end; so it is with divisors.
+    /// Combines four or more terms of a sum, or factors of a product, in pairs, so that many of them take few steps.
+    /// Subtracted terms are added up and subtracted at the end; divisors likewise. Returns `None` for fewer operands
+    /// and for other expressions.
     fn chain(&mut self, expr: &Expr) -> Option<Value> {
         let Expr::Binary(op, ..) = expr else { return None };
         let (forward, backward) = match op {
@@ -134,7 +135,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Collected from right to left; `None` for no expressions.
+    /// Combines expressions that were collected from right to left. Returns `None` if there are none.
     fn in_pairs(&mut self, op: Op, exprs: &[&Expr]) -> Option<Value> {
         let mut values: Vec<Value> = exprs.iter().rev().map(|expr| self.value(expr)).collect();
         while values.len() > 1 {
@@ -184,7 +185,7 @@ impl Planner<'_> {
     }
 }
 
-/// A call of `evaluate`. The text holds only names, numbers and signs, so it needs no escaping.
+/// Creates a call of `evaluate`. The text contains only names, numbers and signs, so it needs no escaping.
 fn evaluation(text: &str, shown: &str) -> Call {
     Call { tool: "evaluate", input: format!(r#"{{"expression":"{text}"}}"#), shown: shown.to_owned() }
 }

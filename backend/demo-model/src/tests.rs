@@ -1,4 +1,4 @@
-//! Tests of the demo model, driven against the real tools as the agent drives it.
+//! Tests of the demo model. They use the real tools and drive the model as the agent does.
 
 mod conversations;
 mod english;
@@ -16,7 +16,7 @@ use tallybook_tools::{ToolRegistry, ToolSpec, builtin};
 
 use super::DemoModel;
 
-/// No question within the limits takes more steps than parentheses nest, and some.
+/// Maximum number of steps in an answer. A question within the limits needs a few more steps than its parentheses nest.
 const MAX_STEPS: usize = 100;
 
 /// A conversation with the demo model.
@@ -26,12 +26,12 @@ struct Talk {
     messages: Vec<ModelMessage>,
 }
 
-/// One whole answer.
+/// One complete answer.
 #[derive(Debug, Default)]
 struct Turn {
     /// The text of the last step.
     answer: String,
-    /// All text before that.
+    /// The text of all previous steps.
     preface: String,
     /// Tool and arguments of the calls, step by step.
     steps: Vec<Vec<(String, String)>>,
@@ -43,7 +43,7 @@ impl Talk {
         Self { tools: registry.specs(), registry, messages: Vec::new() }
     }
 
-    /// One model call on the history so far.
+    /// Calls the model once with the history so far.
     fn step(&mut self, tool_choice: ToolChoice) -> (String, Vec<ToolCallRequest>) {
         let request = ModelRequest {
             system: vec!["You are Tallybook.".to_owned()],
@@ -99,7 +99,7 @@ impl Talk {
         self.messages.push(ModelMessage::ToolResults(results));
     }
 
-    /// Asks, and runs the calls until the answer is finished.
+    /// Asks a question, and runs the calls until the answer is finished.
     fn ask(&mut self, question: &str) -> Turn {
         self.messages.push(ModelMessage::user_text(question));
         let mut turn = Turn::default();
@@ -117,12 +117,12 @@ impl Talk {
     }
 }
 
-/// The answer to a question in a new conversation.
+/// Returns the answer to a question in a new conversation.
 fn answer(question: &str) -> String {
     Talk::new().ask(question).answer
 }
 
-/// The number that the answer to a question sets in bold, or the whole answer.
+/// Returns the number in bold in the answer to a question, or the complete answer if there is none.
 fn number(question: &str) -> String {
     let answer = answer(question);
     answer.split("**").nth(1).map_or_else(|| answer.clone(), str::to_owned)

@@ -1,10 +1,10 @@
-//! The words of a question, in either language, as the two grammars see them.
+//! The tokens of a question, in either language, as the two grammars receive them.
 
 use super::expr::Op;
 
-/// What a question is made of.
+/// A token of a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(crate) enum Token {
     /// A number in JSON's notation.
     Number(String),
     /// `pi`
@@ -19,7 +19,7 @@ pub(super) enum Token {
     Open,
     /// )
     Close,
-    /// A function, by the name that `evaluate` knows.
+    /// A function, by the name that `evaluate` uses.
     Func(&'static str),
     /// A word for an operation with a fixed right operand: double, half of.
     Unary(Op, &'static str),
@@ -27,7 +27,7 @@ pub(super) enum Token {
     Power(&'static str),
     /// A verb: add, 足して.
     Do(Op),
-    /// A Japanese verb in the form that may also stand between operands: 足す.
+    /// A Japanese verb in the form that may also be between operands: 足す.
     DoBetween(Op),
     /// A noun that takes a list: sum of.
     Noun(Op),
@@ -41,9 +41,9 @@ pub(super) enum Token {
     Comma,
     /// The end of a sentence.
     Break,
-    /// Something without meaning here.
+    /// Text without meaning for the grammars.
     Noise,
-    /// Digits that may mean several things: a date, a time, a decimal comma. Nothing near it is safe to compute.
+    /// Digits with several possible meanings: a date, a time, a decimal comma. Nothing near them is safe to compute.
     Unclear,
     /// A Japanese particle.
     Particle(Particle),
@@ -57,9 +57,9 @@ pub(super) enum Token {
     Half,
 }
 
-/// English words that tell a verb's operands apart.
+/// English words that distinguish a verb's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
+pub(crate) enum Join {
     And,
     To,
     From,
@@ -68,12 +68,12 @@ pub(super) enum Join {
     Of,
 }
 
-/// Japanese particles that tell a verb's operands apart.
+/// Japanese particles that distinguish a verb's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Particle {
+pub(crate) enum Particle {
     /// を
     Object,
-    /// Nothing, directly before the verb
+    /// No particle, directly before the verb
     Omitted,
     /// と
     With,

@@ -1,18 +1,17 @@
-//! The phrases that the demo model knows, English and Japanese. Numbers in words are in `numerals`.
+//! The phrases that the demo model understands, in English and Japanese. Numbers in words are in `numerals`.
 //!
-//! The longest phrase that fits is taken; a phrase without a token is a filler that changes nothing. Whatever is not
-//! here is noise, which makes the grammars careful, so a word belongs here only if leaving it out cannot change a
-//! result.
+//! The longest phrase that matches is used. A phrase without a token is a filler that changes nothing. Any other word
+//! is noise, which makes the grammars careful, so a word belongs here only if leaving it out cannot change a result.
 
 use super::{
     expr::Op,
     token::{Join, Particle, Token},
 };
 
-/// Tokens with the phrases that stand for them, divided by `|`.
+/// Tokens with the phrases that represent them, separated by `|`.
 type Phrases = &'static [(Option<Token>, &'static str)];
 
-/// Phrases that end where a letter does not follow.
+/// English phrases; a phrase matches only if no letter or apostrophe follows.
 static ENGLISH: Phrases = &[
     (Some(Token::Word(Op::Add)), "plus|added to"),
     (Some(Token::Word(Op::Sub)), "minus"),
@@ -82,7 +81,7 @@ static ENGLISH: Phrases = &[
     ),
 ];
 
-/// Japanese has no spaces: a phrase fits wherever its characters stand.
+/// Japanese phrases; Japanese has no spaces, so a phrase matches at any position.
 static JAPANESE: Phrases = &[
     (Some(Token::Word(Op::Add)), "プラス"),
     (Some(Token::Word(Op::Sub)), "マイナス"),
@@ -119,8 +118,8 @@ static JAPANESE: Phrases = &[
     ),
 ];
 
-/// The longest phrase that `text` begins with, and its length in bytes. No token: a filler.
-pub(super) fn phrase(text: &str) -> Option<(Option<Token>, usize)> {
+/// Returns the longest phrase that `text` begins with, and its length in bytes. A phrase without a token is a filler.
+pub(crate) fn phrase(text: &str) -> Option<(Option<Token>, usize)> {
     let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '&');
     let table = if is_word { ENGLISH } else { JAPANESE };
     let fits = |phrase: &str| {

@@ -1,17 +1,17 @@
-//! What the demo model says, in English and Japanese. All of its sentences are here.
+//! All sentences of the demo model, in English and Japanese.
 
 use super::{expr::Expr, plan::Value};
 
 /// The language of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     English,
     Japanese,
 }
 
 impl Language {
-    /// Japanese when there is kana or kanji.
-    pub(super) fn of(text: &str) -> Self {
+    /// Returns Japanese if the text contains kana or kanji, otherwise English.
+    pub(crate) fn of(text: &str) -> Self {
         let japanese =
             |c| matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '々' | '〇');
         if text.chars().any(japanese) { Self::Japanese } else { Self::English }
@@ -25,13 +25,13 @@ impl Language {
     }
 }
 
-/// Said before the first calls.
-pub(super) fn beginning(language: Language) -> String {
+/// Returns the text before the first calls.
+pub(crate) fn beginning(language: Language) -> String {
     language.pick("Let me work that out.\n\n", "計算します。\n\n")
 }
 
-/// What this model is, to somebody who asked for something else.
-pub(super) fn introduction(language: Language) -> String {
+/// Describes this model, for a question that is not arithmetic.
+pub(crate) fn introduction(language: Language) -> String {
     language.pick(
         "I am Tallybook's demo model: a small program that does arithmetic with tools, and nothing else. I did not \
          find a calculation in your message that I understand. Try: “What is (12.5 + 7.25) × 4?”\n\nTo talk with a real \
@@ -42,8 +42,8 @@ pub(super) fn introduction(language: Language) -> String {
     )
 }
 
-/// The answer to a greeting or to thanks, if the question is one.
-pub(super) fn greeting(language: Language, question: &str) -> Option<String> {
+/// Returns the answer to a greeting or to thanks; `None` if the question is neither.
+pub(crate) fn greeting(language: Language, question: &str) -> Option<String> {
     let question = question.to_lowercase();
     let has = |words: &[&str]| {
         let mut spoken = question.split(|c: char| !c.is_alphabetic());
@@ -69,8 +69,8 @@ pub(super) fn greeting(language: Language, question: &str) -> Option<String> {
     })
 }
 
-/// The question goes on from a result that is not there.
-pub(super) fn nothing_earlier(language: Language) -> String {
+/// Answers a question that continues from an earlier result if there is none.
+pub(crate) fn nothing_earlier(language: Language) -> String {
     language.pick(
         "There is no earlier result to go on from. Give me the whole calculation, for example “Add 2 and 3, then \
          multiply by 10”.",
@@ -78,24 +78,24 @@ pub(super) fn nothing_earlier(language: Language) -> String {
     )
 }
 
-/// The question is beyond the limits.
-pub(super) fn too_long(language: Language) -> String {
+/// Answers a question that exceeds the limits.
+pub(crate) fn too_long(language: Language) -> String {
     language.pick(
         "That is too long or too deeply nested for this small demo model. Please ask in smaller parts.",
         "このデモモデルには長すぎるか、かっこが深すぎます。小さく分けて聞いてください。",
     )
 }
 
-/// A tool that is needed is switched off.
-pub(super) fn no_such_tool(language: Language, tool: &str) -> String {
+/// Answers a question that needs an unavailable tool.
+pub(crate) fn no_such_tool(language: Language, tool: &str) -> String {
     match language {
         Language::English => format!("For that I need the tool `{tool}`, which is not available here."),
         Language::Japanese => format!("この計算にはツール `{tool}` が必要ですが、ここでは使えません。"),
     }
 }
 
-/// The answer: each expression with what became of it.
-pub(super) fn answer(language: Language, items: &[(Expr, Value)]) -> String {
+/// Returns the answer: each expression with its result.
+pub(crate) fn answer(language: Language, items: &[(Expr, Value)]) -> String {
     if let [(expr, value)] = items {
         return sentence(language, expr, value, true);
     }
@@ -135,7 +135,7 @@ fn failure(language: Language, expr: &Expr, shown: &str, reason: &str) -> String
     }
 }
 
-/// A tool's reason, in the language of the question where it is one of the usual ones.
+/// Returns a tool's reason in the language of the question if it is one of the usual ones, otherwise as a quotation.
 fn reason_in_words(language: Language, reason: &str) -> String {
     let known = [
         ("division by zero", "nothing can be divided by zero", "0で割ることはできません"),
@@ -153,7 +153,7 @@ fn reason_in_words(language: Language, reason: &str) -> String {
     if let Some((_, english, japanese)) = known.iter().find(|(part, ..)| reason.contains(part)) {
         return language.pick(english, japanese);
     }
-    // The name of the argument to blame means nothing to a reader of the answer.
+    // The name of the invalid argument means nothing to a reader of the answer.
     let reason = match reason.split_once(": ") {
         Some((field, rest)) if field.starts_with("invalid_") => rest,
         _ => reason,

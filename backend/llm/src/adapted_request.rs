@@ -1,4 +1,4 @@
-//! Adapts requests and answers to a server's quirks, for the quirks that all wire formats share.
+//! Adapts requests and answers to a server's quirks, for the quirks that are handled alike in all wire formats.
 
 use futures_util::StreamExt as _;
 use tallybook_protocol::ModelInfo;
@@ -13,17 +13,17 @@ use super::{
     request::{ModelMessage, ModelRequest, UserPart},
 };
 
-/// A request as a server with quirks takes it, and how its answer is read.
-pub(super) struct AdaptedRequest {
-    /// Nothing if the request needs no change.
+/// A request in the form that a server with quirks accepts, and the means to read its answer.
+pub(crate) struct AdaptedRequest {
+    /// `None` if the request needs no change.
     changed: Option<ModelRequest>,
     names: Option<PropertyNames>,
-    /// The request whose tools are described in the prompt.
+    /// The reader of the tool calls in the answer's text; `None` unless the tools are described in the prompt.
     prompted: Option<prompted::Calls>,
 }
 
 impl AdaptedRequest {
-    pub(super) fn new(
+    pub(crate) fn new(
         info: &ModelInfo,
         request: &ModelRequest,
         quirks: &QuirkSet,
@@ -47,13 +47,13 @@ impl AdaptedRequest {
         Ok(Self { changed, names, prompted })
     }
 
-    /// Returns what is sent for this request.
-    pub(super) fn request<'a>(&'a self, original: &'a ModelRequest) -> &'a ModelRequest {
+    /// Returns the request to send in place of `original`.
+    pub(crate) fn request<'a>(&'a self, original: &'a ModelRequest) -> &'a ModelRequest {
         self.changed.as_ref().unwrap_or(original)
     }
 
-    /// Reads the answer as one to the original request.
-    pub(super) fn read(&self, answer: ModelStream) -> ModelStream {
+    /// Converts the answer to an answer to the original request.
+    pub(crate) fn read(&self, answer: ModelStream) -> ModelStream {
         let answer = match self.names.clone() {
             None => answer,
             Some(names) => answer.map(move |event| event.map(|event| with_original_names(&names, event))).boxed(),
@@ -72,7 +72,7 @@ fn with_original_names(names: &PropertyNames, event: ModelEvent) -> ModelEvent {
     }
 }
 
-/// The system texts as the beginning of the first user message.
+/// Moves the system texts to the beginning of the first user message.
 fn with_system_in_question(mut request: ModelRequest) -> ModelRequest {
     let texts = std::mem::take(&mut request.system).into_iter().filter(|text| !text.trim().is_empty());
     let mut texts: Vec<UserPart> = texts.map(UserPart::Text).collect();

@@ -1,12 +1,12 @@
-//! The bound on what one answer may hold.
+//! The size limit of one answer.
 
 use tallybook_protocol::json_bytes;
 
 use super::{error::ModelError, limits::MAX_ANSWER_BYTES, reader::bad_stream};
 
-/// How many bytes one answer may still take, of `MAX_ANSWER_BYTES`.
+/// Number of bytes that one answer may still take, out of `MAX_ANSWER_BYTES`.
 #[derive(Debug)]
-pub(super) struct AnswerBudget(usize);
+pub(crate) struct AnswerBudget(usize);
 
 impl Default for AnswerBudget {
     fn default() -> Self {
@@ -15,13 +15,14 @@ impl Default for AnswerBudget {
 }
 
 impl AnswerBudget {
-    /// Makes sure that `text` still fits.
-    pub(super) fn take(&mut self, text: &str) -> Result<(), ModelError> {
+    /// Deducts the size of `text`. Returns an error if the text does not fit.
+    pub(crate) fn take(&mut self, text: &str) -> Result<(), ModelError> {
         self.take_bytes(json_bytes(text))
     }
 
-    /// The same for a text that is kept as part of a block of JSON, which is stored as a text within JSON.
-    pub(super) fn take_nested(&mut self, text: &str) -> Result<(), ModelError> {
+    /// Deducts the size of a text that becomes part of a JSON block. Such a block is stored as a string within JSON, so
+    /// its size counts twice.
+    pub(crate) fn take_nested(&mut self, text: &str) -> Result<(), ModelError> {
         self.take_bytes(json_bytes(text).saturating_mul(2))
     }
 
@@ -41,7 +42,7 @@ mod tests {
         let mut budget = AnswerBudget::default();
         assert!(budget.take(&"x".repeat(MAX_ANSWER_BYTES)).is_ok());
         assert!(budget.take("x").is_err());
-        // Control characters take six bytes where the answer is stored.
+        // A control character takes six bytes in the stored JSON.
         assert!(AnswerBudget::default().take(&"\u{1}".repeat(MAX_ANSWER_BYTES / 6)).is_ok());
         assert!(AnswerBudget::default().take(&"\u{1}".repeat(MAX_ANSWER_BYTES / 6 + 1)).is_err());
         assert!(AnswerBudget::default().take_nested(&"x".repeat(MAX_ANSWER_BYTES / 2 + 1)).is_err());

@@ -1,32 +1,33 @@
-//! The key that a provider wants: how it is kept out of what is printed, logged and shown.
+//! A provider's API key, which is kept out of output, logs and error messages.
 
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::limits::MIN_SCRUBBED_KEY_BYTES;
 
-/// A secret key. It cannot be displayed, its `Debug` text does not hold it, and its memory is wiped when it is dropped.
+/// A secret key. It does not implement `Display`, its `Debug` output does not contain it, and its memory is wiped on
+/// drop.
 #[derive(Clone, Debug)]
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// The key without the white space around it, which copying and key files bring along.
+    /// Creates a key, without the surrounding white space that copying and key files add.
     pub fn new(key: impl AsRef<str>) -> Self {
         Self(key.as_ref().trim().into())
     }
 
-    /// Whether there is nothing in it, as when a variable is set to nothing.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Returns `true` if the key is empty, for example because its variable is set to an empty string.
+    pub(crate) fn is_empty(&self) -> bool {
         self.expose().is_empty()
     }
 
-    /// The key itself, for the one header that carries it, and for finding it where it should not be.
+    /// Returns the key itself. Use it only for the header that carries it, and to search for it in other texts.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// `text` with every occurrence of the key taken out. A key of a few characters stays: it is a dummy for a server
-    /// that checks none, and would be found in ordinary words.
-    pub(super) fn scrub(&self, text: &str) -> String {
+    /// Returns `text` with every occurrence of the key redacted. A key of a few characters is not redacted: it is a
+    /// dummy for a server that checks no key, and would match parts of ordinary words.
+    pub(crate) fn scrub(&self, text: &str) -> String {
         let key = self.expose();
         if key.len() < MIN_SCRUBBED_KEY_BYTES { text.to_owned() } else { text.replace(key, "[key]") }
     }

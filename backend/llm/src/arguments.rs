@@ -1,5 +1,5 @@
-//! Mends the arguments of tool calls whose meaning is clear although they are not one JSON object. Digits stay as they
-//! were written.
+//! Repairs the arguments of tool calls if their meaning is unambiguous although they are not one JSON object. Numbers
+//! keep their digits.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,16 @@ use serde_json::{Deserializer, Value, value::RawValue};
 
 use super::object::Object;
 
-/// Maximum number of times that arguments are encoded as JSON in a string.
+/// Maximum number of times that arguments may be encoded as JSON within a string.
 const MAX_QUOTINGS: usize = 2;
 
-/// Maximum number of times that arguments come again. More are not arguments.
+/// Maximum number of JSON values in the arguments of one call. If there are more, the text is not repaired.
 const MAX_REPEATS: usize = 8;
 
-/// Returns the object that the arguments mean: `{}` for nothing and for `null`, the content of a string, and one object
-/// for arguments that came several times. Returns everything else as written, for the agent to answer with an error.
-pub(super) fn mended(written: &str) -> Cow<'_, str> {
+/// Returns the object that the arguments mean: `{}` for an empty text and for `null`, the content of a string, and one
+/// object for arguments that were sent several times. Returns anything else unchanged; the agent answers it with an
+/// error.
+pub(crate) fn mended(written: &str) -> Cow<'_, str> {
     if is_object(written) {
         return Cow::Borrowed(written);
     }
@@ -30,19 +31,19 @@ pub(super) fn mended(written: &str) -> Cow<'_, str> {
     repeated(&text).map_or(Cow::Borrowed(written), |object| Cow::Owned(object.to_owned()))
 }
 
-/// Returns `true` if this is a JSON object. It checks without recursion, so any depth is fine.
-pub(super) fn is_object(text: &str) -> bool {
+/// Returns `true` if the text is a JSON object. The check does not recurse, so any nesting depth is safe.
+pub(crate) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// Returns `true` if this is a JSON object without any fields.
-pub(super) fn is_empty_object(text: &str) -> bool {
+/// Returns `true` if the text is a JSON object without fields.
+pub(crate) fn is_empty_object(text: &str) -> bool {
     text.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|inner| inner.trim().is_empty())
 }
 
-/// Returns the object that is written here once or several times, perhaps beside empty ones: some servers send the complete
-/// arguments again after their parts. Each may add fields to the one before. `None` if it is anything else: two different
-/// objects may be two calls.
+/// Returns the object that the text holds once or several times, possibly next to empty values: some servers send the
+/// complete arguments again after their parts. Each object may add fields to the previous one. Returns `None` for
+/// anything else, because two different objects may be two calls.
 fn repeated(text: &str) -> Option<&str> {
     let mut found: Option<&RawValue> = None;
     for (number, value) in Deserializer::from_str(text).into_iter::<&RawValue>().enumerate() {
@@ -61,7 +62,7 @@ fn repeated(text: &str) -> Option<&str> {
     Some(found.map_or("{}", RawValue::get))
 }
 
-/// Returns `true` if the object has every field of the one before, with the same value.
+/// Returns `true` if `object` has every field of `before`, with the same value.
 fn extends(object: &RawValue, before: &RawValue) -> bool {
     if object.get() == before.get() {
         return true;
@@ -70,7 +71,8 @@ fn extends(object: &RawValue, before: &RawValue) -> bool {
     before.fields().all(|(key, value)| object.find(&[key]).is_some_and(|now| is_same(now, value)))
 }
 
-/// Returns `true` if two values are the same, blanks between their parts aside.
+/// Returns `true` if two values are equal as JSON. White space and key order do not matter, and numbers are compared as
+/// 64-bit integers or floats.
 fn is_same(one: &RawValue, other: &RawValue) -> bool {
     let value = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
     one.get() == other.get() || value(one).is_some_and(|one| Some(one) == value(other))

@@ -1,4 +1,4 @@
-//! Why one attempt to ask a provider failed, and whether another may help. How long to wait before it is in
+//! The failure of one attempt to send a request, and whether a retry may help. The wait before a retry is in
 //! `retry_policy`.
 
 use std::time::{Duration, SystemTime};
@@ -7,27 +7,28 @@ use reqwest::header::HeaderMap;
 
 use super::{error::ModelError, limits::MAX_RETRY_AFTER, retry_after};
 
-/// Whether another attempt may help, and when it is made.
+/// The decision whether and when to retry a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Retry {
-    /// The same question would fail the same way.
+pub(crate) enum Retry {
+    /// Never: the same request would fail the same way.
     Never,
-    /// After the next of our own waits.
+    /// After the next wait of the retry policy.
     Backoff,
-    /// After the time that the provider asks for.
+    /// After the wait that the provider requests.
     After(Duration),
 }
 
-/// Why an attempt failed.
+/// The failure of an attempt.
 #[derive(Debug)]
-pub(super) struct AttemptError {
-    pub(super) error: ModelError,
-    pub(super) retry: Retry,
+pub(crate) struct AttemptError {
+    pub(crate) error: ModelError,
+    pub(crate) retry: Retry,
 }
 
 impl From<ModelError> for AttemptError {
     fn from(error: ModelError) -> Self {
-        // A model that is silent may have been dropped by a proxy, or be on a machine that has died.
+        // After a timeout, a retry may help: a proxy may have dropped the request, or the model's machine may have
+        // failed.
         let passing = matches!(
             error,
             ModelError::Busy { .. }
@@ -40,13 +41,14 @@ impl From<ModelError> for AttemptError {
 }
 
 impl AttemptError {
-    /// The answer broke off. Another attempt may get it whole.
-    pub(super) fn broken_off(error: ModelError) -> Self {
+    /// Creates the failure of an aborted answer. A retry may return the complete answer.
+    pub(crate) fn broken_off(error: ModelError) -> Self {
         Self { error, retry: Retry::Backoff }
     }
 
-    /// The same, with the wait that the answer's headers ask for.
-    pub(super) fn with_retry_after(mut self, headers: &HeaderMap) -> Self {
+    /// Replaces the backoff with the wait that the response headers request. If that wait is too long, the message of a
+    /// `Busy` or `Failing` error says so.
+    pub(crate) fn with_retry_after(mut self, headers: &HeaderMap) -> Self {
         if let (Retry::Backoff, Some(delay)) = (self.retry, retry_after::find(headers, SystemTime::now())) {
             self.retry = Retry::After(delay);
             if let ModelError::Busy { detail } | ModelError::Failing { detail } = &mut self.error

@@ -1,5 +1,5 @@
-//! The ids of tool calls in one request. A model gets back the ids that it wrote, which some need verbatim (Kimi). The
-//! ids of other models are replaced by ids in a form that every provider takes.
+//! Assigns the IDs of tool calls in a request. A model gets back the IDs that it wrote, which some models need verbatim
+//! (Kimi). The IDs of other models are replaced by IDs in a form that every provider accepts.
 
 use std::collections::HashSet;
 
@@ -14,17 +14,17 @@ use super::{
 
 const LETTERS_AND_DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Assigns the ids of one request, each once.
-pub(super) struct CallIds<'a> {
+/// The unique IDs that are assigned to the tool calls of one request.
+pub(crate) struct CallIds<'a> {
     reader: &'a ModelInfo,
-    /// The ids that the reader wrote, which no other call gets.
+    /// The IDs that the reader wrote. No other call gets one of them.
     own: HashSet<&'a str>,
     taken: HashSet<String>,
 }
 
 impl<'a> CallIds<'a> {
-    /// For a request to the model `reader` with these messages.
-    pub(super) fn new(reader: &'a ModelInfo, messages: &'a [ModelMessage]) -> Self {
+    /// Prepares the IDs for a request with these messages to the model `reader`.
+    pub(crate) fn new(reader: &'a ModelInfo, messages: &'a [ModelMessage]) -> Self {
         let blocks = messages.iter().filter_map(|message| match message {
             ModelMessage::Assistant(blocks) => Some(blocks),
             ModelMessage::User(_) | ModelMessage::ToolResults(_) => None,
@@ -34,9 +34,10 @@ impl<'a> CallIds<'a> {
         Self { reader, own, taken: HashSet::new() }
     }
 
-    /// Returns the id for a call: the one that the reader wrote, unless an earlier call has it, or else one that depends
-    /// on the call's own id only. It stays the same from request to request, which keeps providers' caches valid.
-    pub(super) fn next(&mut self, call: &ToolCallRequest) -> String {
+    /// Returns the ID for a call: the ID that the reader wrote, unless an earlier call has it. Otherwise the ID depends
+    /// only on the call's own ID, plus a number if that ID is taken. It stays the same from request to request, so that
+    /// providers' prompt caches stay valid.
+    pub(crate) fn next(&mut self, call: &ToolCallRequest) -> String {
         if is_by(self.reader, call) && self.taken.insert(call.id.clone()) {
             return call.id.clone();
         }
@@ -50,12 +51,13 @@ impl<'a> CallIds<'a> {
     }
 }
 
-/// Returns `true` if the reader wrote the call's id, and takes it back.
+/// Returns `true` if the reader wrote the call's ID and accepts it back.
 fn is_by(reader: &ModelInfo, call: &ToolCallRequest) -> bool {
     !call.id.is_empty() && call.written_by.as_ref() == Some(reader) && is_taken_back(reader, &call.id)
 }
 
-/// Anthropic's format allows only these characters (`^[a-zA-Z0-9_-]+$`), whatever a server of that format wrote.
+/// Returns `true` if the reader accepts an ID that it wrote. Anthropic's format allows only these characters
+/// (`^[a-zA-Z0-9_-]+$`), even if a server of that format wrote others.
 fn is_taken_back(reader: &ModelInfo, id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     reader.provider != ProviderKind::Anthropic.as_str() || id.bytes().all(is_plain)
@@ -65,7 +67,7 @@ fn is_accepted_by_all(id: &str) -> bool {
     id.len() == CALL_ID_CHARS && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Nine letters and digits, by the id and a number.
+/// Returns nine letters and digits that are derived from the ID and a number.
 fn short_id(id: &str, number: u64) -> String {
     let hash = Sha256::new().chain_update(number.to_be_bytes()).chain_update(id).finalize();
     let letter = |byte: &u8| char::from(LETTERS_AND_DIGITS[usize::from(*byte) % LETTERS_AND_DIGITS.len()]);
@@ -117,7 +119,7 @@ mod tests {
     #[test]
     fn no_id_is_there_twice() {
         let short = given("a", &[("x", Some("b"))]).remove(0);
-        // The other model's id would become one that this model wrote later on.
+        // The other model's ID would be replaced by an ID that this model wrote later.
         let ids = given("a", &[("x", Some("b")), (&short, Some("a")), (&short, Some("a")), (&short, None)]);
         assert_eq!(ids[1], short);
         assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), 4, "{ids:?}");

@@ -1,4 +1,4 @@
-//! From settings to a model that can be asked: the provider's wire format, and the way in which tools are offered.
+//! Creates a model client from settings: it combines the provider's wire format with the tool mode.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,7 +16,7 @@ use super::{
     tool_mode::ToolMode,
 };
 
-/// Connects to the model that the settings name. Nothing is sent yet.
+/// Creates a client for the model in the settings. Sends no request yet.
 pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, ConnectError> {
     if settings.temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
         return Err(ConnectError::BadTemperature);
@@ -45,7 +45,7 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     })
 }
 
-/// The quirks that the settings name, and what the tool mode says of tools.
+/// Returns the quirks from the settings, plus the tool quirk that follows from the tool mode.
 fn quirks_of(settings: &ModelSettings) -> BTreeMap<Quirk, bool> {
     let takes_no_tools = match settings.tool_mode {
         ToolMode::Auto => None,

@@ -1,14 +1,14 @@
-//! How servers say that they were told more than their model reads. None has a status of its own for it, and most no code
-//! either, so it is known by the words.
+//! Recognizes errors that mean that the prompt exceeds the model's context window. No server has an HTTP status of its
+//! own for this, and most have no error code, so the error is recognized by its text.
 
-/// What they say, in lower case.
+/// Phrases of such errors, in lower case.
 const WORDS: [&str; 30] = [
     // OpenAI, DeepSeek, OpenRouter, vLLM, Mistral.
     "maximum context length",
     // OpenAI, newer; llama-cpp-python.
     "exceeds the context window",
     "exceed context window",
-    // OpenAI's code, where a server writes that alone; Groq.
+    // OpenAI's error code, if a server sends only that; Groq.
     "context_length_exceeded",
     "reduce the length of the messages",
     // Anthropic; Ollama ("prompt too long; exceeded max context length").
@@ -42,7 +42,7 @@ const WORDS: [&str; 30] = [
     // LM Studio.
     "when context the overflows",
     "greater than the context length",
-    // GitHub Models; Groq, whose limit for a minute is less than one such request.
+    // GitHub Models; Groq, if its token limit per minute is lower than one request of this size.
     "tokens_limit_reached",
     "request body too large for",
     "please reduce your message size",
@@ -52,7 +52,7 @@ const WORDS: [&str; 30] = [
     "exceeds the model's context",
 ];
 
-/// What stands before the number of tokens that a model reads.
+/// Text before the number that gives the size of the context window, in lower case.
 const BEFORE_LIMIT: [&str; 10] = [
     "maximum context length is ",
     "maximum model length of ",
@@ -67,14 +67,14 @@ const BEFORE_LIMIT: [&str; 10] = [
     "max size: ",
 ];
 
-/// Whether a server's message says it.
-pub(super) fn says_so(message: &str) -> bool {
+/// Returns `true` if a server's message says that the prompt exceeds the context window.
+pub(crate) fn says_so(message: &str) -> bool {
     let message = message.to_lowercase();
     WORDS.iter().any(|words| message.contains(words))
 }
 
-/// How many tokens the model reads, where the message says so.
-pub(super) fn stated_limit(message: &str) -> Option<usize> {
+/// Returns the size of the model's context window in tokens, or `None` if the message does not contain it.
+pub(crate) fn stated_limit(message: &str) -> Option<usize> {
     let message = message.to_lowercase();
     let number = |words: &&str| {
         let (_, rest) = message.split_once(*words)?;

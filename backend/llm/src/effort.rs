@@ -1,34 +1,34 @@
-//! How hard a model is to think, as the configuration says it. How a provider is told is its own request's business.
+//! The reasoning effort that the configuration sets for a model. Each wire format writes it into its own requests.
 
 use std::str::FromStr;
 
-/// How hard a model is to think. Not every model knows every word; its provider says so.
+/// A level of reasoning effort. Each model supports some of the levels; the provider's documentation lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasoningEffort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// As little as it can.
+    /// The least reasoning that the model can do.
     Minimal,
-    /// Little.
+    /// Little reasoning.
     Low,
-    /// Somewhat.
+    /// A medium amount of reasoning.
     Medium,
-    /// Hard.
+    /// Much reasoning.
     High,
-    /// Harder.
+    /// More reasoning than `High`.
     XHigh,
-    /// As hard as it can.
+    /// The most reasoning that the model can do.
     Max,
 }
 
-/// A word that names no effort.
+/// An error for a word that isn't a reasoning effort.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no effort: use none, minimal, low, medium, high, xhigh or max")]
 pub struct UnknownEffort(String);
 
 impl ReasoningEffort {
-    /// The word on the wire.
-    pub(super) fn as_str(self) -> &'static str {
+    /// Returns the word that is sent in requests.
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Minimal => "minimal",

@@ -1,15 +1,11 @@
-//! Where a provider is and how to authenticate there: address, HTTP client and fixed headers, made once at start.
-//! Sending requests is in `http`.
+//! A provider's endpoint: its URL, HTTP client and fixed headers, which are created once at startup. Module `http`
+//! sends the requests.
 
-use std::{
-    net::{Ipv4Addr, Ipv6Addr},
-    time::Duration,
-};
+use std::time::Duration;
 
 use reqwest::{
     Client, Url,
     header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
-    redirect,
 };
 
 use super::{
@@ -19,29 +15,29 @@ use super::{
     settings::{ConnectError, ModelSettings},
 };
 
-/// The version of the Messages API that is asked for unless another is set.
+/// Default version of the Messages API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// One provider's address, ready to be asked.
+/// A provider's URL with everything that a request to it needs.
 #[derive(Clone, Debug)]
-pub(super) struct Endpoint {
-    pub(super) client: Client,
-    pub(super) url: Url,
-    /// Scheme, host and port, for messages.
-    pub(super) address: String,
-    /// For taking it out of what the provider says.
-    pub(super) key: Option<ApiKey>,
-    /// For messages.
-    pub(super) model: String,
-    /// For messages.
-    pub(super) setting_names: SettingNames,
-    pub(super) idle_timeout: Duration,
-    pub(super) retries: RetryPolicy,
+pub(crate) struct Endpoint {
+    pub(crate) client: Client,
+    pub(crate) url: Url,
+    /// Scheme, host and port, for error messages.
+    pub(crate) address: String,
+    /// The API key, for redacting it in the provider's messages.
+    pub(crate) key: Option<ApiKey>,
+    /// The model's name, for error messages.
+    pub(crate) model: String,
+    /// The names of the settings, for error messages.
+    pub(crate) setting_names: SettingNames,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) retries: RetryPolicy,
 }
 
 impl Endpoint {
-    /// The Messages API. A base that already ends in `/v1`, as the other providers' do, is understood.
-    pub(super) fn anthropic(settings: &ModelSettings) -> Result<Self, ConnectError> {
+    /// Creates an endpoint of the Messages API. The base URL may end in `/v1`, as with the other providers.
+    pub(crate) fn anthropic(settings: &ModelSettings) -> Result<Self, ConnectError> {
         let mut headers = HeaderMap::new();
         headers.insert("anthropic-version", version(settings.anthropic_version.as_deref())?);
         if let Some(key) = key_of(settings) {
@@ -52,8 +48,8 @@ impl Endpoint {
         Self::new(settings, &base, path, headers)
     }
 
-    /// Chat Completions.
-    pub(super) fn openai(settings: &ModelSettings) -> Result<Self, ConnectError> {
+    /// Creates an endpoint of the Chat Completions API.
+    pub(crate) fn openai(settings: &ModelSettings) -> Result<Self, ConnectError> {
         let mut headers = HeaderMap::new();
         if let Some(key) = key_of(settings) {
             headers.insert(AUTHORIZATION, secret(&format!("Bearer {}", key.expose()))?);
@@ -84,7 +80,8 @@ fn key_of(settings: &ModelSettings) -> Option<&ApiKey> {
     settings.api_key.as_ref().filter(|key| !key.is_empty())
 }
 
-/// Only the public addresses want a key for certain; a server of one's own may not.
+/// Returns an error if the API key is missing. Only the providers' public addresses certainly require a key; a
+/// self-hosted server may not.
 fn check_key(settings: &ModelSettings) -> Result<(), ConnectError> {
     match settings.provider.key_variable() {
         Some(variable) if key_of(settings).is_none() && settings.base_url.is_none() => {
@@ -129,30 +126,7 @@ fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
 }
 
 fn client(url: &Url, headers: HeaderMap, connect_timeout: Duration) -> Result<Client, reqwest::Error> {
-    // It fails when a provider is installed already, and then there is one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
-        .default_headers(headers)
-        .connect_timeout(connect_timeout)
-        // A redirect would carry the key and the conversation to somewhere that nobody configured.
-        .redirect(redirect::Policy::none());
-    if url.scheme() == "http" {
-        // Without TLS there is nothing to verify, and a small container may have no certificates at all.
-        builder = builder.tls_certs_only([]);
-    }
-    if is_loopback(url) {
-        // A proxy for the outside world cannot reach this machine's own ports.
-        builder = builder.no_proxy();
-    }
-    builder.build()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost"
-        || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
-        || host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
+    tallybook_http_client::client_for(url).default_headers(headers).connect_timeout(connect_timeout).build()
 }
 
 #[cfg(test)]
@@ -184,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_client_for_https_has_what_it_needs() {
-        // This needs ring and the system's certificates, as the real thing does.
+        // This needs ring and the system's certificates, as in production.
         assert!(Endpoint::openai(&settings(ProviderKind::OpenAi, "https://example.com/v1")).is_ok());
     }
 }

@@ -1,115 +1,116 @@
-//! Why a model could not be asked, in words for people and by a stable code.
+//! Errors of model requests, with a message for users and a stable code.
 
 use super::{quirks::Quirk, setting_names::SettingNames};
 
-/// Why a model could not be asked, or its answer not be read. Each message says what to do next and is fit for the
-/// page: no keys, no raw bodies.
+/// An error of a model request or of reading its answer. Each message says what to do next and is safe to display: it
+/// contains no keys and no raw bodies.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The key was refused (401, or another status whose reason is the key).
+    /// The provider rejected the API key (401, or another status with a reason that names the key).
     #[error("The model provider refused the API key ({detail}). Check {setting} and restart the server.")]
     Auth {
-        /// The status, and the provider's own message, shortened.
+        /// The status and the provider's message, truncated.
         detail: String,
-        /// The setting that the key comes from.
+        /// The setting that holds the API key.
         setting: String,
     },
     /// The provider does not know the model or the address (404).
     #[error("The model provider knows no model {model:?} at this address ({detail}). Check {settings}.")]
     NotFound {
-        /// The model asked for.
+        /// The requested model.
         model: String,
-        /// The status, and the provider's own message, shortened.
+        /// The status and the provider's message, truncated.
         detail: String,
         /// The settings that name the model and the address.
         settings: String,
     },
-    /// The model, or the server as it was started, takes no tools. The question may be asked again without.
+    /// The model does not support tools, or its server was started without tool support. The caller may retry the
+    /// request without tools.
     #[error(
         "The model {model:?} cannot call tools: {detail}. Choose another model, or the tool mode auto or prompt, which \
          describe tools in the prompt."
     )]
     ToolsUnsupported {
-        /// The model asked for.
+        /// The requested model.
         model: String,
-        /// The provider's own message, shortened.
+        /// The provider's message, truncated.
         detail: String,
     },
-    /// The provider does not accept the request (400, 403, 413, 422).
+    /// The provider rejected the request (400, 403, 413, 422 and others).
     #[error("The model provider refused the request ({status}): {detail}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The provider's own message, shortened.
+        /// The provider's message, truncated.
         detail: String,
-        /// The parts of the request that its server cannot take, the likeliest first. The question may be asked again
+        /// The parts of the request that the server cannot accept, most likely first. The caller may retry the request
         /// without one of them.
         quirks: Vec<Quirk>,
     },
-    /// The account has no credit left (402, `insufficient_quota`). Waiting does not help.
+    /// The account has no credit left (402, `insufficient_quota`). Retrying later does not help.
     #[error(
         "The account at the model provider is out of credit ({detail}). Add credit there, or choose another model."
     )]
     OutOfCredit {
-        /// The status, and the provider's own message, shortened.
+        /// The status and the provider's message, truncated.
         detail: String,
     },
-    /// The model does not read as much as it was told. The question may be asked again with less before it.
+    /// The prompt exceeds the model's context window. The caller may retry the request with a shorter history.
     #[error(
         "This is more than the model can read at once, even with less of what was said before ({detail}). Shorten the \
          message, or choose a model that reads more."
     )]
     ContextTooLong {
-        /// How many tokens it reads, where it says so.
+        /// Size of the context window in tokens, if the provider reports it.
         limit: Option<usize>,
-        /// The provider's own message, shortened.
+        /// The provider's message, truncated.
         detail: String,
     },
-    /// The provider is overloaded or limits the rate (408, 409, 429, 503, 529, `overloaded_error`).
+    /// The provider is overloaded or limits the request rate (408, 409, 429, 503, 529, `overloaded_error`).
     #[error("The model provider cannot answer right now ({detail}). Try again in a moment.")]
     Busy {
-        /// The status or the provider's word for it.
+        /// The status and the provider's message, truncated.
         detail: String,
     },
-    /// Something broke at the provider, or on the way to it (all other 5xx, `api_error`).
+    /// An internal error of the provider or of a proxy in front of it (all other 5xx, `api_error`).
     #[error("Something broke at the model provider ({detail}). Try again in a moment.")]
     Failing {
-        /// The status, and the provider's own message, shortened.
+        /// The status and the provider's message, truncated.
         detail: String,
     },
-    /// No connection.
+    /// The connection to the provider failed.
     #[error("The model provider cannot be reached at {address}. Check {setting} and the network.")]
     Unreachable {
-        /// Scheme, host and port; no path, no user info.
+        /// Scheme, host and port, without path and user info.
         address: String,
-        /// The setting that names the address.
+        /// The setting that holds the address.
         setting: String,
         /// The cause, for the log.
         #[source]
         source: reqwest::Error,
     },
-    /// Nothing came for too long.
+    /// The provider sent nothing for longer than the timeout.
     #[error("The model provider sent nothing for {seconds} seconds. Try again, or raise LLM_TIMEOUT_SECS.")]
     Timeout {
-        /// How long was waited.
+        /// The timeout, in seconds.
         seconds: u64,
     },
-    /// The stream broke off or made no sense.
+    /// The stream was aborted or is malformed.
     #[error("The model's answer broke off: {detail}. Try again.")]
     BadStream {
-        /// What was wrong with it.
+        /// A description of the failure.
         detail: String,
     },
 }
 
 impl ModelError {
-    /// Whether the model takes no temperature, whichever it is. The question may be asked again without.
+    /// Returns `true` if the provider's refusal mentions the temperature. The caller may retry the request without one.
     pub fn refuses_temperature(&self) -> bool {
         matches!(self, Self::Refused { detail, .. } if detail.contains("temperature"))
     }
 
-    /// Returns the parts of the request that the model's server cannot take, the likeliest first.
-    pub(super) fn quirks(&self) -> &[Quirk] {
+    /// Returns the parts of the request that the model's server cannot accept, most likely first.
+    pub(crate) fn quirks(&self) -> &[Quirk] {
         match self {
             Self::Refused { quirks, .. } => quirks,
             Self::ToolsUnsupported { .. } => &[Quirk::NoTools],
@@ -117,8 +118,9 @@ impl ModelError {
         }
     }
 
-    /// Names the settings of the model in question, and makes the provider's own words fit to be shown.
-    pub(super) fn finished(mut self, names: &SettingNames, clean: impl Fn(&str) -> String) -> Self {
+    /// Inserts the names of this model's settings into the message. Passes the provider's text through `clean`, which
+    /// makes it safe to display.
+    pub(crate) fn finished(mut self, names: &SettingNames, clean: impl Fn(&str) -> String) -> Self {
         match &mut self {
             Self::Auth { setting, .. } => setting.clone_from(&names.api_key),
             Self::NotFound { settings, .. } => *settings = format!("{} and {}", names.model, names.base_url),
@@ -139,7 +141,7 @@ impl ModelError {
         self
     }
 
-    /// The stable name of the cause, sent as `code` in the `error` event and stored in `model_calls.error`.
+    /// Returns the stable error code, which is sent as `code` in the `error` event and stored in `model_calls.error`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Auth { .. } => "model_auth",

@@ -1,4 +1,4 @@
-//! What streams back from a model.
+//! Events of a model's answer stream, and stop reasons.
 
 use std::time::Duration;
 
@@ -6,47 +6,48 @@ use tallybook_protocol::{Usage, without_nul};
 
 use super::{limits::MAX_STOP_REASON_CHARS, request::ToolCallRequest};
 
-/// What streams back from a model.
+/// An event of a model's answer stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// The provider is being asked for the nth time (from 2), since the attempt before failed. Blocks given so far are
-    /// void, though thinking was shown; text and calls there are none, for after those nothing is asked again.
+    /// The request is sent for the nth time (from 2), because the previous attempt failed. Discard the blocks received
+    /// so far, although their reasoning may already be displayed. No text or complete tool call came before this event:
+    /// after those, a failed request is not retried.
     Attempt(u32),
-    /// The provider could not be asked and will be asked again, unless this stream is dropped meanwhile. An
+    /// The attempt failed. The request is retried after a wait, unless this stream is dropped first. An
     /// [`Attempt`](Self::Attempt) follows after the wait.
     RetryIn(RetryWait),
-    /// A call is being written, told now and then as it grows, with no more of its name than a tool's may have; what becomes
-    /// of it is told when it is complete.
+    /// A tool call is being written. Sent from time to time while it grows. The name is truncated to the maximum length
+    /// of a tool name. [`ToolCall`](Self::ToolCall) follows if the call is completed.
     CallGrew {
-        /// The tool's name, as the model wrote it.
+        /// Name of the tool, as the model wrote it.
         name: String,
-        /// Bytes of its arguments so far.
+        /// Size of its arguments so far, in bytes.
         bytes: usize,
     },
     /// More text of the answer. Never empty.
     TextDelta(String),
-    /// More of what the model shows of its thinking, for people to read; it is no part of the answer and of no request.
-    /// Never empty.
+    /// More of the reasoning that the model shows, for display to users. It is not part of the answer and is not sent
+    /// back to the model; the [`Opaque`](Self::Opaque) blocks are sent back instead. Never empty.
     ReasoningDelta(String),
-    /// All text and all calls of this answer so far were reasoning, which is given here as a whole: some models only write
-    /// where their reasoning ends. Blocks of [`Opaque`](Self::Opaque) stay valid. Given at most once in an answer.
+    /// All text and all tool calls of this answer so far were reasoning; this is its complete text. Some models mark
+    /// only the end of their reasoning. Blocks of [`Opaque`](Self::Opaque) stay valid. Sent at most once per answer.
     TextWasReasoning(String),
-    /// A complete tool call. Calls that the stream left unfinished (end of tokens, end of file) are never given.
+    /// A complete tool call. Calls that the stream left unfinished (token limit, end of file) are never sent.
     ToolCall(ToolCallRequest),
-    /// A block to be replayed verbatim; see [`AssistantBlock::Opaque`](super::AssistantBlock::Opaque).
+    /// A block to send back verbatim; see [`AssistantBlock::Opaque`](super::AssistantBlock::Opaque).
     Opaque(String),
     /// The answer is finished. Nothing follows.
     Ended {
-        /// Why the model stopped.
+        /// The reason why the model stopped.
         stop_reason: StopReason,
-        /// Tokens of this request.
+        /// Token usage of this request.
         usage: Usage,
     },
 }
 
 impl ModelEvent {
-    /// The same without NUL characters, which what a model writes is not kept with.
-    pub(super) fn without_nul(self) -> Self {
+    /// Replaces NUL characters with U+FFFD; see [`without_nul`].
+    pub(crate) fn without_nul(self) -> Self {
         match self {
             Self::TextDelta(text) => Self::TextDelta(without_nul(text)),
             Self::ReasoningDelta(text) => Self::ReasoningDelta(without_nul(text)),
@@ -65,45 +66,45 @@ impl ModelEvent {
     }
 }
 
-/// A wait before a provider is asked again.
+/// A wait before a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryWait {
-    /// The stable name of what went wrong, as [`ModelError::code`](super::ModelError::code) gives it.
+    /// The stable error code of the failed attempt, as returned by [`ModelError::code`](super::ModelError::code).
     pub code: &'static str,
-    /// The attempt that comes next, from 2.
+    /// Number of the next attempt, from 2.
     pub attempt: u32,
-    /// How many attempts there are in all.
+    /// Maximum number of attempts.
     pub attempts: u32,
-    /// How long it is until then.
+    /// Time until the next attempt.
     pub delay: Duration,
 }
 
-/// Why a model stopped writing.
+/// The reason why a model stopped writing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// It had no more to say.
+    /// The answer is complete.
     EndTurn,
-    /// It waits for tool results.
+    /// The model waits for tool results.
     ToolUse,
-    /// It reached the limit of tokens.
+    /// The answer reached the token limit.
     MaxTokens,
-    /// It declined to answer.
+    /// The model declined to answer.
     Refusal,
-    /// The provider paused a long turn; asking again with the same history continues it.
+    /// The provider paused a long turn. A request with the same history, extended by this answer, continues it.
     Pause,
-    /// Something else, in the provider's word. The answer counts as cut off.
+    /// Another reason, in the provider's word. The answer counts as truncated.
     Other(String),
 }
 
 impl StopReason {
-    /// Returns `true` if the answer was cut off, so that its last call may be incomplete.
+    /// Returns `true` if the answer was truncated, so that its last tool call may be incomplete.
     pub fn is_cut_off(&self) -> bool {
         matches!(self, Self::MaxTokens | Self::Other(_))
     }
 
-    /// Reads the word of any provider: servers and gateways send each other's words, spelled in their own way. `None`
-    /// for a word that gives no reason.
-    pub(super) fn of_word(word: &str) -> Option<Self> {
+    /// Parses a stop reason of any provider. Servers and gateways forward each other's words, in different spellings.
+    /// Returns `None` for a word that gives no reason.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
         // Servers write `tool_calls`, `tool-calls` and `toolCalls`.
         let letters = word.chars().take(MAX_STOP_REASON_CHARS).filter(char::is_ascii_alphanumeric);
         let plain = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
@@ -132,12 +133,12 @@ impl StopReason {
             | "spii"
             | "errortoxic" => Self::Refusal,
             "pauseturn" => Self::Pause,
-            // It is stored as a word, so it is cut to the length of one.
+            // The database column has this size.
             _ => Self::Other(word.trim().chars().take(MAX_STOP_REASON_CHARS).collect()),
         })
     }
 
-    /// The word stored in `model_calls` and sent in `message_end`.
+    /// Returns the word that is stored in `model_calls` and sent in `message_end`.
     pub fn as_str(&self) -> &str {
         match self {
             Self::EndTurn => "end_turn",

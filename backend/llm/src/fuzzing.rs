@@ -1,9 +1,9 @@
-//! What holds for every answer of a model, whatever bytes it is made of. The fuzz targets in `fuzz/` assert these, and so
-//! does a test here over the targets' seeds. Nothing of this is in the server.
+//! Invariants of reading any model answer, whatever its bytes. The fuzz targets in `fuzz/` assert these invariants. A
+//! test in this file asserts them for the targets' seeds. The server does not contain this module.
 //!
-//! A target's input is what a provider would send, and nothing else, so that a seed can be read and written by hand.
-//! Where it is cut into portions follows from the bytes themselves: any change to them cuts them elsewhere. While
-//! fuzzing the limits on sizes are small (`limits.rs`), so that they are reached.
+//! The input of a target is exactly what a provider would send, so that seeds can be read and written by hand. The
+//! bytes themselves determine where the input is split into portions: any change to them changes the splits. While
+//! fuzzing, the size limits are small (`limits.rs`), so that inputs reach them.
 
 use std::{
     collections::HashSet,
@@ -26,14 +26,15 @@ use super::{
     testing,
 };
 
-/// The most bytes that come out for one that went in: an invalid one becomes a replacement character, and a frame of
-/// six bytes repeats an id of 256.
+/// Maximum number of output bytes per input byte. An invalid byte becomes a replacement character, and a frame of six
+/// bytes repeats an ID of 256 bytes.
 const MAX_GROWTH: usize = 64;
 
-/// Any split gives the same frames; they are bounded, and can be written and read back.
+/// Asserts that any split of an event stream gives the same frames, that their size is limited, and that they survive
+/// writing and reading.
 ///
 /// # Panics
-/// When that is not so.
+/// If an assertion fails.
 pub fn event_stream(bytes: &[u8]) {
     let whole = frames(&[bytes]);
     for portions in splits(bytes) {
@@ -49,32 +50,33 @@ pub fn event_stream(bytes: &[u8]) {
     }
 }
 
-/// Any split of an answer in Anthropic's format gives the same events, and they keep what [`ModelEvent`] promises.
+/// Asserts that any split of an answer in Anthropic's format gives the same events, and that they fulfill the
+/// guarantees of [`ModelEvent`].
 ///
 /// # Panics
-/// When that is not so.
+/// If an assertion fails.
 pub fn anthropic_stream(bytes: &[u8]) {
     answer(|| anthropic::stream::Reader::new("m"), bytes);
 }
 
-/// Any split of an answer in the format of Chat Completions gives the same events, and they keep what [`ModelEvent`]
-/// promises.
+/// Asserts that any split of an answer in the Chat Completions format gives the same events, and that they fulfill the
+/// guarantees of [`ModelEvent`].
 ///
 /// # Panics
-/// When that is not so.
+/// If an assertion fails.
 pub fn openai_stream(bytes: &[u8]) {
     for begins_in_thought in [false, true] {
-        // Each answer may change the habit.
+        // Each answer may change the habit, so each reader gets its own.
         let habit = || ThoughtHabit::new(begins_in_thought);
         answer(|| openai::stream::Reader::new("m", habit()), bytes);
     }
 }
 
-/// Any split of an answer's text gives the same words and calls; no reader ever sees a call's block; no more is held
-/// back than must be.
+/// Asserts that any split of an answer's text gives the same text and tool calls. Also asserts that the user sees no
+/// block of a call, and that the parser holds back only a limited amount of text.
 ///
 /// # Panics
-/// When that is not so.
+/// If an assertion fails.
 pub fn prompted_text(bytes: &[u8]) {
     let answer = String::from_utf8_lossy(bytes);
     for cut_off in [false, true] {
@@ -92,7 +94,7 @@ pub fn prompted_text(bytes: &[u8]) {
     }
 }
 
-/// The frames, and whether one was too large.
+/// Returns the frames, and `true` if a frame was too large.
 fn frames(portions: &[&[u8]]) -> (Vec<Frame>, bool) {
     let mut decoder = Decoder::new();
     let mut frames = Vec::new();
@@ -122,7 +124,7 @@ fn answer<R: StreamReader>(reader: impl Fn() -> R, bytes: &[u8]) {
     for portions in splits(bytes) {
         assert_eq!(read(&portions), whole, "split as {:?}", lengths(&portions));
     }
-    // Minted ids are alike by now; whether ids are unique is asked of those that are not.
+    // In `events`, generated IDs are all equal. The check for unique IDs therefore reads the answer again.
     let (events, error) = whole;
     assert_promises(&events, error.as_deref());
     let (events, _) = testing::read(reader(), &[bytes]);
@@ -131,7 +133,7 @@ fn answer<R: StreamReader>(reader: impl Fn() -> R, bytes: &[u8]) {
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "an id is there twice: {ids:?}");
 }
 
-/// What [`ModelEvent`] and [`super::ModelClient::stream`] promise of a whole answer.
+/// Asserts the guarantees of [`ModelEvent`] and [`super::ModelClient::stream`] for a complete answer.
 fn assert_promises(events: &[ModelEvent], error: Option<&str>) {
     let ends = events.iter().filter(|event| matches!(event, ModelEvent::Ended { .. })).count();
     let Some(ModelEvent::Ended { stop_reason, usage }) = events.last() else {
@@ -160,13 +162,13 @@ fn assert_bounded(events: &[ModelEvent]) {
         ModelEvent::ToolCall(call) => call.id.len() + call.name.len() + call.input_text.len(),
         ModelEvent::Opaque(json) => {
             assert!(serde_json::from_str::<&RawValue>(json).is_ok(), "{json}");
-            // Written as JSON again, a control character takes six bytes.
+            // If it is encoded as JSON again, a control character takes six bytes.
             json.len() / 6
         }
         ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. } | ModelEvent::Ended { .. } => 0,
     });
     let size: usize = sizes.sum();
-    // Ids of our own and the frames of blocks come on top.
+    // Generated IDs and the fields around blocks add to the size.
     assert!(size <= MAX_ANSWER_BYTES + 64 * MAX_BLOCKS, "{size} bytes");
 }
 
@@ -177,7 +179,7 @@ fn calls(events: &[ModelEvent]) -> impl Iterator<Item = &ToolCallRequest> {
     })
 }
 
-/// Ids of our own are random.
+/// Replaces a generated ID, which is random, with a constant.
 fn forget_minted_id(event: &mut ModelEvent) {
     let ModelEvent::ToolCall(call) = event else { return };
     let random = call.id.strip_prefix("call_").unwrap_or_default();
@@ -186,7 +188,7 @@ fn forget_minted_id(event: &mut ModelEvent) {
     }
 }
 
-/// What the reader of the answer sees, and each call as name and arguments.
+/// Returns the text that the user sees, and the name and arguments of each call.
 fn read_text(portions: &[&str], cut_off: bool) -> (String, Vec<(String, String)>) {
     static TOOLS: LazyLock<Arc<[ToolSpec]>> =
         LazyLock::new(|| builtin().map(|tools| tools.specs()).unwrap_or_default());
@@ -202,19 +204,19 @@ fn read_text(portions: &[&str], cut_off: bool) -> (String, Vec<(String, String)>
                 Piece::Call(call) => calls.push((call.name, call.input_text)),
             }
         }
-        // After a call, text is left out and not held back.
+        // After a call, text is dropped, not held back.
         assert!(!calls.is_empty() || written - text.len() <= held_at_most, "{} bytes held", written - text.len());
     };
     for portion in portions {
         written += portion.len();
-        // A fence and its line come on top of what a block may hold.
+        // A fence and its line add to the size limit of a block.
         take(parser.push(portion), MAX_HELD_BYTES + 128, written);
     }
     take(parser.end(cut_off), 0, written);
     (text, calls)
 }
 
-/// The bytes one by one, and in portions of sizes that follow from the bytes.
+/// Returns two splits: single bytes, and portions of sizes that are derived from the bytes.
 fn splits(bytes: &[u8]) -> [Vec<&[u8]>; 2] {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
@@ -222,7 +224,7 @@ fn splits(bytes: &[u8]) -> [Vec<&[u8]>; 2] {
     let mut uneven = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
-        // Xorshift: any sequence would do that is the same for the same bytes.
+        // Xorshift. Any sequence would do if it is the same for the same bytes.
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
@@ -238,7 +240,7 @@ fn lengths(portions: &[&[u8]]) -> Vec<usize> {
     portions.iter().map(|portion| portion.len()).collect()
 }
 
-/// The same portions, but that none ends within a character.
+/// Moves the ends of the portions to character boundaries of the text.
 fn at_characters<'a>(text: &'a str, portions: &[&[u8]]) -> Vec<&'a str> {
     let (mut start, mut end) = (0, 0);
     let cut = portions.iter().map(|portion| {
@@ -255,10 +257,10 @@ mod tests {
 
     use super::{anthropic_stream, event_stream, openai_stream, prompted_text};
 
-    /// The seeds are cut off at every such byte; at each of them it would take seconds.
+    /// Interval in bytes at which the seeds are truncated. Truncating them at every byte would take seconds.
     const CUT_OFF_EVERY: usize = 11;
 
-    /// Checks every seed of a target, whole and cut off early.
+    /// Checks every seed of a target, complete and truncated.
     fn check(target: &str, property: fn(&[u8])) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
         let mut seeds = 0;

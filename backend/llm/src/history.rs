@@ -1,6 +1,8 @@
-//! The history of a request in the form that every provider can serialise: calls and results paired and in order, ids
-//! unique and names plain, no blank texts, nothing that only another model can read. What a provider would refuse once it
-//! would refuse for ever, since the history comes back with each message; so this repairs rather than trusts.
+//! Repairs the history of a request into a form that every provider accepts. Calls and results are paired and in order,
+//! IDs are unique, and names are plain. Blank texts are removed, and so are blocks that only another model can read.
+//!
+//! The history is part of every later request, so a provider that refuses it once would refuse it forever. That is why
+//! this module repairs the history instead of trusting it.
 
 use std::borrow::Cow;
 
@@ -13,51 +15,52 @@ use super::{
     request::{AssistantBlock, ModelMessage, ToolResult, UserPart},
 };
 
-/// What stands for a message of a person in which there is nothing.
+/// Text that replaces an empty user message.
 const EMPTY_MESSAGE: &str = "(an empty message)";
-/// What stands for a result that was never recorded.
+/// Result for a call whose result was never recorded.
 const NO_RESULT: &str = r#"{"success":false,"error":"no result was recorded for this call","error_type":"no_result"}"#;
 
-/// One entry of the repaired history. Two entries of a person never follow each other.
+/// An entry of the repaired history. Two user entries never follow each other.
 #[derive(Debug)]
-pub(super) enum Entry<'a> {
-    /// What a person sent; never empty.
+pub(crate) enum Entry<'a> {
+    /// A user message; never empty.
     User(Vec<Part<'a>>),
-    /// What the model said in one step, with the result of each of its calls, in their order.
+    /// The model's output in one step, with the result of each of its calls in the order of the calls.
     Step { blocks: Vec<Block<'a>>, results: Vec<Outcome<'a>> },
 }
 
-/// A part of what a person sent.
+/// A part of a user message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(crate) enum Part<'a> {
     /// Never blank.
     Text(&'a str),
 }
 
-/// A part of what the model said.
+/// A part of the model's output.
 #[derive(Debug)]
-pub(super) enum Block<'a> {
+pub(crate) enum Block<'a> {
     /// Never blank.
     Text(&'a str),
-    /// A call under an id that is unique in the request, and the one it was given; `input` is the text of a JSON object.
+    /// A tool call. `id` is unique in the request, `written_id` is its original ID, and `input` is the text of a JSON
+    /// object.
     Call { id: String, written_id: &'a str, name: String, input: Cow<'a, str> },
-    /// This model's own block.
+    /// A block that this model wrote.
     Opaque(&'a RawValue),
 }
 
-/// A call's result.
+/// A tool call's result.
 #[derive(Debug)]
-pub(super) struct Outcome<'a> {
-    /// The id of its call.
-    pub(super) id: String,
-    /// The name in its call.
-    pub(super) name: String,
-    pub(super) content: &'a str,
-    pub(super) is_error: bool,
+pub(crate) struct Outcome<'a> {
+    /// The ID of the call.
+    pub(crate) id: String,
+    /// The tool name in the call.
+    pub(crate) name: String,
+    pub(crate) content: &'a str,
+    pub(crate) is_error: bool,
 }
 
 /// Repairs a history for the model `reader`.
-pub(super) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
+pub(crate) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Vec<Entry<'a>> {
     let mut ids = CallIds::new(reader, messages);
     let mut entries: Vec<Entry<'a>> = Vec::new();
     let mut rest = messages.iter().peekable();
@@ -74,21 +77,21 @@ pub(super) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Ve
                 };
                 push_step(&mut entries, step(reader, said, results, &mut ids));
             }
-            // Results of no call; there is nothing that they could be told as.
+            // These results belong to no call, and no provider's format can represent them.
             ModelMessage::ToolResults(_) => {}
         }
     }
     entries
 }
 
-/// The words of a person's message, an empty line between two parts.
-pub(super) fn join_texts(parts: &[Part<'_>]) -> String {
+/// Joins the texts of a user message, separated by an empty line.
+pub(crate) fn join_texts(parts: &[Part<'_>]) -> String {
     let texts: Vec<&str> = parts.iter().map(|Part::Text(words)| *words).collect();
     texts.join("\n\n")
 }
 
-/// The names of all tools that were called.
-pub(super) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item = &'a str> {
+/// Returns the names of all tools that were called, with repetitions.
+pub(crate) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item = &'a str> {
     let steps = entries.iter().map(|entry| match entry {
         Entry::Step { blocks, .. } => blocks.as_slice(),
         Entry::User(_) => &[],
@@ -96,7 +99,7 @@ pub(super) fn called_names<'a>(entries: &'a [Entry<'a>]) -> impl Iterator<Item =
     steps.flat_map(names_in)
 }
 
-/// The names of the tools called in one step.
+/// Returns the names of the tools that were called in one step.
 fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
     blocks.iter().filter_map(|block| match block {
         Block::Call { name, .. } => Some(name.as_str()),
@@ -111,7 +114,7 @@ fn push_user<'a>(entries: &mut Vec<Entry<'a>>, parts: &'a [UserPart]) {
         parts.push(Part::Text(EMPTY_MESSAGE));
     }
     if let Some(Entry::User(previous)) = entries.last_mut() {
-        // The turn between them failed before the model said anything.
+        // The turn between the two messages failed before the model wrote anything.
         previous.extend(parts);
     } else {
         entries.push(Entry::User(parts));
@@ -123,7 +126,7 @@ fn push_step<'a>(entries: &mut Vec<Entry<'a>>, (blocks, results): (Vec<Block<'a>
         return;
     }
     match entries.last_mut() {
-        // A step without calls that goes on, because the provider paused it.
+        // The previous step has no calls: the provider paused it, and this step continues it.
         Some(Entry::Step { blocks: before, results: none }) if none.is_empty() => {
             before.extend(blocks);
             *none = results;
@@ -172,14 +175,15 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// A name that providers take. Names that tools have are such already; a model may have made this one up.
+/// Returns a name that providers accept. The names of tools are already valid, but a model may have invented this name.
 fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii() && is_plain(c as u8) { c } else { '_' };
     let name: String = name.chars().take(MAX_TOOL_NAME_CHARS).map(plain).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
-/// The arguments as they are when they are a JSON object, else an object that tells the model what it wrote.
+/// Returns the arguments unchanged if they are a JSON object that is not nested too deeply. Otherwise returns an object
+/// that contains the beginning of the text, so that the model sees what it wrote.
 fn object_text(input: &str) -> Cow<'_, str> {
     let is_object =
         json_depth(input) <= MAX_REPLAYED_DEPTH && matches!(serde_json::from_str(input), Ok(Value::Object(_)));
@@ -270,7 +274,7 @@ mod tests {
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!((lines[0], lines[2]), ("step add#a{} -> a=1", "step add#a_b{} -> a_b=3"));
         for line in [lines[1], lines[3]] {
-            // Nine letters or digits, the same for the call and its result.
+            // Nine letters or digits, which are the same for the call and its result.
             let id = &line["step add#".len()..][..9];
             assert!(line.contains(&format!("{{}} -> {id}=")), "{said}");
         }

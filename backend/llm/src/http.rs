@@ -1,5 +1,5 @@
-//! Sends one request to a provider and streams its answer, with a limit on every wait. What the bytes mean is the
-//! provider's reader's business.
+//! Sends one request to a provider and streams its answer, with a timeout for every wait. The provider's reader
+//! interprets the bytes.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use super::{
     reason::Reason,
 };
 
-/// Asks once and streams the answer. Dropping the stream drops the response, which closes its connection.
-pub(super) fn ask<R: StreamReader + 'static>(
+/// Sends the request once and streams the answer. Dropping the stream drops the response, which closes its connection.
+pub(crate) fn ask<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
     body: Bytes,
     reader: R,
@@ -31,7 +31,7 @@ pub(super) fn ask<R: StreamReader + 'static>(
         let mut response = open(&endpoint, body).await?;
         let mut parser = Parser::new(reader);
         if content_type(&response).starts_with("application/json") {
-            // A server that does not stream, or an error with the status of a success.
+            // The server does not stream, or it sends an error with a success status.
             let body = whole(&endpoint, response).await?;
             let Portion { events, error, is_over } = parser.whole(&body);
             for event in events {
@@ -69,7 +69,7 @@ pub(super) fn ask<R: StreamReader + 'static>(
             if let Some(error) = error {
                 Err(http_error::finished(error, &endpoint))?;
             }
-            // An answer that has said why it ended is finished, however the connection ends after that.
+            // An answer with a stop reason is complete, no matter how the connection ends afterwards.
             if is_over {
                 return;
             }
@@ -80,7 +80,7 @@ pub(super) fn ask<R: StreamReader + 'static>(
     }
 }
 
-/// Sends the request and waits for the head of a successful answer.
+/// Sends the request and waits for the headers of a successful response.
 async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError> {
     let request = endpoint.client.post(endpoint.url.clone()).header(CONTENT_TYPE, "application/json").body(body);
     let answer = timeout(endpoint.idle_timeout, request.send()).await.map_err(|_| silence(endpoint))?;
@@ -98,7 +98,7 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError
         };
         return Err(AttemptError::from(http_error::finished(error, endpoint)).with_retry_after(&headers));
     }
-    // Servers are lax about naming an event stream, but a page is certainly something else.
+    // Many servers send no exact content type for an event stream, but HTML is certainly not one.
     let kind = content_type(&response);
     if kind.starts_with("text/html") {
         return Err(no_stream(endpoint, kind).into());
@@ -117,7 +117,7 @@ fn no_stream(endpoint: &Endpoint, kind: &str) -> ModelError {
     ))
 }
 
-/// Reads a body that comes as a whole.
+/// Reads the complete body of a response that is not streamed. Returns an error if it exceeds [`MAX_FRAME_BYTES`].
 async fn whole(endpoint: &Endpoint, mut response: Response) -> Result<String, AttemptError> {
     let mut body = Vec::new();
     while let Some(bytes) = next_portion(endpoint, &mut response).await? {
@@ -132,17 +132,14 @@ async fn whole(endpoint: &Endpoint, mut response: Response) -> Result<String, At
 async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, AttemptError> {
     let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
     portion.map_err(|error| {
-        AttemptError::broken_off(bad_stream(format!("the connection was lost ({})", root_cause(&error))))
+        AttemptError::broken_off(bad_stream(format!(
+            "the connection was lost ({})",
+            tallybook_http_client::root_cause(&error)
+        )))
     })
 }
 
-/// The innermost cause, which says what happened; the outer ones say that reading a body failed.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let chain = std::iter::successors(Some(error), |error| error.source());
-    chain.last().map(ToString::to_string).unwrap_or_default()
-}
-
-/// The beginning of an error body; what cannot be read of it does not matter.
+/// Reads the beginning of an error response's body. Stops without an error if reading fails.
 async fn beginning(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -156,7 +153,7 @@ async fn beginning(mut response: Response) -> Vec<u8> {
 }
 
 fn silence(endpoint: &Endpoint) -> ModelError {
-    // Rounded up, so that a fraction of a second does not read as none.
+    // Rounded up, so that a timeout below one second is not reported as 0 seconds.
     let whole = endpoint.idle_timeout.as_secs();
     ModelError::Timeout { seconds: whole + u64::from(endpoint.idle_timeout.subsec_nanos() > 0) }
 }

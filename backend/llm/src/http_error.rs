@@ -1,5 +1,5 @@
-//! Turns a provider's error answers into [`ModelError`]s: which status and which reason mean what. Their texts are as
-//! the provider wrote them; [`finished`] makes them fit to be shown, after they were understood.
+//! Converts a provider's error responses into [`ModelError`]s, by status and reason. The errors hold the provider's own
+//! text; [`finished`] makes it safe to display after it was interpreted.
 
 use super::{
     context_error,
@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Returns the error for a status and the provider's reason.
-pub(super) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelError {
+pub(crate) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelError {
     let text = reason.text();
     let detail = if text.is_empty() { "it does not say why".to_owned() } else { text.clone() };
     let numbered = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
@@ -50,9 +50,10 @@ pub(super) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelErr
     }
 }
 
-/// Words for an account without credit, in codes and in sentences.
+/// Phrases for an account without credit, in error codes and in sentences.
 const OUT_OF_CREDIT: [&str; 33] = [
-    // OpenAI; its sentence is Gemini's too, for a limit that passes within a minute.
+    // OpenAI. Its sentence about the quota is not in this list: Gemini sends it, too, for a limit that resets within a
+    // minute.
     "insufficient_quota",
     "billing_hard_limit_reached",
     "billing_not_active",
@@ -100,9 +101,9 @@ fn is_out_of_credit(whole: &str) -> bool {
     OUT_OF_CREDIT.iter().any(|words| whole.contains(words))
 }
 
-/// Makes an error fit to be shown: it names the settings of this model, and the provider's words are one short line
-/// without the key.
-pub(super) fn finished(error: ModelError, endpoint: &Endpoint) -> ModelError {
+/// Makes an error safe to display: inserts the names of this model's settings, and reduces the provider's text to one
+/// short line without the API key.
+pub(crate) fn finished(error: ModelError, endpoint: &Endpoint) -> ModelError {
     error.finished(&endpoint.setting_names, |text| {
         let text = endpoint.key.as_ref().map_or_else(|| text.to_owned(), |key| key.scrub(text));
         shorten(&one_line(&text))

@@ -1,5 +1,5 @@
-//! The provider port: what is asked of a model and what streams back, and one folder per wire format. The only crate that
-//! knows provider JSON. It does not know tools' code, SQL, or the page.
+//! Clients for model providers: the interface that all providers share, and one module per wire format. This is the
+//! only crate that knows the providers' JSON. It does not know the tools' code, SQL, or the web UI.
 
 mod adapted_request;
 mod answer_budget;

@@ -1,62 +1,65 @@
-//! How much of what a provider sends is read and kept. Every limit of this crate stands here; what a person may set is in
-//! `settings`. While fuzzing the limits on sizes are small, so that they are reached.
+//! Limits on what the crate reads and keeps of a provider's data. All limits of this crate are in this file; limits
+//! that an operator can set are in `settings`. While fuzzing, the size limits are small, so that inputs reach them.
 
 use std::time::Duration;
 
-/// The longest answer, text and arguments together, in bytes as JSON writes them: an answer is stored as JSON, where a
-/// control character takes six bytes, and must fit into one packet of the database (16 MiB). What all steps of a turn may
-/// write together, the server bounds (`MAX_ANSWER_JSON_BYTES`).
+/// Maximum size of one answer (text, reasoning and tool calls together), in bytes of its JSON encoding. Answers are
+/// stored as JSON, where a control character takes six bytes, and must fit into one database packet (16 MiB). The
+/// server limits the total of all steps of a turn (`MAX_ANSWER_JSON_BYTES`).
 pub(crate) const MAX_ANSWER_BYTES: usize = if cfg!(fuzzing) { 2048 } else { 8 * 1024 * 1024 };
-/// The most tool calls that one answer may hold, and the most blocks.
+/// Maximum number of tool calls, and of content blocks, in one answer.
 pub const MAX_BLOCKS: usize = if cfg!(fuzzing) { 8 } else { 1000 };
-/// The most text that is held back because it may turn out to be a call, as much as a tool's arguments may have.
+/// Maximum text that the parser holds back because it may turn out to be a tool call, in bytes. A tool accepts
+/// arguments of the same size.
 pub(crate) const MAX_HELD_BYTES: usize = if cfg!(fuzzing) { 256 } else { 1024 * 1024 };
-/// The deepest indentation, and the longest line with a fence, that may begin a call in text.
+/// Maximum length of the indentation, and of the fence line, that may begin a tool call in text, in bytes.
 pub(crate) const MAX_OPENING_BYTES: usize = 64;
-/// The deepest nesting of calls in lists and objects that is looked into, in text.
+/// Maximum depth of lists and objects in text that are searched for tool calls.
 pub(crate) const MAX_CALL_DEPTH: u8 = 4;
-/// The longest stop reason that is kept; it is stored as a word.
+/// Maximum length of a stop reason, in characters: the size of its database column on MySQL. A longer one is truncated.
 pub(crate) const MAX_STOP_REASON_CHARS: usize = 64;
 
-/// The longest tool name that every provider takes.
+/// Maximum length of a tool name that every provider accepts, in characters.
 pub(crate) const MAX_TOOL_NAME_CHARS: usize = 64;
-/// The length of a call id that every provider takes: Mistral takes no other.
+/// Length of a tool call id that every provider accepts, in characters. Mistral accepts no other length.
 pub(crate) const CALL_ID_CHARS: usize = 9;
-/// The longest name of an argument that every provider takes (Anthropic).
+/// Maximum length of an argument name that every provider accepts, in characters. The limit is Anthropic's.
 pub(crate) const MAX_PROPERTY_NAME_CHARS: usize = 64;
-/// Deeper arguments are not replayed as they are: providers' own parsers give up at some depth.
+/// Maximum nesting depth of arguments that are sent back unchanged. Beyond some depth, providers' own parsers fail.
 pub(crate) const MAX_REPLAYED_DEPTH: usize = 64;
-/// How much of unreadable arguments the model is shown again.
+/// Maximum part of unreadable arguments that is sent back to the model, in bytes.
 pub(crate) const MAX_UNREADABLE_BYTES: usize = 2000;
 
-/// Grace period for the end mark and the usage, once a provider has said why its answer ended: some servers send neither,
-/// and keep the connection open.
+/// Grace period for the end mark and the usage after a provider has sent a stop reason. Some servers send neither, and
+/// keep the connection open.
 pub(crate) const END_MARK_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How much of an error's body is read, and how long that may take.
+/// Maximum part of an error response's body that is read, in bytes, and the timeout for reading it.
 pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 pub(crate) const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The most characters of one sentence of a provider's reason that are read, the most sentences, the deepest nesting of
-/// them, and the most characters of a code.
+/// Limits on reading a provider's reason for an error: characters per sentence, number of sentences, nesting depth, and
+/// characters per error code.
 pub(crate) const MAX_REASON_CHARS: usize = 4000;
 pub(crate) const MAX_REASONS: usize = 8;
 pub(crate) const MAX_REASON_DEPTH: usize = 10;
 pub(crate) const MAX_REASON_CODE_CHARS: usize = 64;
-/// The shortest key that is taken out of texts: a shorter one is a part of ordinary words.
+/// Minimum length of an API key that is redacted from texts, in bytes. A shorter key would match parts of ordinary
+/// words.
 pub(crate) const MIN_SCRUBBED_KEY_BYTES: usize = 8;
-/// How much of a provider's message people are shown.
+/// Maximum part of a provider's message that users see, in characters.
 pub(crate) const MAX_DETAIL_CHARS: usize = 300;
-/// The longest wait that a provider may ask for; beyond it a person should decide.
+/// Maximum wait before a retry that a provider may request. If it requests more, the request fails and the user
+/// decides.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
-/// The most that `LLM_MAX_TOKENS` may ask for.
+/// Maximum value of `LLM_MAX_TOKENS`.
 pub(crate) const MAX_TOKENS: u32 = 1_000_000;
-/// The least that a model may be told to think (Anthropic).
+/// Minimum reasoning budget, in tokens (Anthropic's minimum).
 pub(crate) const MIN_THINKING_TOKENS: u32 = 1024;
-/// How many tokens a model may be said to read, and how many where nothing is said: as many as most of today's do.
+/// Allowed sizes of a model's context window, in tokens, and the default size: that of most current models.
 pub(crate) const CONTEXT_TOKENS: std::ops::RangeInclusive<u32> = 1_000..=10_000_000;
 pub(crate) const DEFAULT_CONTEXT_TOKENS: u32 = 128_000;
-/// How many tokens a title may take; models that think before they write need more than a title has.
+/// Maximum tokens of an answer to a title request. Models that reason first need more tokens than the title itself.
 pub(crate) const MAX_TITLE_TOKENS: u32 = 1024;
-/// The same of a vote on a call.
+/// Maximum tokens of a vote on a tool call.
 pub(crate) const MAX_REVIEW_TOKENS: u32 = 2048;

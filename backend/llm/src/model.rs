@@ -1,4 +1,4 @@
-//! The port itself: what every model behind a provider's API can do.
+//! The interface of every model behind a provider's API.
 
 use futures_util::stream::BoxStream;
 use tallybook_protocol::{ModelInfo, ToolOffer};
@@ -12,23 +12,24 @@ use super::{
 
 /// A model behind some provider's API.
 pub trait ModelClient: Send + Sync + 'static {
-    /// Which provider and model this is, for people and for the `model_calls` table.
+    /// Returns the provider and the model, for display and for the `model_calls` table.
     fn info(&self) -> &ModelInfo;
 
-    /// Returns the parts of a request that its server cannot take, by the settings and by its refusals so far.
+    /// Returns the parts of a request that the model's server cannot accept, as known from the settings and from its
+    /// refusals so far.
     fn quirks(&self) -> QuirkSet {
         QuirkSet::default()
     }
 
-    /// Returns how tools are presented to it at present.
+    /// Returns how tools are currently presented to the model.
     fn tool_offer(&self) -> ToolOffer {
         if self.quirks().has(Quirk::NoTools) { ToolOffer::Prompt } else { ToolOffer::Native }
     }
 
-    /// Asks the model and streams what it writes. A stream that ends well ends in exactly one [`ModelEvent::Ended`];
-    /// one that ends in an error, or without `Ended`, is not a finished answer. Dropping it closes the connection.
+    /// Sends a request and streams the answer. A complete answer ends with exactly one [`ModelEvent::Ended`]. An answer
+    /// is incomplete if its stream ends with an error or without `Ended`. Dropping the stream closes the connection.
     fn stream(&self, request: ModelRequest) -> ModelStream;
 }
 
-/// What [`ModelClient::stream`] gives.
+/// The stream that [`ModelClient::stream`] returns.
 pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;

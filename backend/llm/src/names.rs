@@ -1,25 +1,29 @@
-//! Resolves the tool names that models write. Models misspell names in prompts, and native APIs pass on names with
-//! namespaces and special tokens around them, so both modes resolve names here.
+//! Resolves the tool names that models write. In prompts, models misspell names. Native APIs forward names with
+//! namespaces and special tokens around them. Both tool modes therefore resolve names here.
 
 use tallybook_tools::{Risk, ToolSpec};
 
 use super::{limits::MAX_TOOL_NAME_CHARS, request::ToolCallRequest};
 
-/// Replaces the name in a call with the name of the tool that it means. A name that means no tool stays as written, so
-/// that the model receives an error.
-pub(super) fn resolved(call: ToolCallRequest, tools: &[ToolSpec]) -> ToolCallRequest {
+/// Replaces the name in a call with the name of the tool that it means. A name that matches no tool stays as written,
+/// so that the model receives an error.
+pub(crate) fn resolved(call: ToolCallRequest, tools: &[ToolSpec]) -> ToolCallRequest {
     let name = resolve(&call.name, tools).map(str::to_owned);
     ToolCallRequest { name: name.unwrap_or(call.name), ..call }
 }
 
-/// The name of the tool that is meant: the one written, whatever its case and punctuation; else the one it is an alias
-/// of; else the only one that it can be a slip of the pen for. Never a guess between two.
-pub(super) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a str> {
+/// Returns the name of the tool that the written name means, or `None` if there is none or it is ambiguous. The rules,
+/// in order:
+/// - the tool with exactly this name
+/// - the only tool with this name, ignoring case and punctuation
+/// - the only tool with this alias, ignoring case and punctuation
+/// - the only tool whose name may have been misspelled in this way
+pub(crate) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a str> {
     if let Some(tool) = tools.iter().find(|tool| tool.name == written) {
         return Some(&tool.name);
     }
     let plain = plain(bare(written));
-    // No tool's name is longer, and comparing by distance costs the product of the lengths.
+    // No tool has a longer name, and the cost of computing the distance is the product of the lengths.
     if plain.is_empty() || plain.chars().count() > MAX_TOOL_NAME_CHARS {
         return None;
     }
@@ -28,7 +32,7 @@ pub(super) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a st
         .or_else(|| only(tools, |tool| is_slip(&plain, tool)))
 }
 
-/// The name without what models write around it: a special token and what follows it (`add<|channel|>commentary`), the
+/// Removes what models write around a name: a special token and the text after it (`add<|channel|>commentary`), the
 /// number of the call (`functions.add:0`), and a namespace (`functions.add`, `default_api:add`, `tools/add`).
 fn bare(written: &str) -> &str {
     let name = written.split_once("<|").map_or(written, |(name, _)| name);
@@ -39,22 +43,23 @@ fn bare(written: &str) -> &str {
     name.rsplit(['.', ':', '/']).next().unwrap_or(name)
 }
 
-/// The name of the one tool that this holds for; `None` where it holds for several.
+/// Returns the name of the only tool for which `holds` is true; `None` if there are none or several.
 fn only(tools: &[ToolSpec], holds: impl Fn(&ToolSpec) -> bool) -> Option<&str> {
     let mut found = tools.iter().filter(|tool| holds(tool));
     let first = found.next()?;
     found.next().is_none().then_some(&first.name)
 }
 
-/// At most two letters wrong, missing or swapped, and fewer in short names, where two letters make another word. What
-/// changes the world is not done on a guess.
+/// Returns `true` if the written name may be a misspelling of the tool's name: at most two letters are wrong, missing,
+/// extra or swapped. Short names allow fewer errors, because there two letters make another word. A tool that is not
+/// low-risk never matches, because a call that can change something must not run on a guess.
 fn is_slip(plain: &str, tool: &ToolSpec) -> bool {
     let name = self::plain(&tool.name);
     let allowed = (name.chars().count() / 3).min(2);
     tool.risk == Risk::Low && strsim::osa_distance(plain, &name) <= allowed
 }
 
-/// The letters and digits of a name, in lower case.
+/// Returns the letters and digits of a name, in lower case.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -110,7 +115,7 @@ mod tests {
             ("mulitply", Some("multiply")),
             ("devide", Some("divide")),
             ("evalaute", Some("evaluate")),
-            // Nothing is near enough.
+            // No tool's name is similar enough.
             ("or", None),
             ("ask", None),
             ("search_the_web", None),

@@ -1,5 +1,5 @@
-//! Reads JSON objects that come from outside, whatever the types of their fields. A field of an unexpected type counts as
-//! absent. Values stay text, so numbers keep their digits.
+//! Reads JSON objects from external sources, whatever the types of their fields. A field of an unexpected type counts
+//! as absent. Values stay text, so numbers keep their digits.
 
 use std::{borrow::Cow, fmt};
 
@@ -34,28 +34,28 @@ impl<'a> Object<'a> {
         keys.iter().find_map(|key| self.0.iter().find(|(name, _)| name == key).map(|(_, value)| *value))
     }
 
-    /// Returns a string.
+    /// Returns the text of a string field; `None` for a value of another type.
     pub(crate) fn string(&self, key: &str) -> Option<Cow<'a, str>> {
         string(self.get(key)?)
     }
 
-    /// Returns a string, or the digits of a number.
+    /// Returns the text of a string field, or the digits of a number.
     pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
         let value = self.get(key)?;
         if is_number(value) { Some(Cow::Borrowed(value.get())) } else { string(value) }
     }
 
-    /// Returns a number from 0 on, which may be in a string.
+    /// Returns a non-negative integer, which may be in a string.
     pub(crate) fn index(&self, key: &str) -> Option<u64> {
         self.text(key)?.trim().parse().ok()
     }
 
-    /// Returns an object.
+    /// Returns the object in a field; `None` for a value of another type.
     pub(crate) fn object(&self, key: &str) -> Option<Self> {
         Self::parse(self.get(key)?.get())
     }
 
-    /// Returns the objects in a list, or the only one, without its list.
+    /// Returns the objects in a list. If the field is one object instead of a list, returns that object.
     pub(crate) fn objects(&self, key: &str) -> Vec<Self> {
         let Some(value) = self.get(key) else { return Vec::new() };
         match elements(value) {
@@ -64,7 +64,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Returns any value, `null` if it is missing or too large for a number.
+    /// Returns a value of any type; `null` if it is missing or contains a number that is out of range.
     pub(crate) fn value(&self, key: &str) -> Value {
         self.get(key).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
     }

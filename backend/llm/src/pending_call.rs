@@ -1,4 +1,5 @@
-//! The tool calls of an answer: as the stream builds them up, and which of them are handed on at its end.
+//! The tool calls of an answer: collects their fragments from the stream, and decides at its end which calls are
+//! complete.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -11,38 +12,38 @@ use super::{
     request::ToolCallRequest,
 };
 
-/// A tool call as the stream has built it up.
+/// A tool call that the stream has built up so far.
 #[derive(Debug, Default)]
-pub(super) struct PendingCall {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) input: String,
-    /// Set if each fragment of the arguments repeated all before it, as some servers do.
+pub(crate) struct PendingCall {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) input: String,
+    /// Tracks whether each fragment of the arguments repeats everything before it, as some servers do.
     repeats: Repeats,
-    /// How many bytes of the arguments were told of; nothing before the call was.
-    pub(super) told_bytes: Option<usize>,
+    /// Size of the arguments at the last [`ModelEvent::CallGrew`], in bytes; `None` before the first one.
+    pub(crate) told_bytes: Option<usize>,
 }
 
 /// State of the check whether a call's arguments repeat.
 #[derive(Debug, Default)]
 enum Repeats {
-    /// Less than two fragments came.
+    /// Fewer than two fragments were received.
     #[default]
     Unknown,
-    /// Each fragment began with the one before it. The last one begins here.
+    /// Each fragment began with the previous one. The last fragment begins at this byte.
     All { last: usize },
-    /// A fragment continued the one before it.
+    /// A fragment did not begin with the previous one, so it continues it.
     No,
 }
 
 impl PendingCall {
-    /// Begins a call with its arguments so far.
-    pub(super) fn begun(id: String, name: String, input: String) -> Self {
+    /// Creates a call with the arguments received so far.
+    pub(crate) fn begun(id: String, name: String, input: String) -> Self {
         Self { id, name, input, ..Self::default() }
     }
 
-    /// Takes a fragment of the arguments.
-    pub(super) fn push_input(&mut self, fragment: &str) {
+    /// Appends a fragment of the arguments.
+    pub(crate) fn push_input(&mut self, fragment: &str) {
         if fragment.is_empty() {
             return;
         }
@@ -72,32 +73,33 @@ impl PendingCall {
     }
 
     /// Returns `true` if its arguments are a complete JSON object.
-    pub(super) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         !self.input.trim().is_empty() && arguments::is_object(&self.mended_input())
     }
 
-    /// Tells of the call as far as it is: once its name is known, and again whenever it grew by [`GROWTH_TOLD`].
-    pub(super) fn growth(&mut self) -> Option<ModelEvent> {
+    /// Returns a [`ModelEvent::CallGrew`] once the call's name is known, and again whenever its arguments grew by
+    /// [`GROWTH_TOLD`].
+    pub(crate) fn growth(&mut self) -> Option<ModelEvent> {
         let bytes = self.input.len();
         let is_news = self.told_bytes.is_none_or(|told| bytes - told >= GROWTH_TOLD);
         (is_news && !self.name.is_empty()).then(|| {
             self.told_bytes = Some(bytes);
-            // It is told many times, and may be as long as an answer.
+            // The event is sent many times, and the name may be as long as an answer.
             ModelEvent::CallGrew { name: self.name.chars().take(MAX_TOOL_NAME_CHARS).collect(), bytes }
         })
     }
 }
 
-/// Bytes of arguments between two tellings: a reader is told a few times a second at most, and a model writes a few
-/// hundred bytes in that time.
+/// Growth of the arguments between two events, in bytes. Clients are notified a few times a second at most, and a model
+/// writes a few hundred bytes in that time.
 const GROWTH_TOLD: usize = 64;
 
-/// Ends an answer: returns the calls that may be handed on, then `Ended`.
+/// Ends an answer: returns the calls to pass on, then `Ended`.
 ///
-/// If the answer was cut off, only calls whose arguments are complete JSON objects are given. Otherwise all are, and the
-/// agent answers unreadable arguments with an error that the model sees. A call that comes twice, id and all, is given
-/// once; another call under the same id gets an id of its own.
-pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Usage) -> Vec<ModelEvent> {
+/// If the answer was truncated, only calls whose arguments are complete JSON objects are returned. Otherwise all calls
+/// are returned; the agent answers unreadable arguments with an error that the model sees. Two calls with the same ID,
+/// name and arguments count as one. A different call with the same ID gets a generated ID.
+pub(crate) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Usage) -> Vec<ModelEvent> {
     let mut given: Vec<ToolCallRequest> = Vec::new();
     let mut ids = HashSet::new();
     for call in calls {
@@ -114,7 +116,7 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
         ids.insert(id.clone());
         given.push(ToolCallRequest { id, name, input_text, written_by: None });
     }
-    // Providers disagree with themselves here ("stop" although calls were seen); the calls decide.
+    // Some providers contradict themselves, for example with "stop" although there are calls. The calls decide.
     let stop_reason = match stop_reason {
         StopReason::EndTurn if !given.is_empty() => StopReason::ToolUse,
         StopReason::ToolUse if given.is_empty() => StopReason::EndTurn,
@@ -124,8 +126,8 @@ pub(super) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
     calls.chain([ModelEvent::Ended { stop_reason, usage }]).collect()
 }
 
-/// An id for a call that its provider gave none; within the 40 characters that OpenAI allows.
-pub(super) fn minted_id() -> String {
+/// Generates an ID for a call without one. It is within the 40 characters that OpenAI allows.
+pub(crate) fn minted_id() -> String {
     format!("call_{}", uuid::Uuid::new_v4().simple())
 }
 
@@ -192,7 +194,7 @@ mod tests {
         };
         assert_eq!(given(&["{", "{\"a", "{\"a\":1", "{\"a\":1}"]), "{\"a\":1}");
         assert_eq!(given(&["{\"a\":", "", "{\"a\":1.50}", "{\"a\":1.50}"]), "{\"a\":1.50}");
-        // What is an object when it is joined is meant so, although its inner part begins in the same way.
+        // If the joined fragments are an object, they mean that object, although its inner part begins in the same way.
         assert_eq!(given(&["{\"a\":", "{\"a\":1}}"]), "{\"a\":{\"a\":1}}");
         assert_eq!(given(&["{\"a\":1", "1", "}"]), "{\"a\":11}");
         assert_eq!(given(&["{\"a\":", "{\"a\":1", "x}"]), "{\"a\":{\"a\":1x}");

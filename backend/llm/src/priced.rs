@@ -1,4 +1,4 @@
-//! A model that says what its answers cost.
+//! A model client that adds the cost to the usage of each answer.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{
     request::ModelRequest,
 };
 
-/// The same model, whose answers end with what they cost.
+/// Wraps a model client so that the usage at the end of each answer contains its cost.
 pub fn priced(model: Arc<dyn ModelClient>, prices: Prices) -> Arc<dyn ModelClient> {
     Arc::new(Priced { model, prices })
 }

@@ -1,5 +1,5 @@
-//! Names of arguments that Anthropic refuses (`$filter`, `user[name]`, `a b`): each is mapped to a safe name in the
-//! schema and in the calls of the history, and back in the calls of the answer.
+//! Argument names that Anthropic refuses (`$filter`, `user[name]`, `a b`). Each is mapped to a safe name in the schema
+//! and in the calls of the history, and mapped back in the calls of the answer.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,7 +15,7 @@ use super::{
     request::{AssistantBlock, ModelMessage, ModelRequest, ToolCallRequest},
 };
 
-/// Keywords of a schema whose value is one schema, or a list of schemas.
+/// Keywords of a schema whose value is one schema or a list of schemas.
 const SCHEMAS: [&str; 15] = [
     "additionalItems",
     "additionalProperties",
@@ -34,41 +34,41 @@ const SCHEMAS: [&str; 15] = [
     "unevaluatedProperties",
 ];
 
-/// Keywords whose value has schemas by name, where the names are those of arguments.
+/// Keywords whose value maps argument names to schemas.
 const BY_PROPERTY: [&str; 2] = ["properties", "dependentSchemas"];
 
-/// Keywords whose value has schemas by other names.
+/// Keywords whose value maps other names to schemas.
 const BY_NAME: [&str; 3] = ["$defs", "definitions", "patternProperties"];
 
-/// Keywords of schemas that hold for the same value as the schema around them.
+/// Keywords of schemas that apply to the same value as the schema around them.
 const SAME_VALUE: [&str; 7] = ["allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"];
 
-/// The most schemas that are looked at for one value: `$ref` may lead in circles.
+/// Maximum number of schemas that are considered for one value, because `$ref` may be circular.
 const MAX_SCHEMAS_OF_VALUE: usize = 64;
 
-/// The safe names for the arguments of the tools of one request.
+/// The safe argument names of the tools of one request.
 #[derive(Clone)]
-pub(super) struct PropertyNames(Arc<HashMap<String, ToolNames>>);
+pub(crate) struct PropertyNames(Arc<HashMap<String, ToolNames>>);
 
-/// Those of one tool.
+/// The safe argument names of one tool.
 struct ToolNames {
     schema: Value,
-    /// Safe names by original names, of the names that change.
+    /// Safe names by original name, only for names that change.
     safe: HashMap<String, String>,
-    /// The other way round.
+    /// Original names by safe name.
     original: HashMap<String, String>,
 }
 
 impl PropertyNames {
-    /// Returns the names for these tools; `None` if all names are safe already.
-    pub(super) fn of(tools: &[ToolSpec]) -> Option<Self> {
+    /// Returns the safe names for these tools; `None` if all names are already safe.
+    pub(crate) fn of(tools: &[ToolSpec]) -> Option<Self> {
         let tools = tools.iter().filter_map(|tool| Some((tool.name.clone(), ToolNames::of(&tool.input_schema)?)));
         let tools: HashMap<_, _> = tools.collect();
         (!tools.is_empty()).then(|| Self(Arc::new(tools)))
     }
 
     /// Returns the request with safe names in place of the original ones.
-    pub(super) fn request(&self, mut request: ModelRequest) -> ModelRequest {
+    pub(crate) fn request(&self, mut request: ModelRequest) -> ModelRequest {
         let safe = |spec: &ToolSpec| match self.0.get(&spec.name) {
             Some(names) => ToolSpec { input_schema: names.safe_schema(&names.schema), ..spec.clone() },
             None => spec.clone(),
@@ -87,7 +87,7 @@ impl PropertyNames {
     }
 
     /// Returns a call of the answer with the original names.
-    pub(super) fn original(&self, mut call: ToolCallRequest) -> ToolCallRequest {
+    pub(crate) fn original(&self, mut call: ToolCallRequest) -> ToolCallRequest {
         if let Some(names) = self.0.get(&call.name) {
             names.rename(&mut call.input_text, &names.original);
         }
@@ -145,7 +145,8 @@ impl ToolNames {
         Value::Object(changed.collect())
     }
 
-    /// Returns a property under its safe name. Its description tells the model the name that was meant.
+    /// Returns a property under its safe name. If the name changes, the description begins with the original name, for
+    /// the model.
     fn property(&self, name: &str, schema: &Value) -> (String, Value) {
         let mut schema = self.safe_schema(schema);
         if let (Some(_), Value::Object(keywords)) = (self.safe.get(name), &mut schema) {
@@ -161,14 +162,16 @@ impl ToolNames {
         names.iter().map(|name| name.as_str().map_or_else(|| name.clone(), |name| self.safe_for(name).into())).collect()
     }
 
-    /// Renames arguments in the text of a call. What is not valid JSON, or nested too deep, stays as it is.
+    /// Renames arguments in the text of a call. Text that is not valid JSON, or a value that is nested too deeply,
+    /// stays unchanged.
     fn rename(&self, input: &mut String, names: &HashMap<String, String>) {
         if let Some(renamed) = self.renamed(input, &[&self.schema], names, MAX_REPLAYED_DEPTH) {
             *input = renamed;
         }
     }
 
-    /// Renames the keys of a value that these schemas describe. Numbers keep every digit.
+    /// Renames the keys of a value that these schemas describe. Numbers keep every digit. Returns `None` for a value
+    /// without keys, for invalid JSON, and beyond the maximum depth.
     fn renamed(&self, json: &str, schemas: &[&Value], names: &HashMap<String, String>, depth: usize) -> Option<String> {
         let depth = depth.checked_sub(1)?;
         let schemas = self.same_value(schemas);
@@ -192,7 +195,7 @@ impl ToolNames {
                 properties.get(key).or_else(|| properties.get(renamed?))
             });
             let properties: Vec<&Value> = of_key.collect();
-            // A key of free data may look like a safe name.
+            // A key without a schema is not renamed: it may equal a safe name by chance.
             let renamed = renamed.filter(|_| !properties.is_empty()).map_or(key, String::as_str);
             let schemas = if properties.is_empty() { schemas_of_others(&schemas) } else { properties };
             written.push(format!("{}:{}", Value::from(renamed), inner(value, schemas)));
@@ -200,7 +203,7 @@ impl ToolNames {
         Some(format!("{{{}}}", written.join(",")))
     }
 
-    /// Adds the schemas that hold for the same value as these.
+    /// Returns these schemas, and the schemas that apply to the same value.
     fn same_value<'a>(&'a self, schemas: &[&'a Value]) -> Vec<&'a Value> {
         let mut all = schemas.to_vec();
         let mut at = 0;
@@ -221,7 +224,7 @@ impl ToolNames {
     }
 }
 
-/// Returns the schemas for arguments that have no schema by their name.
+/// Returns the schemas for arguments whose names are not among the properties.
 fn schemas_of_others<'a>(schemas: &[&'a Value]) -> Vec<&'a Value> {
     let others = schemas.iter().flat_map(|schema| {
         let patterns = schema["patternProperties"].as_object().into_iter().flat_map(Map::values);
@@ -238,7 +241,7 @@ fn one_or_many(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// Collects the names of arguments wherever a schema has them.
+/// Collects the argument names from all places of a schema.
 fn collect_names<'a>(schema: &'a Value, names: &mut BTreeSet<&'a String>) {
     match schema {
         Value::Array(schemas) => schemas.iter().for_each(|schema| collect_names(schema, names)),
@@ -278,7 +281,7 @@ fn safe_name(name: &str, taken: &BTreeSet<String>) -> String {
         let beginning = plain.chars().take(MAX_PROPERTY_NAME_CHARS - ending.len());
         beginning.chain(ending.chars()).collect::<String>()
     };
-    // One of these is free, since there are more of them than names.
+    // One of these is free, because there are more candidates than taken names.
     (1..=taken.len() + 1).map(numbered).find(|name| !taken.contains(name)).unwrap_or(plain)
 }
 

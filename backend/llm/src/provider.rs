@@ -1,27 +1,27 @@
-//! The providers by name, and what is the default for each.
+//! The model providers, with their names and defaults.
 
 use std::{fmt, str::FromStr};
 
-/// Whose API to speak.
+/// A model provider, or the API that it implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderKind {
     /// Anthropic Messages.
     Anthropic,
-    /// OpenAI Chat Completions, and any server that speaks it under `LLM_BASE_URL`.
+    /// OpenAI Chat Completions, and any compatible server at `LLM_BASE_URL`.
     OpenAi,
-    /// OpenRouter, which speaks Chat Completions for many providers.
+    /// OpenRouter, which offers the Chat Completions API for many providers.
     OpenRouter,
-    /// Ollama on this machine or another.
+    /// Ollama, on localhost or another host.
     Ollama,
 }
 
-/// A word that names no provider.
+/// An error for a word that isn't a model provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no model provider: use anthropic, openai, openrouter, ollama or demo")]
 pub struct UnknownProvider(String);
 
 impl ProviderKind {
-    /// The word in `LLM_PROVIDER`, in `ModelInfo::provider`, and in opaque blocks.
+    /// Returns the name that is used in `LLM_PROVIDER`, in `ModelInfo::provider`, and in opaque blocks.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -31,8 +31,8 @@ impl ProviderKind {
         }
     }
 
-    /// The model used when none is named: the provider's current mid-size one, with tool calling.
-    pub(super) fn default_model(self) -> &'static str {
+    /// Returns the default model: the provider's current mid-size model with tool calling.
+    pub(crate) fn default_model(self) -> &'static str {
         match self {
             Self::Anthropic => "claude-sonnet-5-5",
             Self::OpenAi => "gpt-5-mini",
@@ -41,8 +41,8 @@ impl ProviderKind {
         }
     }
 
-    /// The address used when none is given.
-    pub(super) fn default_base_url(self) -> &'static str {
+    /// Returns the default base URL.
+    pub(crate) fn default_base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi => "https://api.openai.com/v1",
@@ -51,7 +51,8 @@ impl ProviderKind {
         }
     }
 
-    /// The provider's own variable for its key, besides `LLM_API_KEY`; `None` where no key is needed.
+    /// Returns the provider's own environment variable for the API key, besides `LLM_API_KEY`; `None` if it needs no
+    /// key.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),

@@ -1,5 +1,5 @@
-//! A model behind a provider's API: the client that all wire formats share. It leaves out what the model's server cannot
-//! take, and learns that from refusals. One request and its retries are in `retry`.
+//! A model behind a provider's API: the client that all wire formats share. It omits the parts of a request that the
+//! model's server does not accept, and learns them from refusals. One request and its retries are in `retry`.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ use super::{
     settings::ModelSettings,
 };
 
-/// How one API writes requests and answers, with what the settings add to every request.
-pub(super) trait WireFormat: Send + Sync + 'static {
-    /// Reads one answer.
+/// A wire format: writes requests, including the settings that apply to every request, and reads answers.
+pub(crate) trait WireFormat: Send + Sync + 'static {
+    /// The reader of one answer.
     type Reader: StreamReader + 'static;
 
-    /// `true` if every server of this format refuses names of arguments with special characters.
+    /// `true` if every server of this format refuses argument names with special characters.
     const PLAIN_PROPERTY_NAMES: bool;
 
-    /// The JSON text of a request, for a server with these quirks.
+    /// Returns the JSON text of a request, for a server with these quirks.
     fn body(&self, info: &ModelInfo, request: &ModelRequest, quirks: &QuirkSet) -> Result<String, serde_json::Error>;
 
-    /// Returns a reader of one answer of the model of this name.
+    /// Creates a reader for one answer of the model with this name.
     fn reader(&self, model: &str) -> Self::Reader;
 }
 
-/// A model that speaks `F`.
-pub(super) struct ProviderModel<F>(Arc<Inner<F>>);
+/// A model that is accessed through the wire format `F`.
+pub(crate) struct ProviderModel<F>(Arc<Inner<F>>);
 
 struct Inner<F> {
     endpoint: Arc<Endpoint>,
@@ -47,14 +47,14 @@ struct Inner<F> {
     quirks: Quirks,
 }
 
-/// A request as it is sent.
+/// A request in the form in which it is sent.
 struct Prepared {
     adapted: AdaptedRequest,
     body: String,
 }
 
 impl<F: WireFormat> ProviderModel<F> {
-    pub(super) fn new(endpoint: Endpoint, format: F, quirks: Quirks, settings: &ModelSettings) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, format: F, quirks: Quirks, settings: &ModelSettings) -> Self {
         let info =
             ModelInfo { provider: settings.provider.as_str().to_owned(), model: settings.model_name().to_owned() };
         Self(Arc::new(Inner { endpoint: Arc::new(endpoint), info, format, quirks }))
@@ -77,7 +77,8 @@ impl<F: WireFormat> Inner<F> {
         adapted.read(answer.map_ok(move |event| with_resolved_name(event, &tools)).boxed())
     }
 
-    /// Returns the request without the part that the refusal names, if it has that part. The model remembers it.
+    /// Returns the request without the part that the refusal names, and remembers the quirk for later requests. Returns
+    /// `None` if the refusal names no known part, if the settings deny the quirk, or if the request would not change.
     fn remedy(
         &self,
         request: &ModelRequest,
@@ -122,7 +123,7 @@ impl<F: WireFormat> ModelClient for ProviderModel<F> {
                     return;
                 }
             };
-            // Each refusal adds a quirk to the set or ends this, so there are no more rounds than quirks.
+            // Each iteration adds a quirk to the set or ends the loop, so there are no more iterations than quirks.
             loop {
                 let mut answer = model.ask(&request, &prepared);
                 let mut has_begun = false;
@@ -131,7 +132,7 @@ impl<F: WireFormat> ModelClient for ProviderModel<F> {
                         None => return,
                         Some(Err(error)) if !has_begun => break error,
                         Some(event) => {
-                            // A server that was busy at first is still at the beginning.
+                            // Retries alone do not count as the beginning of an answer.
                             has_begun |= !matches!(event, Ok(ModelEvent::Attempt(_) | ModelEvent::RetryIn(_)));
                             yield event;
                         }

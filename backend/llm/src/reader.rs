@@ -1,5 +1,5 @@
-//! What the stream readers of all providers share: the way from bytes to events, and how parts of it are read. Pure: no
-//! I/O, no time.
+//! Shared code of all stream readers: converts bytes to events, and parses parts of the stream. Does no I/O and uses no
+//! clock.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -8,53 +8,54 @@ use tallybook_protocol::sse;
 use super::{error::ModelError, event::ModelEvent, surrogates::Surrogates};
 
 /// The end mark of Chat Completions.
-pub(super) const DONE: &str = "[DONE]";
+pub(crate) const DONE: &str = "[DONE]";
 
-/// Reads one provider's stream frame by frame.
-pub(super) trait StreamReader: Send {
-    /// Takes the next frame and gives what it means.
+/// A reader of one provider's stream, frame by frame.
+pub(crate) trait StreamReader: Send {
+    /// Takes the next frame and returns its events.
     fn on_frame(&mut self, frame: &sse::Frame) -> Result<Vec<ModelEvent>, ModelError>;
 
-    /// Returns `true` if the provider has said why the answer ended. Only its end mark, or usage, may still follow.
+    /// Returns `true` if the provider has sent a stop reason. After it, only the end mark or usage may follow.
     fn has_stop_reason(&self) -> bool;
 
-    /// No more frames come. Returns the rest of the answer, or `None` if it was not finished.
+    /// Ends the stream. Returns the rest of the answer, or `None` if the answer is incomplete.
     fn on_end(&mut self, end: BodyEnd) -> Option<Vec<ModelEvent>>;
 }
 
-/// The way in which the body of an answer ended.
+/// The end of an answer's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum BodyEnd {
-    /// As HTTP ends a body.
+pub(crate) enum BodyEnd {
+    /// The body ended as HTTP requires.
     Clean,
-    /// The connection was lost, or nothing came for too long.
+    /// The connection was lost, or the timeout elapsed.
     Lost,
 }
 
-/// Turns bytes in any portions into events. After an error, and after [`ModelEvent::Ended`], it is done.
-pub(super) struct Parser<R> {
+/// A parser that converts bytes to events, however the bytes are split. Do not use it after an error or after
+/// [`ModelEvent::Ended`].
+pub(crate) struct Parser<R> {
     decoder: sse::Decoder,
     surrogates: Surrogates,
     reader: R,
 }
 
-/// What a portion of the body means.
+/// The events of a portion of the body.
 #[derive(Debug)]
-pub(super) struct Portion {
-    pub(super) events: Vec<ModelEvent>,
-    /// Comes after the events.
-    pub(super) error: Option<ModelError>,
-    /// The answer has ended, with [`ModelEvent::Ended`].
-    pub(super) is_over: bool,
+pub(crate) struct Portion {
+    pub(crate) events: Vec<ModelEvent>,
+    /// An error that occurred after the events.
+    pub(crate) error: Option<ModelError>,
+    /// `true` if the answer has ended with [`ModelEvent::Ended`].
+    pub(crate) is_over: bool,
 }
 
 impl<R: StreamReader> Parser<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Self { decoder: sse::Decoder::new(), surrogates: Surrogates::default(), reader }
     }
 
-    /// The events that these bytes complete, up to and with an error if there is one.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Portion {
+    /// Returns the events that these bytes complete, up to the first error.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Portion {
         let (frames, error) = match self.decoder.push(bytes) {
             Ok(frames) => (frames, None),
             Err(error) => {
@@ -70,8 +71,8 @@ impl<R: StreamReader> Parser<R> {
         portion
     }
 
-    /// Reads an answer that is one JSON object and no stream.
-    pub(super) fn whole(&mut self, body: &str) -> Portion {
+    /// Reads an answer that is one JSON object instead of a stream.
+    pub(crate) fn whole(&mut self, body: &str) -> Portion {
         let data = body.trim_start_matches('\u{feff}').trim().to_owned();
         if !is_json(&data) {
             return Portion::read([], &mut self.reader);
@@ -82,14 +83,14 @@ impl<R: StreamReader> Parser<R> {
         self.finish(frames, BodyEnd::Clean)
     }
 
-    /// Returns `true` if the provider has said why the answer ended.
-    pub(super) fn has_stop_reason(&self) -> bool {
+    /// Returns `true` if the provider has sent a stop reason.
+    pub(crate) fn has_stop_reason(&self) -> bool {
         self.reader.has_stop_reason()
     }
 
-    /// The body has ended. Returns the rest of the answer, which is not over if the answer was not finished.
-    pub(super) fn end(&mut self, how: BodyEnd) -> Portion {
-        // Some servers leave out the empty line after their last frame. Half a frame is nothing.
+    /// Ends the body. Returns the rest of the answer; `is_over` is `false` if the answer is incomplete.
+    pub(crate) fn end(&mut self, how: BodyEnd) -> Portion {
+        // Some servers omit the empty line after their last frame. An incomplete frame is dropped.
         let last = self.decoder.end().filter(is_whole).into_iter().flat_map(|frame| self.surrogates.push(frame));
         let mut frames: Vec<sse::Frame> = last.collect();
         frames.extend(self.surrogates.end());
@@ -130,28 +131,28 @@ impl Portion {
     }
 }
 
-/// Returns `true` if no part of the frame's data is missing.
+/// Returns `true` if the frame's data is complete.
 fn is_whole(frame: &sse::Frame) -> bool {
     let data = frame.data.trim();
     data == DONE || is_json(data)
 }
 
-/// Returns `true` if this is a whole JSON object or list.
+/// Returns `true` if the data is a complete JSON object or list.
 fn is_json(data: &str) -> bool {
     data.starts_with(['{', '[']) && serde_json::from_str::<&RawValue>(data).is_ok()
 }
 
-/// Reads a number of tokens, which may be in a string; `None` if it is missing or makes no sense.
-pub(super) fn tokens(count: &Value) -> Option<i64> {
+/// Reads a number of tokens, which may be in a string. Returns `None` if it is missing, negative or not a number.
+pub(crate) fn tokens(count: &Value) -> Option<i64> {
     count.as_i64().or_else(|| count.as_str()?.trim().parse().ok()).filter(|count| *count >= 0)
 }
 
-/// Reads a part of the stream as JSON. Halves of characters are mended before it comes here.
-pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
+/// Parses a part of the stream as JSON. Lone surrogates are repaired before this is called.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
     serde_json::from_str(json).map_err(|error| bad_stream(format!("a part of it cannot be read ({error})")))
 }
 
-/// The stream makes no sense in this way.
-pub(super) fn bad_stream(detail: impl Into<String>) -> ModelError {
+/// Creates the error for a malformed or aborted stream.
+pub(crate) fn bad_stream(detail: impl Into<String>) -> ModelError {
     ModelError::BadStream { detail: detail.into() }
 }

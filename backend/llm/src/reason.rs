@@ -1,11 +1,11 @@
-//! The reason in a provider's error body. Providers agree on no form for it: an object, a list, JSON within a text, a
-//! web page, or plain text.
+//! Extracts the reason from a provider's error response. Providers use different forms for it: an object, a list, JSON
+//! within a string, a web page, or plain text.
 
 use serde_json::Value;
 
 use super::limits::{MAX_REASON_CHARS, MAX_REASON_CODE_CHARS, MAX_REASON_DEPTH, MAX_REASONS};
 
-/// Keys under which a reason is, the most general first.
+/// Keys that hold a reason, most general first.
 const TEXTS: [&str; 16] = [
     "error",
     "errors",
@@ -25,31 +25,31 @@ const TEXTS: [&str; 16] = [
     "fieldViolations",
 ];
 
-/// Keys of the word that is used in place of a missing reason.
+/// Keys of a word that is used if the response contains no text for a reason.
 const TITLES: [&str; 5] = ["error_description", "reason", "title", "status", "code"];
 
-/// Keys of the field that is wrong.
+/// Keys that name the invalid field of the request.
 const FIELDS: [&str; 3] = ["param", "loc", "field"];
 
-/// Keys of a word for programs.
+/// Keys of an error code.
 const CODES: [&str; 4] = ["code", "type", "status", "reason"];
 
-/// A provider's reason for an error. Nothing secret is taken out of it yet.
+/// A provider's reason for an error. It is not redacted yet.
 #[derive(Debug, Default)]
-pub(super) struct Reason {
-    /// The sentences, the most general first.
+pub(crate) struct Reason {
+    /// The sentences, most general first.
     texts: Vec<String>,
     /// The fields of the request that the error names, as paths: `messages.0.role`.
-    pub(super) fields: Vec<String>,
-    /// The words for programs: `insufficient_quota`.
-    pub(super) codes: Vec<String>,
+    pub(crate) fields: Vec<String>,
+    /// The error codes: `insufficient_quota`.
+    pub(crate) codes: Vec<String>,
 }
 
 impl Reason {
-    /// Reads the beginning of an error's body.
-    pub(super) fn read(body: &[u8]) -> Self {
+    /// Reads the reason from the beginning of an error response's body.
+    pub(crate) fn read(body: &[u8]) -> Self {
         let text = String::from_utf8_lossy(body);
-        // Some servers write errors as the event of a stream, whatever the status.
+        // Some servers write errors as a stream event, whatever the status.
         let text = text.trim().trim_start_matches("data:");
         match serde_json::from_str::<Value>(text) {
             Ok(value) => Self::in_value(&value),
@@ -58,8 +58,8 @@ impl Reason {
         }
     }
 
-    /// Reads an error that is JSON.
-    pub(super) fn in_value(value: &Value) -> Self {
+    /// Reads the reason from an error that is JSON.
+    pub(crate) fn in_value(value: &Value) -> Self {
         let mut reason = Self::default();
         reason.collect(value, MAX_REASON_DEPTH);
         if reason.texts.is_empty() {
@@ -68,20 +68,20 @@ impl Reason {
         reason
     }
 
-    /// Makes a reason of one sentence.
-    pub(super) fn of(text: &str) -> Self {
+    /// Creates a reason with one sentence.
+    pub(crate) fn of(text: &str) -> Self {
         let mut reason = Self::default();
         reason.add_text(text);
         reason
     }
 
     /// Returns all sentences on one line; empty if the body has none.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.texts.join(": ")
     }
 
-    /// Returns the sentences and the words for programs, for recognizing what is meant.
-    pub(super) fn whole(&self) -> String {
+    /// Returns the sentences and the error codes, for recognizing the kind of error.
+    pub(crate) fn whole(&self) -> String {
         format!("{}. {}", self.text(), self.codes.join(", "))
     }
 
@@ -98,7 +98,7 @@ impl Reason {
                 let codes = CODES.iter().filter_map(|key| fields.get(*key)?.as_str());
                 self.codes
                     .extend(codes.take(MAX_REASONS).map(|code| code.chars().take(MAX_REASON_CODE_CHARS).collect()));
-                // FastAPI names the field beside the message only.
+                // FastAPI names the field only next to the message.
                 if let (Some(place), Some(Value::String(message))) = (&place, fields.get("msg")) {
                     self.add_text(&format!("{place}: {message}"));
                 }
@@ -121,7 +121,7 @@ impl Reason {
         }
     }
 
-    /// Adds a sentence, unless another one says the same.
+    /// Adds a sentence, unless an earlier one contains it.
     fn add_text(&mut self, text: &str) {
         let text: String = one_line(text).chars().take(MAX_REASON_CHARS).collect();
         let is_said = self.texts.iter().any(|other| other.contains(&text));
@@ -131,7 +131,7 @@ impl Reason {
     }
 }
 
-/// Returns the title of a web page, as a proxy sends it, or else its first heading.
+/// Returns the title of a web page, such as a proxy sends, or its first heading if it has no title.
 fn page_title(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let between = |tag: &str| {
@@ -144,7 +144,7 @@ fn page_title(page: &str) -> String {
     title.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'").replace("&amp;", "&")
 }
 
-/// Joins the names and numbers that lead to a field: `messages.0.role`.
+/// Joins the names and indexes that lead to a field: `messages.0.role`.
 fn path(place: &Value) -> Option<String> {
     let part = |value: &Value| match value {
         Value::String(name) => Some(name.clone()),
@@ -158,8 +158,8 @@ fn path(place: &Value) -> Option<String> {
     (!path.is_empty()).then(|| path.chars().take(MAX_REASON_CHARS).collect())
 }
 
-/// Puts a text on one line, without control characters.
-pub(super) fn one_line(text: &str) -> String {
+/// Converts a text to one line without control characters.
+pub(crate) fn one_line(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,114 +1,116 @@
-//! What is asked of a model: the system texts, the history in parts and blocks, and the tools.
+//! A request to a model: the system texts, the history in messages and blocks, and the tools.
 
 use std::sync::Arc;
 
 use tallybook_protocol::ModelInfo;
 use tallybook_tools::ToolSpec;
 
-/// One question to a model.
+/// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// The system texts: the program's own prompt first, then what else the model is told before the history. Blank
-    /// ones are left out.
+    /// The system texts: first Tallybook's own prompt, then other context that comes before the history. Blank texts
+    /// are left out.
     pub system: Vec<String>,
-    /// Oldest first, beginning with a user message. Every call in an assistant message has its result in the
-    /// `ToolResults` that follows it.
+    /// The history, oldest message first, starting with a user message. Every tool call in an assistant message has its
+    /// result in the `ToolResults` that follows the message.
     pub messages: Vec<ModelMessage>,
-    /// The tools on offer.
+    /// The available tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether the model may call them.
+    /// Permission or obligation to call tools.
     pub tool_choice: ToolChoice,
-    /// How it is to write.
+    /// Sampling parameters.
     pub sampling: Sampling,
-    /// Lets the model search the web if the settings do, too. The provider charges for that, so only answers have it.
+    /// Lets the model search the web if the settings allow it, too. The provider charges for searches, so only requests
+    /// for answers set this.
     pub may_search: bool,
 }
 
-/// How a model is to write an answer. What is absent follows the settings.
+/// Sampling parameters of an answer. Absent parameters follow the settings.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Sampling {
-    /// How many tokens the answer may have, where that is less than the settings say.
+    /// Maximum number of tokens of the answer, if lower than the settings' limit.
     pub max_tokens: Option<u32>,
-    /// From 0 to 2; to a provider with a narrower range its end is sent.
+    /// From 0 to 2. A provider with a narrower range receives the nearest value that it accepts.
     pub temperature: Option<f64>,
-    /// Texts before which the model stops.
+    /// Texts at which the model stops writing.
     pub stop: Vec<String>,
 }
 
 impl Sampling {
-    /// How many tokens the answer may have under this limit of the settings.
-    pub(super) fn max_tokens_within(&self, limit: u32) -> u32 {
+    /// Returns the maximum number of tokens of the answer, given the settings' limit.
+    pub(crate) fn max_tokens_within(&self, limit: u32) -> u32 {
         self.max_tokens.map_or(limit, |asked| asked.min(limit))
     }
 }
 
-/// Whether the model may call tools, or must.
+/// The rule for tool calls in an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// It decides.
+    /// The model decides.
     #[default]
     Auto,
-    /// It must answer in words. The tools stay in the request, since the history refers to them.
+    /// The model must answer in text. The request still contains the tools, because the history refers to them.
     None,
-    /// It must call at least one.
+    /// The model must call at least one tool.
     Required,
-    /// It must call the one of this name.
+    /// The model must call the tool with this name.
     Named(String),
 }
 
-/// One entry of the history that a model is given.
+/// A message of the history that is sent to a model.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelMessage {
-    /// What a person sent, part by part.
+    /// A user message, in parts.
     User(Vec<UserPart>),
-    /// What the model said and asked for in one step, in its order.
+    /// The model's text and tool calls of one step, in the order written.
     Assistant(Vec<AssistantBlock>),
-    /// The results of all calls of the preceding assistant message, in the order asked for.
+    /// The results of all tool calls of the preceding assistant message, in the order of the calls.
     ToolResults(Vec<ToolResult>),
 }
 
 impl ModelMessage {
-    /// A person's words alone.
+    /// Creates a user message with one text part.
     pub fn user_text(words: impl Into<String>) -> Self {
         Self::User(vec![UserPart::Text(words.into())])
     }
 }
 
-/// A part of what a person sent.
+/// A part of a user message.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UserPart {
-    /// Words.
+    /// Text.
     Text(String),
 }
 
 impl UserPart {
-    /// The words of all parts, an empty line between two.
+    /// Joins the texts of all parts, separated by an empty line.
     pub fn join_texts(parts: &[Self]) -> String {
         let texts: Vec<&str> = parts.iter().map(|Self::Text(words)| words.as_str()).collect();
         texts.join("\n\n")
     }
 }
 
-/// A part of what a model said.
+/// A part of an assistant message.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AssistantBlock {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// A tool call.
     ToolCall(ToolCallRequest),
-    /// A block that must go back verbatim within the turn and that nobody else reads (a provider's thinking).
+    /// A block that must be sent back verbatim within the turn (a provider's reasoning). Only the provider and model
+    /// that wrote the block can read it.
     Opaque {
-        /// The provider whose block it is; others leave it out.
+        /// The provider that wrote the block. Requests to other providers leave the block out.
         provider: String,
-        /// The provider's name of the model whose block it is; others leave it out, too. Absent in what was stored before
-        /// there was a choice of models.
+        /// The model that wrote the block, by the provider's name. Requests to other models leave the block out, too.
+        /// Absent in data that was stored before models could be chosen.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         /// The block as JSON text.
@@ -117,7 +119,7 @@ pub enum AssistantBlock {
 }
 
 impl AssistantBlock {
-    /// The call that it is, if it is one.
+    /// Returns the tool call, or `None` if this is another block.
     pub fn tool_call(&self) -> Option<&ToolCallRequest> {
         match self {
             Self::ToolCall(call) => Some(call),
@@ -126,23 +128,24 @@ impl AssistantBlock {
     }
 }
 
-/// A model's wish to call a tool.
+/// A tool call that a model requests.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ToolCallRequest {
-    /// The provider's id of the call; minted by the client where the provider gives none. Unique within a step.
+    /// The provider's ID of the call, or a generated ID if the provider sends none. Unique within a step.
     pub id: String,
-    /// The name of the tool that the model means; if it means none, the name as written, which may be empty.
+    /// The name of the tool that the model means. If it matches no tool, the name as written, which may be empty.
     pub name: String,
-    /// The arguments exactly as the model wrote them; meant to be a JSON object, but nothing has checked that.
-    /// An absent or empty text from the provider is given as `{}`.
+    /// The arguments as the model wrote them, except that mistakes with an unambiguous meaning are repaired
+    /// (`arguments`). They should be a JSON object, but may be any text. `{}` if the provider sends none or an empty
+    /// text.
     pub input_text: String,
-    /// The model that wrote the call and its id; absent if that is not known. It gets the id back unchanged. It is not
-    /// stored with the call, but with the step.
+    /// The model that wrote the call and its ID; absent if not known. Requests to this model contain the ID unchanged
+    /// if the provider accepts it (`call_ids`). This field is stored with the step, not with the call.
     #[serde(skip)]
     pub written_by: Option<ModelInfo>,
 }
 
-/// What a tool gave back, as the model is told.
+/// A tool's result, as it is sent to the model.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ToolResult {
     /// [`ToolCallRequest::id`] of the call.
@@ -151,6 +154,6 @@ pub struct ToolResult {
     pub tool_name: String,
     /// JSON text: `{"success":true,"result":…}` or `{"success":false,"error":…,"error_type":…}`.
     pub content: String,
-    /// Whether the call failed.
+    /// `true` if the call failed.
     pub is_error: bool,
 }

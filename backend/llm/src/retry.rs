@@ -1,5 +1,5 @@
-//! Asks a provider, with retries, and streams the answer. One attempt is in `http`, which failures are worth another in
-//! `attempt_error`, how long to wait before it in `retry_policy`.
+//! Sends a request to a provider, with retries, and streams the answer. One attempt is in `http`. The decision whether
+//! to retry a failure is in `attempt_error`, and the wait before a retry in `retry_policy`.
 
 use std::{pin::pin, sync::Arc};
 
@@ -16,9 +16,9 @@ use super::{
     reader::StreamReader,
 };
 
-/// Asks, with retries, and streams the answer. What was handed on cannot be withdrawn, so after the first text or call a
-/// failure is final; thinking is no part of the answer, and begins anew.
-pub(super) fn stream<R: StreamReader + 'static>(
+/// Sends the request, with retries, and streams the answer. Events that were passed on cannot be withdrawn, so a
+/// failure after the first text or tool call is final. Reasoning is not part of the answer, so a retry starts it over.
+pub(crate) fn stream<R: StreamReader + 'static>(
     endpoint: Arc<Endpoint>,
     body: String,
     reader: impl Fn() -> R + Send + 'static,

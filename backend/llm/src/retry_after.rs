@@ -1,19 +1,20 @@
-//! The wait that a provider asks for in an answer's headers.
+//! Reads the wait that a provider requests in its response headers.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// `retry-after-ms`, else `Retry-After` in seconds or as a date; `None` when there is neither, or no sense in them. A
-/// number beyond what a [`Duration`] holds is the longest one, and a date that is past is no wait.
-pub(super) fn find(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// Returns the wait in `retry-after-ms`, or in `Retry-After` (seconds or a date). Returns `None` if neither header is
+/// present and valid. A number that exceeds a [`Duration`] gives the longest `Duration`, and a date in the past gives
+/// zero.
+pub(crate) fn find(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let millis = value("retry-after-ms").and_then(|text| number_of(text, 0.001));
     millis.or_else(|| value(RETRY_AFTER.as_str()).and_then(|text| number_of(text, 1.0).or_else(|| until(text, now))))
 }
 
 fn number_of(text: &str, unit_seconds: f64) -> Option<Duration> {
-    // Rust would read `inf`, `NaN` and signs, too.
+    // Rust also parses `inf`, `NaN` and signs.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }

@@ -1,5 +1,5 @@
-//! How often and how soon a provider is asked again. Whether another attempt may help is in `attempt_error`, the attempts
-//! themselves are in `retry`.
+//! The number of retries and the waits between them. The decision whether a retry may help is in `attempt_error`;
+//! `retry` makes the attempts.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
 use super::{attempt_error::Retry, limits::MAX_RETRY_AFTER};
 
-/// How often and how soon a provider is asked again.
+/// The number of retries and the waits between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// `LLM_MAX_RETRIES`: how many attempts may follow the first.
+    /// `LLM_MAX_RETRIES`: maximum number of attempts after the first one.
     pub retries: u32,
-    /// The shortest wait before the second attempt; each later one waits about twice as long.
+    /// Minimum wait before the second attempt. Each later wait is about twice as long.
     pub first_delay: Duration,
-    /// The longest wait that is chosen here.
+    /// Maximum wait that this policy chooses. A provider may request a longer one.
     pub max_delay: Duration,
 }
 
@@ -24,16 +24,16 @@ impl Default for RetryPolicy {
     }
 }
 
-/// The waits of one question, attempt by attempt.
+/// The waits of one request, attempt by attempt.
 #[derive(Debug)]
-pub(super) struct Backoff(ExponentialBackoff);
+pub(crate) struct Backoff(ExponentialBackoff);
 
 impl RetryPolicy {
-    pub(super) fn backoff(&self) -> Backoff {
+    pub(crate) fn backoff(&self) -> Backoff {
         let builder = ExponentialBuilder::new()
             .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
             .with_min_delay(self.first_delay)
-            // Jitter comes on top, up to as much again, and keeps many servers from coming back in step.
+            // Jitter adds up to the same amount again, so that servers do not retry in step.
             .with_max_delay(self.first_delay.max(self.max_delay / 2))
             .with_jitter();
         Backoff(builder.build())
@@ -41,8 +41,9 @@ impl RetryPolicy {
 }
 
 impl Backoff {
-    /// How long to wait after an attempt failed, or `None` when it was the last, or another would not help.
-    pub(super) fn next_delay(&mut self, retry: Retry) -> Option<Duration> {
+    /// Returns the wait after a failed attempt. Returns `None` if no attempts are left, if a retry would not help, or
+    /// if the provider requests a wait that is too long.
+    pub(crate) fn next_delay(&mut self, retry: Retry) -> Option<Duration> {
         let own = self.0.next()?;
         match retry {
             Retry::Never => None,

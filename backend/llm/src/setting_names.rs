@@ -1,10 +1,10 @@
 //! The names of the settings that error messages about a model mention.
 
-/// The names of settings that error messages mention. A model of the environment and one of the settings file are set
-/// by different ones.
+/// The names of settings that error messages mention. They differ between a model from the environment and a model from
+/// the settings file.
 #[derive(Clone, Debug)]
 pub struct SettingNames {
-    /// The variable that holds the key.
+    /// The environment variable that holds the API key.
     pub api_key: String,
     /// The setting for the provider's name of the model.
     pub model: String,
@@ -13,7 +13,7 @@ pub struct SettingNames {
 }
 
 impl Default for SettingNames {
-    /// The names for the model of the environment.
+    /// Returns the names for the model from the environment.
     fn default() -> Self {
         Self { api_key: "LLM_API_KEY".to_owned(), model: "LLM_MODEL".to_owned(), base_url: "LLM_BASE_URL".to_owned() }
     }

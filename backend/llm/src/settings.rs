@@ -1,4 +1,4 @@
-//! Which model to use, as the configuration says it, and what can be wrong with that. Reads no environment: the server's
+//! The settings of a model, and the errors that they can cause. This module does not read the environment; the server's
 //! `config` does.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -16,48 +16,49 @@ use super::{
     tool_mode::ToolMode,
 };
 
-/// Everything that a connection to a model needs.
+/// The settings of a model client.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
-    /// Whose API to speak.
+    /// The provider.
     pub provider: ProviderKind,
-    /// `LLM_BASE_URL`: `http` or `https`. As the providers' own libraries take it: for Anthropic what precedes
-    /// `/v1/messages`, for the others what precedes `/chat/completions` (most servers: `http://host:port/v1`).
+    /// `LLM_BASE_URL`: an `http` or `https` URL in the form that the providers' own libraries use. For Anthropic, it is
+    /// the part before `/v1/messages`; for the others, the part before `/chat/completions` (most servers:
+    /// `http://host:port/v1`).
     pub base_url: Option<String>,
-    /// The key, when there is one.
+    /// The API key, if there is one.
     pub api_key: Option<ApiKey>,
     /// `LLM_MODEL`.
     pub model: Option<String>,
-    /// `LLM_TEMPERATURE`; not sent when absent, since newer models refuse it.
+    /// `LLM_TEMPERATURE`. Not sent if absent, because newer models refuse it.
     pub temperature: Option<f64>,
-    /// `LLM_MAX_TOKENS`: how much one answer may hold.
+    /// `LLM_MAX_TOKENS`: maximum number of tokens of one answer.
     pub max_tokens: u32,
-    /// `LLM_CONTEXT_TOKENS`: how much the model reads and writes at once.
+    /// `LLM_CONTEXT_TOKENS`: size of the model's context window in tokens, for input and output together.
     pub context_tokens: u32,
-    /// How long a connection, with name resolution and TLS, may take.
+    /// Timeout for connecting, including name resolution and TLS.
     pub connect_timeout: Duration,
-    /// `LLM_TIMEOUT_SECS`: how long to wait for the first byte of an answer, and between two portions of it.
+    /// `LLM_TIMEOUT_SECS`: timeout for the first byte of an answer, and for each wait between two portions of it.
     pub idle_timeout: Duration,
-    /// How often a provider that is busy or out of reach is asked again.
+    /// The retries if a provider is busy or unreachable.
     pub retries: RetryPolicy,
-    /// `LLM_ENABLE_WEB_SEARCH`: whether OpenRouter may search the web for an answer; others have no such switch.
+    /// `LLM_ENABLE_WEB_SEARCH`: allows OpenRouter to search the web for an answer. Other providers have no such switch.
     pub web_search: bool,
-    /// `LLM_ANTHROPIC_VERSION`: the version of Anthropic's API to ask for.
+    /// `LLM_ANTHROPIC_VERSION`: version of Anthropic's API.
     pub anthropic_version: Option<String>,
     /// `LLM_TOOL_MODE`.
     pub tool_mode: ToolMode,
-    /// How hard it is to think before it answers; the provider decides when absent.
+    /// The reasoning effort. If absent, the provider decides.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// How many tokens it may think, for Anthropic's models of before there was an effort, and OpenRouter's.
+    /// The reasoning budget in tokens, for OpenRouter and for Anthropic's older models, which support no effort.
     pub thinking_tokens: Option<u32>,
-    /// Parts of a request that the model's server cannot take (`true`), or that are always sent (`false`).
+    /// Parts of a request that the model's server cannot accept (`true`), or that are always sent (`false`).
     pub quirks: BTreeMap<Quirk, bool>,
     /// The names of settings that error messages mention.
     pub setting_names: SettingNames,
 }
 
 impl ModelSettings {
-    /// Settings with every default for this provider.
+    /// Creates settings with the defaults for a provider.
     pub fn new(provider: ProviderKind) -> Self {
         Self {
             provider,
@@ -80,7 +81,8 @@ impl ModelSettings {
         }
     }
 
-    /// The same model for titles, in few words, at once or not at all.
+    /// Returns the settings of the same model for generating titles: short answers, no retries, no web search, no tools
+    /// in the prompt, and no reasoning options.
     #[must_use]
     pub fn for_titles(&self) -> Self {
         Self {
@@ -94,7 +96,8 @@ impl ModelSettings {
         }
     }
 
-    /// The same model for votes on calls, in few words.
+    /// Returns the settings of the same model for votes on tool calls: short answers, no web search, no tools in the
+    /// prompt, and no reasoning options.
     #[must_use]
     pub fn for_reviews(&self) -> Self {
         Self {
@@ -107,23 +110,23 @@ impl ModelSettings {
         }
     }
 
-    /// The model that will be asked.
+    /// Returns the provider's name of the model: the configured one, or the provider's default.
     pub fn model_name(&self) -> &str {
         let named = self.model.as_deref().map(str::trim).filter(|name| !name.is_empty());
         named.unwrap_or_else(|| self.provider.default_model())
     }
 }
 
-/// The settings do not lead to a model. Each is what follows the name of the setting ([`ConnectError::setting`]) in a
-/// sentence, since the same setting has one name in a file and another one in the environment.
+/// An error in the settings of a model. Each message continues a sentence that begins with the name of the setting
+/// ([`ConnectError::setting`]). The name is not in the message, because it differs between a file and the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The provider's public address wants a key.
+    /// The provider's public address requires an API key.
     #[error("is not set. {provider} needs a key: set {variable}, or use the provider demo.")]
     NoKey {
-        /// Whose key is missing.
+        /// The provider whose key is missing.
         provider: ProviderKind,
-        /// The provider's own variable for it.
+        /// The provider's own environment variable for the key.
         variable: &'static str,
     },
     /// The key cannot be sent in a header.
@@ -132,51 +135,51 @@ pub enum ConnectError {
     /// The version of the API cannot be sent in a header.
     #[error("is no version. It looks like 2023-06-01.")]
     BadVersion,
-    /// The address is not one.
+    /// The base URL is invalid.
     #[error("{url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
     BadBaseUrl {
-        /// What was given, without user name and password.
+        /// The host, or the configured value without user name and password if it isn't a URL with a host.
         url: String,
-        /// What is wrong with it.
+        /// The problem, as the rest of the sentence.
         reason: &'static str,
     },
-    /// Sampling out of range.
+    /// The temperature is out of range.
     #[error("must be a number from 0 to 2.")]
     BadTemperature,
-    /// No room for an answer, or more than any model has.
+    /// The token limit of an answer is out of range.
     #[error("must be a number from 1 to {MAX_TOKENS}.")]
     BadMaxTokens,
-    /// The provider knows no such effort.
+    /// The provider does not support this effort.
     #[error("{word:?} is unknown to {provider}: use low, medium, high, xhigh or max.")]
     BadEffort {
         /// The effort.
         word: &'static str,
-        /// Who does not know it.
+        /// The provider that does not support the effort.
         provider: ProviderKind,
     },
-    /// The provider takes no number of tokens to think.
+    /// The provider does not support a reasoning budget in tokens.
     #[error("is for anthropic and openrouter. Use reasoning_effort for {provider}.")]
     NoThinkingTokens {
-        /// Who takes none.
+        /// The provider.
         provider: ProviderKind,
     },
-    /// Both ways to say how much a model is to think.
+    /// Both an effort and a reasoning budget are set.
     #[error("cannot stand beside reasoning_effort. Take one of them out.")]
     EffortAndTokens,
-    /// No room to think, or none for the answer.
+    /// The reasoning budget is too small, or leaves no room for the answer.
     #[error(
         "must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer."
     )]
     BadThinkingTokens,
-    /// Less than any model reads, or more.
+    /// The size of the context window is out of range.
     #[error("must be a number from {} to {}.", CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end())]
     BadContextTokens,
-    /// The TLS library or the system's certificates are unusable.
+    /// The TLS library or the system's certificates cannot be used.
     #[error(
         "{url} cannot be asked over HTTPS: {source}. Install the system's CA certificates (package ca-certificates)."
     )]
     Tls {
-        /// The address, without its path.
+        /// The base URL, without its path.
         url: String,
         /// The cause.
         source: reqwest::Error,
@@ -184,7 +187,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Which setting is wrong, by the name of its field.
+    /// Returns the field name of the invalid setting.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::NoKey { .. } | Self::BadKey => "api_key",

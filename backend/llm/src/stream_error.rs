@@ -1,5 +1,5 @@
-//! Errors that come after HTTP 200, as a frame of the stream, in the forms in which servers write them. An answer in which
-//! one stands is never finished, whatever end mark follows it.
+//! Recognizes errors that a server sends in the stream after HTTP 200, in the forms that servers use. An answer that
+//! contains such an error is never complete, whatever end mark follows the error.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -7,8 +7,8 @@ use tallybook_protocol::sse::Frame;
 
 use super::{error::ModelError, http_error, reader::bad_stream, reason::Reason};
 
-/// Fails when the frame is an error. What is no JSON, or makes no sense otherwise, is its reader's business.
-pub(super) fn check(frame: &Frame, model: &str) -> Result<(), ModelError> {
+/// Returns an error if the frame reports one. The reader handles frames that are malformed in any other way.
+pub(crate) fn check(frame: &Frame, model: &str) -> Result<(), ModelError> {
     let names_an_error = |json: &str| serde_json::from_str::<Marks<'_>>(json).is_ok_and(|marks| marks.name_an_error());
     // Gemini writes errors as a list.
     let is_error = || {
@@ -20,7 +20,8 @@ pub(super) fn check(frame: &Frame, model: &str) -> Result<(), ModelError> {
     if frame.event == "error" || is_error() { Err(read(&frame.data, model)) } else { Ok(()) }
 }
 
-/// What of a frame's JSON says that it is an error; any of it may be of any type, and hold what no number is.
+/// The fields of a frame's JSON that identify an error. They are raw values, because each may have any type and hold
+/// numbers that are out of range.
 #[derive(Debug, Deserialize)]
 struct Marks<'a> {
     /// `{"error":{"message":…}}`, or `{"error":"…"}`: OpenAI, OpenRouter, newer vLLM, text-generation-inference.
@@ -44,7 +45,7 @@ struct Marks<'a> {
     message: Option<&'a RawValue>,
     #[serde(borrow)]
     code: Option<&'a RawValue>,
-    /// Beside these a frame is a part of an answer.
+    /// Fields of a normal answer: a frame that has one of them is part of an answer.
     #[serde(borrow)]
     choices: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -67,7 +68,7 @@ impl Marks<'_> {
             || (self.is_no_answer() && self.gives_a_reason())
     }
 
-    /// Returns `true` if the frame has nothing that frames of answers have.
+    /// Returns `true` if the frame has none of the fields of normal answer frames.
     fn is_no_answer(&self) -> bool {
         self.kind.is_none() && self.choices.is_none() && self.usage.is_none()
     }
@@ -80,7 +81,7 @@ impl Marks<'_> {
     }
 }
 
-/// Some servers say with every chunk that there is no error.
+/// Returns `true` if an error field is not empty. Some servers send an empty error field with every chunk.
 fn says_something(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => false,
@@ -91,7 +92,7 @@ fn says_something(error: &Value) -> bool {
     }
 }
 
-/// The error that a frame tells of, told as its status would have been.
+/// Returns the error that a frame reports, as the corresponding HTTP status would give it.
 fn read(data: &str, model: &str) -> ModelError {
     let body: Value = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
     let body = match body {
@@ -104,7 +105,7 @@ fn read(data: &str, model: &str) -> ModelError {
     let message = if text.is_empty() { "no message" } else { &text };
     let words = [&error["type"], &error["code"], &body["error_type"]].map(|word| word.as_str().unwrap_or_default());
     let status = status_code(&error["code"]).or_else(|| words.iter().find_map(|word| status_of(word)));
-    // Without a status the words alone say it, as they would with the one for all mistakes in a request.
+    // Without a status, the text decides, as it does for 400, the status of all invalid requests.
     let by_words = || match http_error::from_status(400, &reason, model) {
         ModelError::Refused { quirks, .. } if quirks.is_empty() => None,
         error => Some(error),
@@ -118,15 +119,15 @@ fn read(data: &str, model: &str) -> ModelError {
     }
 }
 
-/// A code that is an HTTP status, as a number or as text.
+/// Returns the HTTP status in an error code, which is a number or a string. Returns `None` if it isn't from 400 to 599.
 fn status_code(code: &Value) -> Option<u16> {
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
     u16::try_from(number).ok().filter(|code| (400..=599).contains(code))
 }
 
-/// The status that a word stands for, however it is spelled: `InternalServerError`, `internal_server_error`.
+/// Returns the HTTP status that an error code means, in any spelling: `InternalServerError`, `internal_server_error`.
 fn status_of(word: &str) -> Option<u16> {
-    // No known word is longer.
+    // No known code is longer.
     let letters = word.chars().take(64).filter(char::is_ascii_alphanumeric);
     let word = letters.map(|c| c.to_ascii_lowercase()).collect::<String>();
     Some(match word.strip_suffix("error").unwrap_or(&word) {

@@ -1,23 +1,25 @@
-//! Characters outside the basic plane that a server writes as two escapes (`\ud83d\ude00`) in two portions of an answer.
-//! Each half alone is valid in JSON text and none is in a Rust string, so frames are mended before they are read as JSON:
-//! two halves are put together, and a half that never finds its other half becomes U+FFFD. Knows no provider's JSON.
+//! Repairs characters outside the basic plane that a server writes as two escapes (`\ud83d\ude00`) in two portions of
+//! an answer. Each of these surrogates alone is valid in JSON text, but not in a Rust string. So frames are repaired
+//! before they are parsed as JSON: a high and a low surrogate are joined, and a lone surrogate becomes U+FFFD. This
+//! module does not know any provider's JSON.
 
 use std::ops::Range;
 
 use tallybook_protocol::sse::Frame;
 
-/// U+FFFD, as long as the escape that it stands in for.
+/// U+FFFD, as long as the escape that it replaces.
 const REPLACEMENT: &str = r"\ufffd";
 const ESCAPE_BYTES: usize = REPLACEMENT.len();
 
-/// How many halves of one frame may wait for another, so that no frame makes much work. A portion of an answer has one
-/// text that grows; sometimes the same again, elsewhere in the frame.
+/// Maximum number of surrogates of one frame that wait for their other half, so that no frame causes much work. A
+/// portion of an answer has one text that grows; sometimes the frame contains the same text twice.
 const MAX_WAITING: usize = 8;
 
-/// Mends the frames of one answer.
+/// State of the repair of one answer's frames.
 #[derive(Debug, Default)]
-pub(super) struct Surrogates {
-    /// A frame with a text that ends in a first half; the next frame decides what becomes of it.
+pub(crate) struct Surrogates {
+    /// A frame with a string that ends with a high surrogate. The next frame determines whether a low surrogate
+    /// follows.
     pending: Option<Pending>,
 }
 
@@ -27,17 +29,17 @@ struct Pending {
     firsts: Vec<Half>,
 }
 
-/// A half at the edge of a JSON string, where its other half may be in another frame.
+/// A surrogate at the edge of a JSON string. Its other half may be in another frame.
 #[derive(Debug)]
 struct Half {
-    /// Where its escape begins.
+    /// Position of its escape, in bytes.
     at: usize,
-    /// The key of the string, in the text of the same frame.
+    /// Position of the string's key in the text of the same frame.
     key: Range<usize>,
 }
 
-/// The halves of a frame that may have their other half in another: first ones at a string's end, second ones at its
-/// beginning.
+/// The surrogates of a frame whose other half may be in another frame: high surrogates at the end of a string, low
+/// surrogates at its beginning.
 #[derive(Debug, Default)]
 struct Edges {
     firsts: Vec<Half>,
@@ -45,9 +47,9 @@ struct Edges {
 }
 
 impl Surrogates {
-    /// Takes a frame; gives those that can be read now, in order.
-    pub(super) fn push(&mut self, mut frame: Frame) -> impl Iterator<Item = Frame> + use<> {
-        // A sign of life that servers put anywhere says nothing of the text before and after it.
+    /// Takes a frame and returns the frames that can be parsed now, in order.
+    pub(crate) fn push(&mut self, mut frame: Frame) -> impl Iterator<Item = Frame> + use<> {
+        // Servers send pings anywhere. A ping does not affect the text before and after it.
         if frame.event == "ping" {
             return None.into_iter().chain(Some(frame));
         }
@@ -69,17 +71,17 @@ impl Surrogates {
         None
     }
 
-    /// The stream is over: what was pending.
-    pub(super) fn end(&mut self) -> Option<Frame> {
+    /// Ends the stream. Returns the pending frame, if there is one.
+    pub(crate) fn end(&mut self) -> Option<Frame> {
         self.pending.take().map(|pending| pending.join(&mut Frame::default(), &[]))
     }
 }
 
 impl Pending {
-    /// Moves the other halves over from the next frame, where they are; without one, a half is replaced.
+    /// Moves the matching low surrogates from the next frame to this frame. Replaces a high surrogate that has none.
     fn join(mut self, next: &mut Frame, seconds: &[Half]) -> Frame {
         let mut found: Vec<&Half> = Vec::new();
-        // From the end, so that the places before stay what they are.
+        // From the end, so that earlier positions stay valid.
         for first in self.firsts.iter().rev() {
             let key = &self.frame.data[first.key.clone()];
             let fits = |half: &&Half| next.data[half.key.clone()] == *key && !found.iter().any(|one| one.at == half.at);
@@ -104,7 +106,7 @@ fn replace(json: &mut String, half: &Half) {
     json.replace_range(half.at..half.at + ESCAPE_BYTES, REPLACEMENT);
 }
 
-/// Replaces the halves within strings, and gives those at their edges.
+/// Replaces the lone surrogates within strings, and returns those at the edges of strings.
 fn mend(json: &mut String) -> Edges {
     let mut edges = Edges::default();
     if !json.contains(r"\ud") && !json.contains(r"\uD") {
@@ -146,14 +148,14 @@ fn mend(json: &mut String) -> Edges {
     edges
 }
 
-/// What an escape stands for.
+/// The meaning of an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// The first half of a character.
+    /// A high surrogate, the first of a pair.
     First,
-    /// The second half.
+    /// A low surrogate, the second of a pair.
     Second,
-    /// Something else, or no escape by number.
+    /// Another character, or an escape without a code.
     Other,
 }
 
@@ -209,7 +211,7 @@ mod tests {
         }
     }
 
-    /// These units as escapes, in frames that end where `true` stands.
+    /// Returns frames with these UTF-16 units as escapes. A frame ends after each unit that has `true`.
     fn escaped(units: &[(u16, bool)]) -> Vec<String> {
         let pieces = units
             .split_inclusive(|(_, is_last)| *is_last)
@@ -217,7 +219,7 @@ mod tests {
         texts(&pieces.collect::<Vec<_>>())
     }
 
-    /// The texts of the frames, joined.
+    /// Returns the joined texts of the repaired frames.
     fn joined(frames: &[String]) -> String {
         let texts = mended(frames).into_iter().map(|json| {
             let value: Value = serde_json::from_str(&json).unwrap();

@@ -1,13 +1,13 @@
-//! Reading whole streams in tests and while fuzzing, and what tests ask of models.
+//! Helpers for tests and fuzzing: read complete streams, and extract parts of the events.
 
-#[cfg(test)]
 use super::event::StopReason;
+#[cfg(test)]
 use super::{
     event::ModelEvent,
     reader::{BodyEnd, Parser, Portion, StreamReader},
 };
 
-/// Everything that a body means, however it is cut, and the error's words if there is one.
+/// Reads a body in these portions. Returns all events, and the message of the error if there is one.
 pub(crate) fn read<R: StreamReader>(reader: R, portions: &[&[u8]]) -> (Vec<ModelEvent>, Option<String>) {
     let mut parser = Parser::new(reader);
     let mut all = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn read<R: StreamReader>(reader: R, portions: &[&[u8]]) -> (Vec<Model
     (all, error.map(|error| error.to_string()).or(unfinished))
 }
 
-/// The body cut before each of these places.
+/// Splits the body at these positions.
 #[cfg(test)]
 pub(crate) fn cut<'a>(body: &'a [u8], places: &[proptest::sample::Index]) -> Vec<&'a [u8]> {
     let mut places: Vec<usize> = places.iter().map(|place| place.index(body.len() + 1)).collect();
@@ -34,7 +34,7 @@ pub(crate) fn cut<'a>(body: &'a [u8], places: &[proptest::sample::Index]) -> Vec
     places.into_iter().map(|end| &body[std::mem::replace(&mut start, end)..end]).collect()
 }
 
-/// The texts joined, since where deltas are cut is not part of the meaning.
+/// Joins the texts, because the boundaries of the deltas have no meaning.
 #[cfg(test)]
 pub(crate) fn texts(events: &[ModelEvent]) -> String {
     events
@@ -46,7 +46,7 @@ pub(crate) fn texts(events: &[ModelEvent]) -> String {
         .collect()
 }
 
-/// Two portions, wherever they are cut, and single bytes mean the same as the whole body.
+/// Asserts that two portions, split at any position, and single bytes give the same events as the complete body.
 #[cfg(test)]
 pub(crate) fn assert_split_anywhere<R: StreamReader>(reader: impl Fn() -> R, body: &str) {
     let whole = read(reader(), &[body.as_bytes()]);
@@ -58,7 +58,7 @@ pub(crate) fn assert_split_anywhere<R: StreamReader>(reader: impl Fn() -> R, bod
     assert_eq!(read(reader(), &single), whole);
 }
 
-/// Id and input of each call.
+/// Returns the ID and the arguments of each call.
 #[cfg(test)]
 pub(crate) fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
     events
@@ -70,7 +70,7 @@ pub(crate) fn calls(events: &[ModelEvent]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Why the model stopped, if its answer came to an end.
+/// Returns the stop reason, or `None` if the answer did not end.
 #[cfg(test)]
 pub(crate) fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
     match events.last() {
@@ -79,7 +79,7 @@ pub(crate) fn stop_reason(events: &[ModelEvent]) -> Option<&StopReason> {
     }
 }
 
-/// A tool as models are told of it.
+/// Returns the specification of a tool.
 #[cfg(test)]
 pub(crate) fn add_spec() -> tallybook_tools::ToolSpec {
     tallybook_tools::ToolSpec {

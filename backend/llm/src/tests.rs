@@ -1,4 +1,4 @@
-//! Both wire formats over real HTTP against the scripted model server: what every provider must do alike.
+//! Tests of both wire formats over real HTTP, against the scripted model server: the behavior that all providers share.
 
 mod anthropic_faults;
 mod history;
@@ -28,7 +28,7 @@ const KEY: &str = "sk-test-0123456789";
 const PROVIDERS: [ProviderKind; 4] =
     [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama];
 
-/// For a model at this address that is asked once.
+/// Returns settings for a model at this address, without retries.
 fn settings(provider: ProviderKind, url: &str) -> ModelSettings {
     ModelSettings {
         base_url: Some(url.to_owned()),
@@ -39,9 +39,9 @@ fn settings(provider: ProviderKind, url: &str) -> ModelSettings {
     }
 }
 
-/// A client that asks as often as this says, always in the provider's own format.
+/// Creates a client with these retries that always uses native tool calling.
 fn client_with_retries(provider: ProviderKind, url: &str, retries: RetryPolicy) -> Arc<dyn ModelClient> {
-    // Falling back to the prompted mode would be asking again, if in another way.
+    // A fallback to the prompt-based tool mode would be another kind of retry.
     connect(&ModelSettings { retries, tool_mode: ToolMode::Native, ..settings(provider, url) }).unwrap()
 }
 
@@ -68,8 +68,7 @@ fn question() -> ModelRequest {
     request(vec![ModelMessage::user_text("What is 1 + 2?")])
 }
 
-/// The whole answer: its text, its other events, and the error if there is one.
-/// What is said of a call while it is written.
+/// A long call produces [`ModelEvent::CallGrew`] events while the model writes it.
 #[tokio::test]
 async fn a_long_call_is_told_of_as_it_grows() {
     for provider in PROVIDERS {
@@ -91,6 +90,7 @@ async fn a_long_call_is_told_of_as_it_grows() {
     }
 }
 
+/// Returns the complete answer: its text, its other events, and the error if there is one.
 async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<ModelEvent>, Option<ModelError>) {
     let (mut text, mut events) = (String::new(), Vec::new());
     let mut stream = client.stream(request);
@@ -101,7 +101,7 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
                 text.clear();
                 events.push(ModelEvent::TextWasReasoning(thought));
             }
-            // It has a test of its own.
+            // `a_long_call_is_told_of_as_it_grows` tests this event.
             Ok(ModelEvent::CallGrew { .. }) => {}
             Ok(event) => events.push(event),
             Err(error) => return (text, events, Some(error)),
@@ -175,7 +175,8 @@ async fn system_texts_and_the_parts_of_a_message_keep_their_order() {
         if provider == ProviderKind::Anthropic {
             let block = |words: &str| json!({"type": "text", "text": words});
             let marked = |words: &str| json!({"type": "text", "text": words, "cache_control": {"type": "ephemeral"}});
-            // What all conversations begin with may be kept apart from what is this one's own.
+            // The cache marks separate the text that all conversations have in common from the text of this
+            // conversation.
             assert_eq!(body["system"], json!([marked("Be exact."), block("Be brief."), marked("Be kind.")]));
             assert_eq!(body["messages"], json!([{"role": "user", "content": [block("one"), marked("two")]}]));
             assert_eq!(body.to_string().matches("cache_control").count(), 4, "no more than the API takes");
@@ -228,7 +229,7 @@ async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
         let request = &model.requests()[0];
         let plugins = if provider == ProviderKind::OpenRouter { json!([{"id": "web"}]) } else { Value::Null };
         assert_eq!(request.body["plugins"], plugins);
-        // Titles, summaries and other calls beside the answer do not search.
+        // Requests for titles, summaries and other auxiliary model calls do not search.
         model.reply([text("hi")]);
         ask(&*connect(&settings).unwrap(), ModelRequest { may_search: false, ..question() }).await;
         assert_eq!(model.requests()[1].body["plugins"], Value::Null);
@@ -304,7 +305,7 @@ async fn an_answer_that_is_no_stream() {
     }
 }
 
-/// Some servers do not stream, whatever they are asked for.
+/// Some servers never stream, even if the request asks for it.
 #[tokio::test]
 async fn an_answer_that_comes_as_a_whole() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}});
@@ -342,7 +343,7 @@ async fn a_stalled_answer_times_out_between_portions_and_before_headers() {
     }
 }
 
-/// Where nobody listens: a port that no system gives away by itself.
+/// An address without a server: no operating system assigns this port by itself.
 const NOBODY: &str = "http://127.0.0.1:9";
 
 #[tokio::test]

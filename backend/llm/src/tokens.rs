@@ -1,18 +1,21 @@
-//! How many tokens texts may have, where no provider has counted them. No provider's own vocabulary is used: they differ, and
-//! a wrong one is no better than this estimate.
+//! Estimates the number of tokens of a text that no provider has counted. It uses no provider's vocabulary:
+//! vocabularies differ, and a wrong one would give no better result than this estimate.
 
 use tallybook_tools::ToolSpec;
 
 use super::request::{AssistantBlock, ModelMessage, ModelRequest, UserPart};
 
-/// What a message, a call or a result takes beside its words: marks of who speaks, ids, names of fields.
+/// Number of tokens that a message, a call or a result takes in addition to its text: role marks, IDs, field names.
 const ROUND_ABOUT: usize = 8;
 
-/// How many tokens a text may have: one for every three characters of ASCII, two for three letters of the alphabets that UTF-8
-/// writes in two bytes (accented Latin, Cyrillic, Greek, Arabic, Hebrew), four for three characters of those in three bytes
-/// (Japanese, Chinese, Korean, Thai, the scripts of India), and three for one in four bytes (emoji, rare Chinese). That is
-/// more than the vocabularies of today make of ordinary text, which take about four characters of English for a token and
-/// about one of Japanese, so what fits by this estimate fits.
+/// Estimates the maximum number of tokens of a text:
+/// - one token for three ASCII characters
+/// - two tokens for three characters of two bytes in UTF-8 (accented Latin, Cyrillic, Greek, Arabic, Hebrew)
+/// - four tokens for three characters of three bytes (Japanese, Chinese, Korean, Thai, the scripts of India)
+/// - three tokens for one character of four bytes (emoji, rare Chinese characters)
+///
+/// Current vocabularies need fewer tokens for ordinary text: about one token for four English characters or for one
+/// Japanese character. So a text that fits by this estimate fits the model.
 pub fn of_text(text: &str) -> usize {
     // In thirds of a token.
     let thirds = text.chars().map(|c| match c.len_utf8() {
@@ -24,7 +27,7 @@ pub fn of_text(text: &str) -> usize {
     thirds.sum::<usize>().div_ceil(3)
 }
 
-/// The same for an entry of a history.
+/// Estimates the maximum number of tokens of a message of the history.
 pub fn of_message(message: &ModelMessage) -> usize {
     let parts: usize = match message {
         ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| of_text(text)).sum(),
@@ -34,7 +37,7 @@ pub fn of_message(message: &ModelMessage) -> usize {
     parts + ROUND_ABOUT
 }
 
-/// The same for tools on offer.
+/// Estimates the maximum number of tokens of the available tools.
 pub fn of_tools(tools: &[ToolSpec]) -> usize {
     let of_tool = |tool: &ToolSpec| {
         of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.input_schema.to_string()) + ROUND_ABOUT
@@ -42,7 +45,7 @@ pub fn of_tools(tools: &[ToolSpec]) -> usize {
     tools.iter().map(of_tool).sum()
 }
 
-/// Estimates the tokens of a whole prompt.
+/// Estimates the maximum number of tokens of a complete prompt.
 pub fn of_request(request: &ModelRequest) -> usize {
     let system: usize = request.system.iter().map(|text| of_text(text)).sum();
     let messages: usize = request.messages.iter().map(of_message).sum();

@@ -1,20 +1,20 @@
-//! How a model is told of tools, as the configuration says it.
+//! The tool mode: how tools are presented to a model, as configured.
 
 use std::str::FromStr;
 
-/// How a model is told of tools.
+/// The way in which tools are presented to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolMode {
-    /// Natively, until the model's server says that it takes no tools; then in the prompt.
+    /// Natively, until the model's server reports that it does not support tools; then in the prompt.
     #[default]
     Auto,
-    /// By the provider's own tool calling, or not at all.
+    /// With the provider's own tool calling, or not at all.
     Native,
-    /// In the prompt, whatever the provider can do.
+    /// In the prompt, even if the provider supports tool calling.
     Prompt,
 }
 
-/// A word that names no tool mode.
+/// An error for a word that isn't a tool mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no tool mode: use auto, native or prompt")]
 pub struct UnknownToolMode(String);

@@ -1,5 +1,5 @@
-//! The client that MCP's conformance suite starts (`cargo xtask conformance`): connects to the server at the address that is
-//! its last argument, lists its tools and calls them, by nothing but what a turn uses.
+//! Client for MCP's conformance suite (`cargo xtask conformance`). Its last argument is the URL of a server. It connects to the
+//! server, lists its tools and calls them, with the same code that a turn uses.
 
 #![allow(clippy::print_stderr, reason = "the suite shows what its client writes")]
 
@@ -11,9 +11,9 @@ use tallybook_mcp::{DefinitionHash, PinError, PinStore, Status, ToolServers, Too
 use tallybook_tools::{Secrets, ToolRegistry, ToolSpec};
 use tokio::time::timeout;
 
-/// Until the server is connected, and for each call.
+/// Timeout for connecting to the server, and for each call.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Values to call tools with where the suite names none, by type.
+/// Sample values by type, for calls whose arguments the suite does not specify.
 const SAMPLES: [(&str, Sample); 5] = [
     ("string", || json!("sample")),
     ("integer", || json!(2)),
@@ -22,10 +22,10 @@ const SAMPLES: [(&str, Sample); 5] = [
     ("object", || json!({})),
 ];
 
-/// Makes a value.
+/// Creates a value.
 type Sample = fn() -> Value;
 
-/// Remembers nothing: each definition is accepted as it is.
+/// Stores nothing, and accepts each definition as it is.
 struct NoPins;
 
 impl PinStore for NoPins {
@@ -40,8 +40,7 @@ impl PinStore for NoPins {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The only failure is that one was installed before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tallybook_http_client::install_crypto_provider();
     let url = env::args().next_back().ok_or("the address of the server is the last argument")?;
     let context: Value =
         serde_json::from_str(&env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default()).unwrap_or_default();
@@ -77,7 +76,7 @@ fn settings(url: &str) -> Result<ToolServersSettings, Box<dyn std::error::Error>
     Ok(read_servers_file(&file.to_string())?)
 }
 
-/// The calls that the suite asks for, else one of each tool.
+/// Returns the calls that the suite asks for, or one call of each tool if it asks for none.
 fn calls(specs: &[ToolSpec], context: &Value) -> Vec<(String, Map<String, Value>)> {
     let asked = context["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = asked.iter().filter_map(|call| {
@@ -88,7 +87,7 @@ fn calls(specs: &[ToolSpec], context: &Value) -> Vec<(String, Map<String, Value>
 }
 
 fn samples(spec: &ToolSpec, others: &[ToolSpec]) -> Map<String, Value> {
-    // One scenario wants the other tool's schema back.
+    // One scenario expects the schema of the other tool as an argument.
     let schema = |name: &str| others.iter().find(|other| name == "schema" && other.name != spec.name);
     let properties = spec.input_schema["properties"].as_object().cloned().unwrap_or_default();
     let sample = |schema: &Value| {

@@ -1,12 +1,12 @@
-//! Bodies of HTTP answers, of bounded length.
+//! Reads bodies of HTTP responses, up to a maximum length.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use reqwest::Response;
 
-/// A body could not be read to its end.
+/// Reason why a body could not be read to its end.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BodyError {
+pub(crate) enum BodyError {
     #[error("the body is longer than {0} bytes")]
     TooLong(usize),
     #[error(transparent)]
@@ -14,7 +14,7 @@ pub(super) enum BodyError {
 }
 
 /// Reads a whole body of at most `max` bytes.
-pub(super) async fn read(mut response: Response, max: usize) -> Result<Vec<u8>, BodyError> {
+pub(crate) async fn read(mut response: Response, max: usize) -> Result<Vec<u8>, BodyError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > max {
@@ -25,8 +25,8 @@ pub(super) async fn read(mut response: Response, max: usize) -> Result<Vec<u8>, 
     Ok(body)
 }
 
-/// Returns the body of a stream of events, which fails at an event of more than `max` bytes. An empty line ends an event.
-pub(super) fn events(response: Response, max: usize) -> impl Stream<Item = Result<Bytes, BodyError>> {
+/// Returns the body of an event stream. The stream fails at an event of more than `max` bytes. An empty line ends an event.
+pub(crate) fn events(response: Response, max: usize) -> impl Stream<Item = Result<Bytes, BodyError>> {
     let (mut bytes, mut is_line_empty) = (0, true);
     response.bytes_stream().map(move |chunk| {
         let chunk = chunk?;

@@ -1,5 +1,5 @@
-//! Calls over HTTP. The library writes and reads JSON as values, which changes numbers, so a call is sent and its answer read
-//! here, as text (see `exact`).
+//! Sends tool calls over HTTP. `rmcp` reads and writes JSON as values, which changes numbers. So this module sends a call and
+//! reads its response as text (see `exact`).
 
 use std::collections::HashMap;
 
@@ -29,8 +29,8 @@ const SESSION: &str = "mcp-session-id";
 
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// Sends a call, and returns its answer, or the events among which it will be.
-pub(super) async fn send(
+/// Sends a call, and returns its response or the event stream that will contain the response.
+pub(crate) async fn send(
     http: &Client,
     uri: &str,
     call: Bytes,
@@ -66,14 +66,15 @@ pub(super) async fn send(
     }
 }
 
-/// Returns the events with structured content as `exact` reads it.
-pub(super) fn exact(events: Events) -> Events {
+/// Returns the events, with structured content as text (see [`exact::event`]).
+pub(crate) fn exact(events: Events) -> Events {
     let with_text =
         |event: Result<Sse, SseError>| event.map(|event| Sse { data: event.data.map(exact::event), ..event });
     events.map(with_text).boxed()
 }
 
-/// Returns the error that a refusal consists of; `Err` if it consists of anything else.
+/// Returns the JSON-RPC error in the body of a refused request. Fails if the body is anything else, or if the status is 401 or
+/// 403.
 async fn refusal(status: StatusCode, response: Response) -> Result<ServerJsonRpcMessage, HttpError> {
     let is_readable = is_of(response.headers(), JSON);
     let answer = read(response).await?;

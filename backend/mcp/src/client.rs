@@ -1,10 +1,8 @@
-//! Our side of a connection: what is asked of a server, and what is heard of it beside its answers.
+//! Client side of a connection: requests to a server, and the notifications that the server sends.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
+use parking_lot::{Mutex, MutexGuard};
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
@@ -19,25 +17,26 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{exact::Arguments, limits::FAREWELL_TIMEOUT, text};
 
-/// What is heard of a server.
+/// Handler for a server's notifications.
 #[derive(Clone, Default)]
-pub(super) struct Ears {
-    /// The server says that its tools changed.
-    pub(super) tools_changed: Arc<Notify>,
+pub(crate) struct Ears {
+    /// Notified when the server reports that its tools changed.
+    pub(crate) tools_changed: Arc<Notify>,
     calls: Arc<Calls>,
 }
 
-/// Who wants to know how far a call is.
+/// Progress senders of the calls that wait for a response.
 #[derive(Default)]
 struct Calls {
     progress: Mutex<HashMap<ProgressToken, ProgressSender>>,
-    /// Held from sending a call until it is in `progress`: its first news may come before its caller is told its token.
+    /// Locked from before a call is sent until it is in `progress`: its first progress notification may arrive before the caller
+    /// knows its token.
     sending: tokio::sync::Mutex<()>,
 }
 
 impl Calls {
-    fn progress(&self) -> std::sync::MutexGuard<'_, HashMap<ProgressToken, ProgressSender>> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, HashMap<ProgressToken, ProgressSender>> {
+        self.progress.lock()
     }
 }
 
@@ -45,7 +44,7 @@ impl ClientHandler for Ears {
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         drop(self.calls.sending.lock().await);
         let Some(sender) = self.calls.progress().get(&params.progress_token).cloned() else { return };
-        // JSON has no infinities, and a page could not show them.
+        // JSON cannot represent infinities, and the page could not show them.
         if params.progress.is_finite() {
             let total = params.total.filter(|total| total.is_finite());
             let message = params.message.as_deref().map(text::message);
@@ -63,23 +62,23 @@ impl ClientHandler for Ears {
     }
 }
 
-/// A connection whose two sides know each other.
+/// A connection after the handshake.
 #[derive(Clone)]
-pub(super) struct Connection {
-    pub(super) peer: Peer<RoleClient>,
-    pub(super) ears: Ears,
+pub(crate) struct Connection {
+    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) ears: Ears,
 }
 
 impl Connection {
-    /// One page of the tools, as it came.
-    pub(super) async fn list_tools(&self, cursor: Option<String>) -> Result<Value, ServiceError> {
+    /// Requests one page of the tools and returns the result as JSON.
+    pub(crate) async fn list_tools(&self, cursor: Option<String>) -> Result<Value, ServiceError> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
         as_it_came(&self.peer.send_request(request).await?)
     }
 
-    /// Calls a tool, and gives its result as it came. When nobody waits any more, the server is told to stop.
-    pub(super) async fn call_tool(
+    /// Calls a tool and returns its result as JSON. If the caller drops the future, the server is notified of the cancellation.
+    pub(crate) async fn call_tool(
         &self,
         name: String,
         arguments: Arguments,
@@ -100,13 +99,13 @@ impl Connection {
     }
 }
 
-/// The library reads a result as the first kind that fits, and as no particular one where a part of it is malformed. Here
-/// the whole of it counts, and what is malformed is seen part by part.
+/// Converts a result to JSON. `rmcp` reads a result as the first kind that fits, and as an untyped one if a part of it is
+/// malformed. The callers need the complete result, and check each part on its own.
 fn as_it_came(result: &rmcp::model::ServerResult) -> Result<Value, ServiceError> {
     serde_json::to_value(result).map_err(|_| ServiceError::UnexpectedResponse)
 }
 
-/// A call that was sent.
+/// A call that was sent. If it is dropped before the response arrives, the server is notified of the cancellation.
 struct OpenCall<'a> {
     handle: Option<RequestHandle<RoleClient>>,
     calls: &'a Calls,
@@ -124,7 +123,7 @@ impl Drop for OpenCall<'_> {
     fn drop(&mut self) {
         let Some(handle) = self.handle.take() else { return };
         self.calls.progress().remove(&handle.progress_token);
-        // Whoever waited is gone; the word to the server has a task of its own, which ends soon.
+        // The caller is gone. A separate task with a short timeout notifies the server.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let cancelled =

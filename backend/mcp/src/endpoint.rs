@@ -1,9 +1,11 @@
-//! Settings of one server checked and with their variables in place: what to connect to. It holds secrets and shows none.
+//! Turns the settings of one server into an endpoint: checks them and expands their variables. An endpoint contains secrets, so
+//! its types have no `Debug` or `Display`.
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;
+use tallybook_http_client::is_loopback;
 use url::{Host, Url};
 
 use super::{
@@ -11,18 +13,18 @@ use super::{
     variables::{UnsetVariable, expanded},
 };
 
-/// Settings that cannot be used; the server they are of fails alone.
+/// Reason why settings cannot be used. Only the server that they belong to fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// A variable is not set, which says nothing against the settings.
+    /// A variable is not set. The settings themselves may be correct.
     #[error(transparent)]
     Unset(#[from] UnsetVariable),
-    /// What is missing or wrong, in words that say what to do and hold no secret.
+    /// A setting is missing or wrong. The message says what to do and contains no secret.
     #[error("{problem}")]
     Wrong {
-        /// The key that is to blame, after those of the tables within the server's own; empty where none is there.
+        /// Path of the key at fault, within the server's table. Empty if no single key is at fault.
         key: &'static [&'static str],
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 }
@@ -31,8 +33,8 @@ fn wrong<T>(key: &'static [&'static str], problem: impl Into<String>) -> Result<
     Err(SettingsError::Wrong { key, problem: problem.into() })
 }
 
-/// Checks the settings of one server as a start does. `oauth` is where tokens come from for servers that name nothing of
-/// their own; `find` gives what an environment variable holds.
+/// Checks the settings of one server in the same way as [`ToolServers::start`](super::ToolServers::start). `oauth` is the token
+/// source of servers that have none of their own. `find` returns the value of an environment variable.
 pub fn check(
     settings: &ToolServerSettings,
     oauth: Option<&OAuthSettings>,
@@ -41,36 +43,36 @@ pub fn check(
     Endpoint::of(settings, oauth, &find).map(drop)
 }
 
-/// What to connect to.
-pub(super) enum Endpoint {
+/// A server to connect to.
+pub(crate) enum Endpoint {
     Http(Box<HttpEndpoint>),
     Program(Program),
 }
 
-pub(super) struct HttpEndpoint {
-    pub(super) url: Url,
-    pub(super) headers: HashMap<HeaderName, HeaderValue>,
-    pub(super) credentials: Option<Credentials>,
+pub(crate) struct HttpEndpoint {
+    pub(crate) url: Url,
+    pub(crate) headers: HashMap<HeaderName, HeaderValue>,
+    pub(crate) credentials: Option<Credentials>,
 }
 
-/// A program that is a server. The variables of `env` are all that it is given beside `PATH`, `HOME` and `LANG`.
-pub(super) struct Program {
-    pub(super) command: String,
-    pub(super) args: Vec<String>,
-    pub(super) env: Vec<(String, String)>,
+/// A server that runs as a program. `env` is its complete environment, and includes `PATH`, `HOME` and `LANG` if they are set.
+pub(crate) struct Program {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
 }
 
-/// Whom tokens are asked of, and as who.
-pub(super) struct Credentials {
-    pub(super) token_url: Url,
-    pub(super) client_id: String,
-    pub(super) client_secret: SecretString,
-    pub(super) scope: Option<String>,
+/// Token endpoint, and the client credentials that it accepts.
+pub(crate) struct Credentials {
+    pub(crate) token_url: Url,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: SecretString,
+    pub(crate) scope: Option<String>,
 }
 
 impl Endpoint {
-    /// Checks the settings of one server. `find` gives what an environment variable holds.
-    pub(super) fn of(
+    /// Checks the settings of one server and expands their variables. `find` returns the value of an environment variable.
+    pub(crate) fn of(
         settings: &ToolServerSettings,
         oauth: Option<&OAuthSettings>,
         find: &impl Fn(&str) -> Option<String>,
@@ -161,17 +163,17 @@ fn headers(
     Ok(headers)
 }
 
-/// Headers that belong to the protocol.
+/// Returns `true` for headers that belong to the protocol.
 fn is_reserved(header: &HeaderName) -> bool {
     let header = header.as_str();
     matches!(header, "accept" | "content-type" | "content-length" | "host" | "last-event-id" | "transfer-encoding")
         || header.starts_with("mcp-")
 }
 
-/// An address that may be asked: https, or http to this machine or where it is allowed; never an address that only this
-/// network segment knows, which is where clouds keep their machines' keys.
+/// Parses and checks the URL of a server or token endpoint. It must use HTTPS; plain HTTP is allowed to localhost and with
+/// `allow_http`. Link-local addresses are refused, because cloud platforms serve the credentials of their machines there.
 fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> Result<Url, SettingsError> {
-    // Where tokens come from for all servers is no key of a server's own.
+    // Problems with the common token source are reported at another key, because the server's table has no key for it.
     let its = if key == ["url"] { "url" } else { "token_url" };
     let Ok(url) = Url::parse(given) else { return wrong(key, format!("its {its} is not an address")) };
     if !url.username().is_empty() || url.password().is_some() {
@@ -194,8 +196,8 @@ fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> R
     Ok(url)
 }
 
-/// Whether an address is known to this network segment alone.
-pub(super) fn is_link_local(ip: IpAddr) -> bool {
+/// Returns `true` for link-local addresses, and for the address at which Amazon EC2 serves metadata over IPv6.
+pub(crate) fn is_link_local(ip: IpAddr) -> bool {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.is_link_local(),
         IpAddr::V6(ip) => {
@@ -204,18 +206,8 @@ pub(super) fn is_link_local(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether an address is one of this machine's own.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(ip)) => ip.is_loopback(),
-        Some(Host::Ipv6(ip)) => IpAddr::V6(ip).to_canonical().is_loopback(),
-        None => false,
-    }
-}
-
-/// The time that one call may take.
-pub(super) fn call_timeout(settings: &ToolServerSettings) -> Option<Duration> {
+/// Returns the timeout of one call, at most a day, or `None` if the settings have none.
+pub(crate) fn call_timeout(settings: &ToolServerSettings) -> Option<Duration> {
     settings.timeout_secs.map(|seconds| Duration::from_secs(seconds.clamp(1, 86_400)))
 }
 

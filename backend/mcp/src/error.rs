@@ -1,4 +1,4 @@
-//! What went wrong with a server, as a failed call and as a sentence.
+//! Errors of a server: as the error of a failed call, and as text for admins and users.
 
 use std::{error::Error, io};
 
@@ -10,40 +10,41 @@ use rmcp::{
 
 use super::{endpoint::SettingsError, limits::HANDSHAKE_TIMEOUT, text, token::TokenError};
 
-/// An error of the client that speaks MCP over HTTP.
-pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
+/// Error of the MCP client over HTTP.
+pub(crate) type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// What went wrong, by whose fault: each is an `error_type` of calls.
+/// Reason why a server or a call failed, by the party at fault. Each variant has an `error_type` for calls.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum ServerError {
-    /// It cannot be reached, or is gone.
+pub(crate) enum ServerError {
+    /// The server cannot be reached, or the connection is lost.
     #[error("the server cannot be reached: {0}")]
     Unavailable(String),
-    /// It does not keep to the protocol, or refuses what it is asked.
+    /// The server violates the protocol, or refuses a request. Only admins may read the reason.
     #[error("the server did not answer as it should: {0}")]
     Protocol(String),
-    /// It does not keep to the protocol. Users may read the reason: the server's own error, or one of ours.
+    /// The server violates the protocol, or returns an error. Users may read the reason: the server's own error, or one of
+    /// Tallybook's.
     #[error("the server did not answer as it should: {0}")]
     Answer(String),
-    /// It lets nobody in, or there is no token for it.
+    /// The server refuses access, or no token could be obtained.
     #[error("not signed in to the server: {0}")]
     Auth(String),
-    /// It took too long.
+    /// The server took longer than this many seconds.
     #[error("the server took longer than {0} seconds")]
     Timeout(u64),
-    /// What the operator wrote about it is not to be used.
+    /// The operator's settings for the server cannot be used.
     #[error("{0}")]
     Settings(#[from] SettingsError),
 }
 
 impl ServerError {
-    /// Whether the server itself is in doubt, and not just this one answer of it.
-    pub(super) fn is_loss(&self) -> bool {
+    /// Returns `true` if the server itself may be unusable, and not only this one response.
+    pub(crate) fn is_loss(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Auth(_))
     }
 
-    /// The `error_type` of a call that failed so.
-    pub(super) fn error_type(&self) -> &'static str {
+    /// Returns the `error_type` of a call that failed with this error.
+    pub(crate) fn error_type(&self) -> &'static str {
         match self {
             Self::Unavailable(_) | Self::Settings(_) => "mcp_unavailable",
             Self::Protocol(_) | Self::Answer(_) => "mcp_protocol",
@@ -52,8 +53,8 @@ impl ServerError {
         }
     }
 
-    /// Says what went wrong without details of the network, which only admins may see.
-    pub(super) fn plain(&self, server: &str) -> String {
+    /// Describes the error without details of the network, which only admins may see.
+    pub(crate) fn plain(&self, server: &str) -> String {
         match self {
             Self::Unavailable(_) => {
                 format!("the tool server {server:?} cannot be reached at the moment; it is tried again")
@@ -103,27 +104,28 @@ impl From<ClientInitializeError> for ServerError {
 }
 
 impl From<io::Error> for ServerError {
-    /// A program could not be started.
+    /// Converts the error of a program that could not be started.
     fn from(error: io::Error) -> Self {
         Self::Unavailable(format!("its program does not start: {error}"))
     }
 }
 
 impl ServerError {
-    /// The server answered the handshake with a version of the protocol that Tallybook does not speak.
-    pub(super) fn unknown_version(version: &str) -> Self {
+    /// Creates the error for a server that answered the handshake with a protocol version that Tallybook does not support.
+    pub(crate) fn unknown_version(version: &str) -> Self {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let version = text::message(version);
         Self::Answer(format!("it speaks version {version:?} of the protocol, and Tallybook speaks {known}"))
     }
 
-    /// No handshake in time.
-    pub(super) fn handshake_timeout() -> Self {
+    /// Creates the error for a handshake that timed out.
+    pub(crate) fn handshake_timeout() -> Self {
         Self::Timeout(HANDSHAKE_TIMEOUT.as_secs())
     }
 }
 
-/// Only the innermost cause is told: the outer ones hold addresses, and those may hold keys.
+/// Converts a transport error. Uses the first cause of a known type, or else the innermost cause: the outer ones contain
+/// addresses, which may contain keys.
 fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
     let mut cause = error;
     loop {

@@ -1,5 +1,5 @@
-//! Calls and results with every digit of their numbers. `serde_json::Value` holds an `f64`, which would round numbers or refuse
-//! them (`1e400`), so here the JSON text travels beside the values or in their place.
+//! Keeps every digit of the numbers in calls and results. `serde_json::Value` holds an `f64`, which would round numbers or refuse
+//! them (`1e400`). So here the JSON text is passed along with the values or instead of them.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-/// Maximum nesting of arguments: what `serde_json` reads by default.
+/// Maximum nesting depth of arguments: what `serde_json` reads by default.
 const MAX_LEVELS: usize = 127;
 const STRUCTURED: &str = "structuredContent";
 
-/// Members of an object by name, as JSON text. Of members with the same name, the last one counts.
+/// Members of an object by name, as JSON text. If several members have the same name, the last one counts.
 type Members = BTreeMap<String, Box<RawValue>>;
 
 /// Arguments of a call.
-pub(super) struct Arguments {
-    /// The values, for the protocol's headers. Numbers are strings here.
+pub(crate) struct Arguments {
+    /// The values, for the protocol's headers. Here numbers are strings.
     values: JsonObject,
     text: Box<RawValue>,
 }
 
-/// JSON text of a call's arguments, beside the request that carries their values.
+/// JSON text of a call's arguments, attached to the request that contains their values.
 #[derive(Clone)]
 struct ArgumentsText(Box<RawValue>);
 
 impl Arguments {
-    /// Reads the text that a model wrote. Each member is sent once, even if the model wrote it twice: a server may read the first
-    /// one, and the user approved the last one.
-    pub(super) fn read(input_text: &str) -> serde_json::Result<Self> {
+    /// Parses the arguments that a model wrote. Each member is sent once, even if the model wrote it twice: a server may read the
+    /// first one, and the user approved the last one.
+    pub(crate) fn read(input_text: &str) -> serde_json::Result<Self> {
         let mut text = String::with_capacity(input_text.len());
         match copy(input_text.trim_ascii_start(), MAX_LEVELS, &mut text)? {
             Value::Object(values) => Ok(Self { values, text: RawValue::from_string(text)? }),
@@ -42,14 +42,14 @@ impl Arguments {
     }
 
     /// Returns the request that calls a tool.
-    pub(super) fn request(self, name: String) -> ClientRequest {
+    pub(crate) fn request(self, name: String) -> ClientRequest {
         let mut request = CallToolRequest::new(CallToolRequestParams::new(name).with_arguments(self.values));
         request.extensions.insert(ArgumentsText(self.text));
         ClientRequest::CallToolRequest(request)
     }
 }
 
-/// Writes JSON text to `out` without its spaces, and returns its values.
+/// Writes JSON text to `out` without whitespace between tokens, and returns its values, with numbers as strings.
 fn copy(json: &str, levels: usize, out: &mut String) -> serde_json::Result<Value> {
     let levels = levels.checked_sub(1).ok_or_else(|| serde_json::Error::custom("recursion limit exceeded"))?;
     match json.as_bytes().first() {
@@ -88,8 +88,9 @@ fn copy(json: &str, levels: usize, out: &mut String) -> serde_json::Result<Value
     }
 }
 
-/// Returns the JSON text of a message if it is a call with [`Arguments`]; `None` for messages that the library may write itself.
-pub(super) fn written(message: &ClientJsonRpcMessage) -> serde_json::Result<Option<Vec<u8>>> {
+/// Returns the JSON text of a message if it is a call with [`Arguments`]. Returns `None` for other messages, which `rmcp` may
+/// write itself.
+pub(crate) fn written(message: &ClientJsonRpcMessage) -> serde_json::Result<Option<Vec<u8>>> {
     let JsonRpcMessage::Request(request) = message else { return Ok(None) };
     let ClientRequest::CallToolRequest(call) = &request.request else { return Ok(None) };
     let Some(ArgumentsText(text)) = call.extensions.get() else { return Ok(None) };
@@ -100,20 +101,21 @@ pub(super) fn written(message: &ClientJsonRpcMessage) -> serde_json::Result<Opti
     changed(&serde_json::to_vec(message)?, "params", with_text).map(Some)
 }
 
-/// Reads a message. The structured content of a result becomes a string that holds its JSON text.
-pub(super) fn read<T: DeserializeOwned>(message: &[u8]) -> serde_json::Result<T> {
+/// Parses a message. The structured content of a result becomes a string that contains its JSON text.
+pub(crate) fn read<T: DeserializeOwned>(message: &[u8]) -> serde_json::Result<T> {
     match with_structured_text(message) {
         Some(message) => serde_json::from_slice(&message),
         None => serde_json::from_slice(message),
     }
 }
 
-/// Changes the data of an event in the same way.
-pub(super) fn event(data: String) -> String {
+/// Returns the data of an event with its structured content as a string, as in [`read`]. Data without structured content is
+/// returned unchanged.
+pub(crate) fn event(data: String) -> String {
     with_structured_text(data.as_bytes()).and_then(|changed| String::from_utf8(changed).ok()).unwrap_or(data)
 }
 
-/// Returns `None` for messages without structured content.
+/// Returns the message with its structured content as a string, or `None` if it has no structured content.
 fn with_structured_text(message: &[u8]) -> Option<Vec<u8>> {
     if !message.windows(STRUCTURED.len()).any(|part| part == STRUCTURED.as_bytes()) {
         return None;
@@ -127,7 +129,7 @@ fn with_structured_text(message: &[u8]) -> Option<Vec<u8>> {
     changed(message, "result", with_text).ok()
 }
 
-/// Changes the members of one member of a message.
+/// Applies `change` to the members of one member of a message.
 fn changed(
     message: &[u8],
     member: &str,
@@ -142,7 +144,7 @@ fn changed(
 }
 
 /// Returns the JSON text of a result's structured content; `None` if there is none.
-pub(super) fn structured(result: &Value) -> Option<String> {
+pub(crate) fn structured(result: &Value) -> Option<String> {
     match result.get(STRUCTURED)? {
         Value::Null => None,
         Value::String(text) if text == "null" => None,
@@ -151,7 +153,7 @@ pub(super) fn structured(result: &Value) -> Option<String> {
     }
 }
 
-/// Removes the spaces between the tokens of JSON text.
+/// Removes the whitespace between the tokens of JSON text.
 fn without_spaces(json: &str) -> String {
     let (mut is_text, mut is_escaped) = (false, false);
     let is_kept = |&c: &char| {

@@ -1,26 +1,26 @@
-//! The processes of one server, as a group that ends with this process however that ends, `kill -9` included. What runs in
-//! it is not known here.
+//! Process group of one server. The group is killed when Tallybook ends, even by `kill -9`. This module does not know which
+//! programs run in the group.
 
 use std::{io, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-/// Every system has it here, and the commands below are its own.
+/// Shell that runs the guard. Every supported system has it at this path, and the guard uses only its built-in commands.
 const SHELL: &str = "/bin/sh";
-/// Waits for the end of its input, of which this process alone holds the other end and writes nothing, and then ends its
-/// whole group.
+/// Script of the guard: waits for the end of its input, then kills its whole group. Only Tallybook holds the other end of that
+/// input, and writes nothing to it.
 const GUARD: &str = "read -r nothing; kill -s KILL 0";
 
-/// A program and all that it starts, unless that leaves the group.
-pub(super) struct Group {
-    /// Leads the group. Until it is dropped nobody else can be given its number, which is the group's.
+/// A program and all processes that it starts, except those that leave the group.
+pub(crate) struct Group {
+    /// Leader of the group. Until it is dropped, no other process can get its process ID, which is also the ID of the group.
     guard: Child,
 }
 
 impl Group {
-    /// A group with nobody in it but the guard.
-    pub(super) fn new() -> io::Result<Self> {
+    /// Creates a group that contains only the guard.
+    pub(crate) fn new() -> io::Result<Self> {
         let guard = Command::new(SHELL)
             .args(["-c", GUARD])
             .env_clear()
@@ -34,18 +34,18 @@ impl Group {
         Ok(Self { guard: guard.map_err(unguarded)? })
     }
 
-    /// Starts a program within the group.
-    pub(super) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+    /// Starts a program in the group.
+    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         match self.id() {
             Some(id) => command.process_group(id.as_raw_nonzero().get()).spawn(),
             None => Err(io::Error::other("its process group is gone")),
         }
     }
 
-    /// Ends all that is in it.
-    pub(super) fn kill(&self) {
+    /// Kills all processes in the group.
+    pub(crate) fn kill(&self) {
         if let Some(id) = self.id() {
-            // Nobody may be left.
+            // The group may be empty already.
             let _ = kill_process_group(id, Signal::KILL);
         }
     }

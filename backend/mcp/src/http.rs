@@ -1,4 +1,4 @@
-//! The HTTP transport: `rmcp`'s own, over a client that follows no redirects, and with tokens of ours.
+//! HTTP transport: the one of `rmcp`, with a client that follows no redirects and adds OAuth tokens.
 
 use std::{collections::HashMap, io, net::SocketAddr, sync::Arc};
 
@@ -8,7 +8,6 @@ use reqwest::{
     Client,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{HeaderName, HeaderValue},
-    redirect,
 };
 use rmcp::{
     model::ClientJsonRpcMessage,
@@ -26,7 +25,7 @@ use url::Url;
 
 use super::{
     call_post,
-    endpoint::{HttpEndpoint, is_link_local, is_loopback},
+    endpoint::{HttpEndpoint, is_link_local},
     error::HttpError,
     exact,
     limits::{
@@ -35,24 +34,24 @@ use super::{
     token::Tokens,
 };
 
-/// How often a stream that broke off is asked for again.
+/// Maximum number of attempts to reopen a stream that broke.
 const MAX_RECONNECTS: usize = 3;
 
-/// The way to one server. It is kept over reconnects, and with it the token.
+/// HTTP client for one server. The server's reconnects share it, and with it the token.
 #[derive(Clone)]
-pub(super) struct HttpClient {
+pub(crate) struct HttpClient {
     http: Client,
     tokens: Option<Arc<Tokens>>,
 }
 
-/// A client for HTTP could not be made.
+/// The HTTP client could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("no client for HTTP: {0}")]
-pub(super) struct ClientError(#[from] reqwest::Error);
+pub(crate) struct ClientError(#[from] reqwest::Error);
 
 impl HttpClient {
-    /// For this server. Its tokens are noted among the secrets.
-    pub(super) fn new(endpoint: &mut HttpEndpoint, secrets: &Secrets) -> Result<Self, ClientError> {
+    /// Creates the client for a server. The tokens that it gets are added to `secrets`.
+    pub(crate) fn new(endpoint: &mut HttpEndpoint, secrets: &Secrets) -> Result<Self, ClientError> {
         let tokens = match endpoint.credentials.take() {
             Some(credentials) => {
                 let http = client(&credentials.token_url)?;
@@ -63,8 +62,8 @@ impl HttpClient {
         Ok(Self { http: client(&endpoint.url)?, tokens })
     }
 
-    /// A connection that is yet to shake hands.
-    pub(super) fn transport(&self, endpoint: &HttpEndpoint) -> StreamableHttpClientTransport<Self> {
+    /// Creates a transport, before the handshake.
+    pub(crate) fn transport(&self, endpoint: &HttpEndpoint) -> StreamableHttpClientTransport<Self> {
         let mut reconnects = rmcp::transport::common::client_side_sse::ExponentialBackoff::default();
         reconnects.max_times = Some(MAX_RECONNECTS);
         let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
@@ -78,7 +77,8 @@ impl HttpClient {
         StreamableHttpClientTransport::with_client(self.clone(), config)
     }
 
-    /// The token for a request; `None` where none is needed. Without one that is needed nothing is sent.
+    /// Returns the token for a request, or `None` if the server needs none. Fails if the server needs a token and there is none,
+    /// so the request is not sent.
     async fn token(&self, refused: Option<&SecretString>) -> Result<Option<SecretString>, HttpError> {
         match &self.tokens {
             Some(tokens) => tokens.get(refused).await.map(Some).map_err(|error| io::Error::other(error).into()),
@@ -91,7 +91,7 @@ fn shown(token: Option<&SecretString>) -> Option<String> {
     token.map(|token| token.expose_secret().to_owned())
 }
 
-/// Whether the server asks for another token. It may say so with or without a challenge.
+/// Returns `true` if the server asks for another token, with or without a challenge.
 fn is_unauthorized(error: &HttpError) -> bool {
     match error {
         StreamableHttpError::AuthRequired(_) => true,
@@ -102,28 +102,14 @@ fn is_unauthorized(error: &HttpError) -> bool {
 }
 
 fn client(url: &Url) -> Result<Client, reqwest::Error> {
-    // reqwest asks for one even where nothing is encrypted, and the demo model has no client that would have installed it. That
-    // another one stands already is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION")))
+    tallybook_http_client::client_for(url)
         .connect_timeout(CONNECT_TIMEOUT)
         .pool_idle_timeout(IDLE_TIMEOUT)
         .dns_resolver(Arc::new(NoLinkLocal))
-        // A redirect would carry token and conversation to somewhere that nobody configured.
-        .redirect(redirect::Policy::none());
-    if url.scheme() == "http" {
-        // Without TLS there is nothing to verify, and a small container may have no certificates at all.
-        builder = builder.tls_certs_only([]);
-    }
-    if is_loopback(url) {
-        // A proxy for the outside world cannot reach this machine's own ports.
-        builder = builder.no_proxy();
-    }
-    builder.build()
+        .build()
 }
 
-/// The system's resolver without the addresses that only this network segment knows.
+/// The system's resolver, without link-local addresses.
 struct NoLinkLocal;
 
 impl Resolve for NoLinkLocal {
@@ -175,7 +161,7 @@ impl StreamableHttpClient for HttpClient {
             self.http.post_message_with_response_limits(uri, message, session_id, token, headers, limits).await
         };
         match post(token.as_ref()).await {
-            // What was refused was not done, so it may be sent once more.
+            // The server did not execute a refused request, so the request can be retried.
             Err(error) if token.is_some() && is_unauthorized(&error) => {
                 let renewed = self.token(token.as_ref()).await?;
                 post(renewed.as_ref()).await

@@ -1,8 +1,10 @@
-//! Tools of servers that speak the Model Context Protocol (MCP), over Streamable HTTP or a program's standard streams, in
-//! both eras of the protocol. [`ToolServers`] keeps them connected and gives the tools on offer as a registry.
+//! Client for tool servers that speak the Model Context Protocol (MCP), over Streamable HTTP or over a program's standard
+//! streams, in both eras of the protocol. [`ToolServers`] keeps the servers connected and returns the available tools as a
+//! registry.
 //!
-//! A server is not trusted: its lists, schemas, texts and results are bounded and mended here, and whatever it does ends
-//! in a tool that is left out or a call that fails. This crate knows nothing of models, turns, SQL or the page.
+//! A server is not trusted. Its lists, schemas, texts and results are limited in size and repaired here. Whatever a server does,
+//! the worst result is a tool that is left out or a call that fails. This crate does not depend on models, turns, SQL or the
+//! page.
 
 mod body;
 mod call_post;

@@ -1,59 +1,59 @@
-//! How much may come from a tool server, and how long it is waited for.
+//! Limits on what tool servers may send, and timeouts.
 
 use std::time::Duration;
 
-/// Bytes of one message of a server: a line of its output, a body or an event of its HTTP answers.
-pub(super) const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
-/// Bytes of an HTTP answer without a readable message that are kept to tell what it was.
-pub(super) const MAX_DIAGNOSTIC_BYTES: usize = 1024;
-/// Names of tools in one line of the log.
-pub(super) const MAX_LOGGED_NAMES: usize = 20;
-/// Pages of one list.
-pub(super) const MAX_PAGES: usize = 20;
-/// Tools of one server.
-pub(super) const MAX_TOOLS: usize = 128;
-/// Reasons kept for what was left out of a list.
-pub(super) const MAX_LEFT_OUT: usize = 128;
-/// Bytes of the schema of a tool's arguments, as the server wrote it.
-pub(super) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
-/// Levels of it.
-pub(super) const MAX_SCHEMA_LEVELS: usize = 32;
-/// Bytes of it once all references are put in place.
-pub(super) const MAX_MENDED_SCHEMA_BYTES: usize = 128 * 1024;
-/// Bytes of a description.
-pub(super) const MAX_DESCRIPTION_BYTES: usize = 1024;
-/// Characters of what a server says of its own failure, or of a progress message.
-pub(super) const MAX_MESSAGE_CHARS: usize = 500;
-/// Calls that one server has at the same time, half of them of one person at most.
-pub(super) const MAX_CONCURRENT_CALLS: usize = 8;
-/// Lines of its standard error that are logged in a minute.
-pub(super) const MAX_STDERR_LINES: usize = 60;
+/// Maximum size of one message from a server, in bytes: a line of its output, or a body or an event of its HTTP responses.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 2 * 1024 * 1024;
+/// Maximum number of bytes kept of an HTTP response without a readable message, to report what it was.
+pub(crate) const MAX_DIAGNOSTIC_BYTES: usize = 1024;
+/// Maximum number of tool names in one line of the log.
+pub(crate) const MAX_LOGGED_NAMES: usize = 20;
+/// Maximum number of pages of one tool list.
+pub(crate) const MAX_PAGES: usize = 20;
+/// Maximum number of tools of one server.
+pub(crate) const MAX_TOOLS: usize = 128;
+/// Maximum number of reasons kept for tools that were left out of a list.
+pub(crate) const MAX_LEFT_OUT: usize = 128;
+/// Maximum size of the schema of a tool's arguments, in bytes, before it is repaired.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// Maximum nesting depth of such a schema.
+pub(crate) const MAX_SCHEMA_LEVELS: usize = 32;
+/// Maximum size of such a schema, in bytes, after each reference is replaced with its target.
+pub(crate) const MAX_MENDED_SCHEMA_BYTES: usize = 128 * 1024;
+/// Maximum length of a description, in bytes.
+pub(crate) const MAX_DESCRIPTION_BYTES: usize = 1024;
+/// Maximum length of a server's error or progress message, in characters.
+pub(crate) const MAX_MESSAGE_CHARS: usize = 500;
+/// Maximum number of concurrent calls to one server. One user has at most half of them.
+pub(crate) const MAX_CONCURRENT_CALLS: usize = 8;
+/// Maximum number of log lines per minute for a server's standard error. The last one says that more lines are omitted.
+pub(crate) const MAX_STDERR_LINES: usize = 60;
 
-/// Until there is a connection to a server, or to where its tokens come from.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection is kept on which nothing happens. Many servers close theirs after five seconds, and a request that meets
-/// that is lost: nobody knows whether it was done, so it is not made again.
-pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Until both sides know each other's protocol. Servers of the older era may keep silent to the newer one's question, and
-/// are asked again in theirs after ten seconds.
-pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Limit of a turn's wait for servers that connect for the first time.
-pub(super) const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Until all tools are listed.
-pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Until a token is there.
-pub(super) const TOKEN_TIMEOUT: Duration = Duration::from_secs(15);
-/// For saying good-bye: a cancellation, a session's end, a process asked to leave.
-pub(super) const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout for connecting to a server or to a token endpoint, and for writing one message to a program.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time after which an idle connection is closed. Many servers close idle connections after five seconds. A request sent at that
+/// moment is lost, and its outcome is unknown, so it is not retried.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout for the handshake. Servers of the older era may not answer the newer era's request. After ten seconds without an
+/// answer, they get the older era's request.
+pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum time that a turn waits for servers that connect for the first time.
+pub(crate) const FIRST_CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout for listing all tools of a server.
+pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Timeout for getting a token.
+pub(crate) const TOKEN_TIMEOUT: Duration = Duration::from_secs(15);
+/// Timeout for each step of an orderly shutdown: sending a cancellation, closing a session, waiting for a process to exit.
+pub(crate) const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Before a server that failed is tried again: the first pause and the longest. Each is twice as long as the one before, and up to
-/// as much again comes on top, so that replicas do not all try at once.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// See [`FIRST_PAUSE`].
-pub(super) const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// A connection that held this long begins again with the first pause.
-pub(super) const SETTLED_AFTER: Duration = Duration::from_mins(1);
-/// How often the tools of a connected server are listed anew, which also shows whether it is still there.
-pub(super) const REFRESH_EVERY: Duration = Duration::from_mins(1);
-/// Between two lists that the server asked for, or that are made since nobody could say which definitions are accepted.
-pub(super) const MIN_REFRESH: Duration = Duration::from_secs(1);
+/// First pause before a failed server is tried again. Each pause is twice as long as the previous one, up to [`MAX_PAUSE`]. A
+/// random time of up to the same length is added, so that replicas do not all retry at once.
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest pause before a failed server is tried again, with the random time included.
+pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// Duration after which a connection counts as stable: when it fails, the first pause is used again.
+pub(crate) const SETTLED_AFTER: Duration = Duration::from_mins(1);
+/// Interval at which the tools of a connected server are listed again. This also checks that the server still responds.
+pub(crate) const REFRESH_EVERY: Duration = Duration::from_mins(1);
+/// Minimum time between two lists, if the server reports changes or if the accepted definitions could not be read.
+pub(crate) const MIN_REFRESH: Duration = Duration::from_secs(1);

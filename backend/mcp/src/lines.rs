@@ -1,4 +1,5 @@
-//! Lines of a program's output, of bounded length: the message that each is, and whose answer one was that cannot be read.
+//! Reads the lines of a program's output, up to a maximum length, and parses each line as a message. If a response cannot be
+//! read, finds out which request it answers.
 
 use std::io;
 
@@ -7,42 +8,42 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 use super::{exact, limits::MAX_MESSAGE_BYTES};
 
-/// What is kept of a line that is too long: enough to find out whose answer it was.
+/// Number of bytes kept at each end of an unreadable line: enough to find out which request it answers.
 const KEPT_BYTES: usize = 256;
 const UNREADABLE: &str = "the server's answer cannot be read";
 const TOO_LONG: &str = "the server's answer is longer than 2 MiB";
 
-/// Lines of bounded length. Waiting for one can be given up and begun again.
-pub(super) struct Lines<R> {
+/// Reads lines of bounded length. Waiting for a line can be cancelled and resumed without losing data.
+pub(crate) struct Lines<R> {
     reader: R,
     line: Vec<u8>,
-    /// The last bytes of a line that is too long, whose first ones are in `line`.
+    /// Last bytes of a line that is too long; the first bytes are in `line`.
     tail: Option<Vec<u8>>,
 }
 
-/// A line without its end, or what is kept of it.
+/// A line without its line feed, or the parts of it that were kept.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     Whole(Vec<u8>),
     TooLong { head: Vec<u8>, tail: Vec<u8> },
 }
 
-/// What a line was.
-pub(super) enum Read {
+/// Result of parsing a line.
+pub(crate) enum Read {
     Message(Box<ServerJsonRpcMessage>),
-    /// No message, and nobody waits for it.
+    /// Not a message, and no request waits for it.
     Nothing,
-    /// An answer that cannot be told whose it is.
+    /// A response that cannot be matched to its request.
     Lost,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Self { reader, line: Vec::new(), tail: None }
     }
 
-    /// The next line without its end; `None` at the end of all.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    /// Returns the next line without its line feed, or `None` at the end of the output. Drops a last line without line feed.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let available = self.reader.fill_buf().await?;
             if available.is_empty() {
@@ -77,12 +78,12 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 }
 
 impl Line {
-    /// What it was.
-    pub(super) fn message(&self) -> Read {
+    /// Parses the line. A response that cannot be read becomes an error response to the same request.
+    pub(crate) fn message(&self) -> Read {
         let (head, tail, reason) = match self {
             Self::Whole(line) => match exact::read(line) {
                 Ok(message) => return Read::Message(Box::new(message)),
-                // Some servers write their log here.
+                // Some servers write their log to this stream.
                 Err(_) => {
                     (&line[..line.len().min(KEPT_BYTES)], &line[line.len().saturating_sub(KEPT_BYTES)..], UNREADABLE)
                 }
@@ -100,8 +101,8 @@ impl Line {
     }
 }
 
-/// The id of an answer that was not read, from its first or last members. A quote inside of a string is escaped, so what
-/// stands before the last brace, or after the first, is the message's own.
+/// Returns the ID of a response that was not read, from its first or last members. Returns `None` if the ID is not a number. A
+/// quote inside a string is escaped, so text before the last brace, or after the first, belongs to the message itself.
 fn id_of(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     let plain =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_whitespace()).collect::<String>();

@@ -1,4 +1,5 @@
-//! The tools of a server as they are listed: page by page, one by one, so that what is wrong with one leaves out itself.
+//! Lists the tools of a server page by page. Each tool is checked on its own, so a faulty tool is left out without affecting the
+//! others.
 
 use std::collections::HashSet;
 
@@ -15,55 +16,55 @@ use super::{
     schema, text,
 };
 
-/// The longest name of a tool that a server may use.
+/// Maximum length of a tool's name at its server, in bytes.
 const MAX_NAME_BYTES: usize = 256;
 
-/// A tool as its server describes it, made fit for models.
+/// A tool as its server describes it, with its description and schema cleaned up for models.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ListedTool {
-    /// What the server calls it.
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) input_schema: Value,
-    pub(super) claims_read_only: bool,
-    pub(super) claims_idempotent: bool,
-    /// SHA-256 of its whole definition, as the server wrote it.
-    pub(super) hash: DefinitionHash,
+pub(crate) struct ListedTool {
+    /// Name that the server uses.
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) input_schema: Value,
+    pub(crate) claims_read_only: bool,
+    pub(crate) claims_idempotent: bool,
+    /// SHA-256 of the complete definition as the server wrote it, with secrets redacted.
+    pub(crate) hash: DefinitionHash,
 }
 
 impl ListedTool {
-    pub(super) fn changed(&self) -> ChangedDefinition {
+    pub(crate) fn changed(&self) -> ChangedDefinition {
         let Self { name, description, hash, .. } = self;
         ChangedDefinition { tool: name.clone(), hash: hex::encode(hash), description: description.clone() }
     }
 }
 
-/// A tool that is not offered.
+/// A tool that is not available to models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What the server calls it.
+    /// Name that the server uses.
     pub name: String,
-    /// Why it is not offered.
+    /// Reason why the tool is not available.
     pub reason: String,
-    /// Where that is because its definition changed.
+    /// The changed definition, if it is the reason.
     pub changed: Option<ChangedDefinition>,
 }
 
 impl LeftOut {
-    pub(super) fn new(name: &str, reason: impl Into<String>) -> Self {
+    pub(crate) fn new(name: &str, reason: impl Into<String>) -> Self {
         Self { name: text::message(name), reason: reason.into(), changed: None }
     }
 }
 
-/// What a server listed.
+/// Tools that a server listed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Listing {
-    pub(super) tools: Vec<ListedTool>,
-    pub(super) left_out: Vec<LeftOut>,
+pub(crate) struct Listing {
+    pub(crate) tools: Vec<ListedTool>,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Lists all tools. `secrets` are taken out of what the server says of them.
-pub(super) async fn list(connection: &Connection, secrets: &Secrets) -> Result<Listing, ServerError> {
+/// Lists all tools of a server, with `secrets` redacted in their definitions. A tool with a secret in a name is left out.
+pub(crate) async fn list(connection: &Connection, secrets: &Secrets) -> Result<Listing, ServerError> {
     let listed = timeout(LIST_TIMEOUT, pages(connection, secrets));
     listed.await.map_err(|_| ServerError::Timeout(LIST_TIMEOUT.as_secs()))?
 }
@@ -77,7 +78,7 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
             return Err(ServerError::Answer("its list of tools is not a list".to_owned()));
         };
         for tool in tools {
-            // Tools are called by their names, so these stay too.
+            // The tool is called by its name, so the name stays unchanged too.
             let members = tool.as_object_mut().into_iter().flatten();
             members.filter(|(member, _)| *member != "name").for_each(|(_, member)| hide(member, secrets));
             if secrets.occur_in(&tool.to_string()) {
@@ -88,14 +89,14 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
-            // A cursor that was there before leads in circles.
+            // A cursor that occurred before would lead in circles.
             _ => return Ok(listing),
         }
     }
     Ok(listing)
 }
 
-/// Takes secrets out of all texts. Names of members stay: the names of arguments are among them.
+/// Redacts secrets in all strings. The names of members stay, because argument names are among them.
 fn hide(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => *text = secrets.hide(text.as_str()).into_owned(),
@@ -106,7 +107,7 @@ fn hide(value: &mut Value, secrets: &Secrets) {
 }
 
 impl Listing {
-    pub(super) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
+    pub(crate) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
         if self.left_out.len() < MAX_LEFT_OUT {
             self.left_out.push(LeftOut::new(name, reason));
         }
@@ -144,9 +145,9 @@ fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
     };
     let description = text::description_with(words("description")?.or(words("title")?).unwrap_or(name), &note);
     let claims = |hint: &str| tool.pointer(&format!("/annotations/{hint}")).and_then(Value::as_bool) == Some(true);
-    // Each member by itself, since the library may have read the list and left out what it does not know.
+    // Reads each member on its own, because `rmcp` may have read the list and dropped members that it does not know.
     let annotations = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-    // The title, too, which stands for a description that is missing.
+    // Includes the title, which replaces a missing description.
     let members = ["name", "title", "description", "inputSchema"].map(|member| tool.get(member));
     let definition = (members, annotations.map(|hint| tool.pointer(&format!("/annotations/{hint}"))));
     Ok(ListedTool {

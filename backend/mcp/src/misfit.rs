@@ -1,4 +1,5 @@
-//! Turns serde's messages about a value that does not fit into plain words. They never repeat the value, which may be a secret.
+//! Converts serde's messages about values that do not fit into plain language. The results of this conversion never repeat the
+//! value, which may be a secret.
 
 use std::fmt;
 
@@ -19,11 +20,11 @@ pub enum Misfit<'a> {
         /// The keys that the table may have.
         known: Vec<&'a str>,
     },
-    /// The value is none of the words that are taken.
+    /// The value is not one of the allowed words.
     UnknownWord {
         /// The word.
         word: &'a str,
-        /// The words that are taken.
+        /// The allowed words.
         known: Vec<&'a str>,
     },
     /// A key is missing.
@@ -41,12 +42,12 @@ pub enum Misfit<'a> {
 }
 
 impl<'a> Misfit<'a> {
-    /// Reads a message of serde's.
+    /// Parses a message of serde.
     pub fn parse(message: &'a str) -> Self {
         let message = without_place(message);
         let mut names = message.split('`').skip(1).step_by(2);
         if let Some(rest) = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: ")) {
-            // The found value may hold anything, so the last comma counts.
+            // The found value may contain any text, so the last `, expected ` counts.
             if let Some((found, expected)) = rest.rsplit_once(", expected ") {
                 let found =
                     if message.starts_with("invalid value: integer") { "out of range" } else { found_type(found) };
@@ -68,7 +69,7 @@ impl<'a> Misfit<'a> {
 }
 
 /// Returns a message without the line and column that `serde_json` adds.
-pub(super) fn without_place(message: &str) -> &str {
+pub(crate) fn without_place(message: &str) -> &str {
     message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
 }
 
@@ -86,7 +87,7 @@ fn found_type(found: &str) -> &'static str {
     kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, words)| words)
 }
 
-/// Returns serde's name of a type in plain words.
+/// Returns the plain-language form of serde's name of a type.
 fn expected_type(expected: &str) -> &str {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",

@@ -1,15 +1,15 @@
-//! What a server's tool is called here, so that no two tools share a name and every provider takes it.
+//! Names servers' tools so that no two tools share a name and every provider accepts it.
 
 use sha2::{Digest, Sha256};
 
-/// The longest name that every provider takes.
+/// Maximum length of a name that every provider accepts, in characters.
 const MAX_NAME: usize = 64;
-/// What is kept of a name that needs its hash.
+/// Number of characters kept of a name that gets a hash.
 const KEPT: usize = 55;
 
-/// `<server>__<tool>`, with `_` for every character that is not allowed. Where that is too long, or `is_taken`, its
-/// beginning and eight digits of the SHA-256 of server, NUL and tool. `None` when even that is taken.
-pub(super) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) -> Option<String> {
+/// Returns `<server>__<tool>`, with `_` for every character that is not allowed. If that name is too long or `is_taken`, returns
+/// its beginning and eight hex digits of the SHA-256 of server, NUL byte and tool. Returns `None` if that name is taken too.
+pub(crate) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) -> Option<String> {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let plain: String = format!("{server}__{tool}").chars().map(allowed).collect();
     if plain.len() <= MAX_NAME && !is_taken(&plain) {

@@ -1,5 +1,5 @@
-//! What of a server's tools is offered, and under which risk: by the settings, by what the tools claim where that is
-//! believed, and by which definitions are accepted.
+//! Selects the available tools of a server and their risk. The selection depends on the settings, on the tools' annotations if
+//! the settings trust them, and on the accepted definitions.
 
 use std::collections::HashMap;
 
@@ -12,34 +12,35 @@ use super::{
     settings::{Pin, RiskSetting, ToolServerSettings},
 };
 
-/// A tool of a server as it is offered.
+/// An available tool of a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct OfferedTool {
-    pub(super) listed: ListedTool,
-    pub(super) risk: Risk,
-    pub(super) idempotent: bool,
-    /// True if its definition is not accepted: it changed, or the server added the tool after its first listing.
-    pub(super) changed: bool,
+pub(crate) struct OfferedTool {
+    pub(crate) listed: ListedTool,
+    pub(crate) risk: Risk,
+    pub(crate) idempotent: bool,
+    /// True if its definition is not accepted: it changed, the server added the tool after its first listing, or the accepted
+    /// definitions could not be read yet.
+    pub(crate) changed: bool,
 }
 
-/// What is offered of a server.
+/// Tools of a server that are available, and tools that are not.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Offering {
-    pub(super) tools: Vec<OfferedTool>,
-    pub(super) left_out: Vec<LeftOut>,
+pub(crate) struct Offering {
+    pub(crate) tools: Vec<OfferedTool>,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 impl Offering {
-    /// The tools whose definition is not the accepted one, offered or withheld.
-    pub(super) fn changed(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of the tools whose definition is not the accepted one, available or withheld.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &str> {
         let offered = self.tools.iter().filter(|tool| tool.changed).map(|tool| tool.listed.name.as_str());
         let withheld = self.left_out.iter().filter(|tool| tool.changed.is_some()).map(|tool| tool.name.as_str());
         offered.chain(withheld)
     }
 }
 
-/// Names the tools whose calls need approval, for the log: so many of them, and how many more there are.
-pub(super) fn asking(offering: &Offering) -> String {
+/// Lists the tools whose calls need approval, for the log: at most [`MAX_LOGGED_NAMES`] names, and the number of the others.
+pub(crate) fn asking(offering: &Offering) -> String {
     let asking: Vec<&str> =
         offering.tools.iter().filter(|tool| tool.risk == Risk::High).map(|tool| tool.listed.name.as_str()).collect();
     match asking.split_at_checked(MAX_LOGGED_NAMES) {
@@ -49,8 +50,8 @@ pub(super) fn asking(offering: &Offering) -> String {
     }
 }
 
-/// A list without the tools that the settings leave out.
-pub(super) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> Listing {
+/// Removes the tools that the settings leave out of a list.
+pub(crate) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> Listing {
     let ToolServerSettings { include, exclude, .. } = settings;
     let matches = |patterns: &[String], name: &str| patterns.iter().any(|pattern| is_like(pattern, name));
     let is_taken = |name: &str| (include.is_empty() || matches(include, name)) && !matches(exclude, name);
@@ -58,8 +59,8 @@ pub(super) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> List
     listing
 }
 
-/// Selects the tools on offer, and their risk. `accepted` is `None` while the accepted definitions could not be read.
-pub(super) fn offering(
+/// Selects the available tools and their risk. `accepted` is `None` until the accepted definitions could be read.
+pub(crate) fn offering(
     settings: &ToolServerSettings,
     listing: &Listing,
     accepted: Option<&HashMap<String, DefinitionHash>>,
@@ -94,7 +95,7 @@ fn offered(setting: RiskSetting, listed: ListedTool, changed: bool) -> OfferedTo
     OfferedTool { listed, risk, idempotent, changed }
 }
 
-/// Whether a name is like a pattern, in which `*` stands for any characters.
+/// Returns `true` if a name matches a pattern, in which `*` matches any characters.
 fn is_like(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(pieces.next().unwrap_or_default()) else { return false };

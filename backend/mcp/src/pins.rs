@@ -1,21 +1,22 @@
-//! What is remembered of tools' definitions, so that a change is noticed, after a restart and on every replica.
+//! Accepted definitions of tools, for noticing changes after a restart and on every replica.
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-/// Why what is remembered could not be asked; for the log.
+/// Error of a [`PinStore`], for the log.
 pub type PinError = Box<dyn Error + Send + Sync>;
 
-/// SHA-256 of a tool's whole definition, as its server wrote it: name, title, description, schema and annotations.
+/// SHA-256 of a tool's complete definition, as its server wrote it: name, title, description, schema and annotations. Secrets of
+/// the settings are redacted before the hash is calculated.
 pub type DefinitionHash = [u8; 32];
 
-/// Where accepted definitions are kept. Every answer comes within a bounded time. Accepting one is the business of whoever keeps
-/// them, who then tells [`ToolServers::accept`](super::ToolServers::accept).
+/// Store of accepted definitions. It answers within a bounded time. The owner of the store accepts definitions, and then calls
+/// [`ToolServers::accept`](super::ToolServers::accept).
 pub trait PinStore: Send + Sync {
-    /// Returns the accepted definitions of a server's tools, by the names the server uses. If nothing is stored for the
-    /// server yet, stores and accepts all of `seen`. A tool that first appears in a later listing is not in the answer
-    /// until an admin accepts it: otherwise a withheld tool could come back under another name.
+    /// Returns the accepted definitions of a server's tools, by the names that the server uses. If nothing is stored for the
+    /// server yet, stores and accepts all of `seen`. A tool that first appears in a later listing is not in the result until an
+    /// admin accepts it: otherwise a withheld tool could come back under another name.
     fn accepted(
         &self,
         server: Arc<str>,
@@ -26,10 +27,10 @@ pub trait PinStore: Send + Sync {
 /// A definition that is not the accepted one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedDefinition {
-    /// What the server calls the tool.
+    /// Name that the server uses for the tool.
     pub tool: String,
-    /// The hash of its definition now, in hex.
+    /// Hash of the current definition, in hex.
     pub hash: String,
-    /// What it says now that it does.
+    /// Current description of the tool.
     pub description: String,
 }

@@ -1,18 +1,19 @@
-//! What a server's tool gave back, as the one text that the model, the page and the tool history share. Nothing that it
-//! links to is fetched.
+//! Converts the result of a tool call into the one text that the model, the page and the tool history share. Nothing that the
+//! result links to is fetched.
 
 use serde_json::Value;
 use tallybook_tools::{ToolError, ToolOutput};
 
 use super::{exact, text};
 
-/// Reads the result of `tools/call` as it came, whatever of it is malformed.
-pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
+/// Converts the result of `tools/call`, and tolerates malformed parts. Fails if the tool reports an error or asks for more input,
+/// or if the content cannot be read.
+pub(crate) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
     if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
         let message = "the server asks a person for more input to go on, which cannot be given here";
         return Err(ToolError::other("input_required", message));
     }
-    // Before the first version of the protocol, a result had one member of any kind.
+    // Before the first version of the protocol, a result had the single member `toolResult`, of any type.
     let content = ["content", "toolResult"].into_iter().find_map(|name| result.get(name)).unwrap_or(&Value::Null);
     let blocks = match content {
         Value::Array(blocks) => blocks.as_slice(),
@@ -24,7 +25,7 @@ pub(super) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
         return Err(unreadable());
     }
     let mut parts: Vec<String> = blocks.iter().map(part).collect();
-    // An empty text beside structured content says nothing.
+    // An empty text next to structured content carries no information, so the structured content is used.
     let has_text = blocks.iter().zip(&parts).any(|(block, text)| kind(block) == "text" && !text.trim().is_empty());
     if let Some(structured) = exact::structured(result).filter(|_| !has_text) {
         parts.retain(|part| !part.trim().is_empty());
@@ -42,7 +43,7 @@ fn unreadable() -> ToolError {
     ToolError::other("mcp_protocol", "the server gave a result without readable content")
 }
 
-/// Returns the kind of a block. Text is the kind of a text alone, and of a block that has one and does not say more.
+/// Returns the kind of a block. A block without a kind is text if it is a string, or has a member `text` that is a string.
 fn kind(block: &Value) -> &str {
     let is_text = block.is_string() || block.get("text").is_some_and(Value::is_string);
     block.get("type").and_then(Value::as_str).unwrap_or(if is_text { "text" } else { "" })
@@ -54,7 +55,7 @@ fn part(block: &Value) -> String {
         "text" => match block.get("text").unwrap_or(block) {
             Value::String(text) => text.clone(),
             Value::Null | Value::Object(_) if block.get("text").is_none_or(Value::is_null) => String::new(),
-            // JSON where its text belongs.
+            // The member contains JSON instead of text.
             other => other.to_string(),
         },
         kind @ ("image" | "audio") => binary(kind, member("mimeType"), member("data")),
@@ -73,7 +74,7 @@ fn resource(resource: &Value) -> String {
     }
 }
 
-/// `[image image/png, 12 kB]`.
+/// Describes binary content, for example `[image image/png, 12 kB]`.
 fn binary(kind: &str, mime_type: Option<&str>, base64: Option<&str>) -> String {
     let bytes = base64.map_or(0, |data| data.trim_end_matches('=').len() * 3 / 4);
     let size = if bytes < 1000 { format!("{bytes} B") } else { format!("{} kB", (bytes + 500) / 1000) };

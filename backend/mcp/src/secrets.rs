@@ -1,4 +1,4 @@
-//! What of the settings of tool servers is secret, by how it is called or by where it stands.
+//! Finds the secrets in the settings of tool servers, by their names and their positions.
 
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -9,9 +9,14 @@ use super::{
 };
 
 impl ToolServersSettings {
-    /// What nobody may read in what tools say, nor in the log: the values of headers, variables, arguments and parts of addresses
-    /// that are called a key or the like, those of such environment variables, wherever they stand, passwords in addresses, and
-    /// the secrets of clients. `find` gives what an environment variable holds; what is not set is no secret.
+    /// Returns the values to redact in the output of tools and in the log:
+    ///
+    /// - Values of headers, environment variables, arguments and URL parameters that have the name of a secret, such as `key`.
+    /// - Values of environment variables with such a name, wherever a setting refers to them.
+    /// - Passwords in URLs.
+    /// - OAuth client secrets.
+    ///
+    /// `find` returns the value of an environment variable. A variable that is not set has no secret.
     pub fn secrets(&self, find: &impl Fn(&str) -> Option<String>) -> Vec<String> {
         let own = self.servers.iter().filter_map(|(_, server)| server.oauth.as_ref());
         let clients = own.chain(&self.oauth).filter_map(|oauth| find(&oauth.client_secret_env));
@@ -31,7 +36,8 @@ impl ToolServersSettings {
     }
 }
 
-/// What is secret in an address: its password, and what of its query is called so. Each as it is written, and as it is meant.
+/// Returns the secrets in a URL: its password, and the query parameters that have the name of a secret. Returns each secret as it
+/// is written and with its percent-encoding decoded. Returns nothing if the text is not a URL with a host.
 fn in_address(text: &str) -> Vec<String> {
     let Some(url) = Url::parse(text).ok().filter(Url::has_host) else { return Vec::new() };
     let password = url.password().map(str::to_owned);
@@ -42,8 +48,8 @@ fn in_address(text: &str) -> Vec<String> {
     password.into_iter().chain(decoded).chain(raw).chain(pairs).collect()
 }
 
-/// What is secret in a program's arguments by its name, which stands before it in the same or in an argument of its own:
-/// `--token=…`, `--api-key …`, `-e TOKEN=…`, `--header "X-Key: …"`. Addresses in `--url=…` are looked into.
+/// Returns the secrets among a program's arguments. The name of a secret precedes it, in the same argument or in the one before:
+/// `--token=…`, `--api-key …`, `-e TOKEN=…`, `--header "X-Key: …"`. URLs in arguments such as `--url=…` are searched too.
 fn in_arguments(args: &[String]) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut option = "";
@@ -62,7 +68,7 @@ fn in_arguments(args: &[String]) -> Vec<String> {
     secrets
 }
 
-/// Whether something is called what secrets are called, in one of the words of its name.
+/// Returns `true` if a word of the name is one that secrets are named with.
 fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 14] = [
         "apikey",
@@ -80,7 +86,8 @@ fn is_secret_name(name: &str) -> bool {
         "token",
         "auth",
     ];
-    // A word begins after what is no letter and, as in `accessToken`, with a capital after a small letter.
+    // A word begins after a character that is neither a letter nor a digit. As in `accessToken`, it also begins with a capital
+    // letter after a small one.
     let mut words = String::with_capacity(name.len() + 4);
     let mut after_small = false;
     for c in name.chars() {
@@ -93,7 +100,7 @@ fn is_secret_name(name: &str) -> bool {
     words.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
-/// What is secret in a header's value that begins with how it is shown.
+/// Returns the secret part of a header's value, without an authentication scheme such as `Bearer`.
 fn without_scheme(value: &str) -> &str {
     match value.split_once(' ') {
         Some((scheme, secret)) if ["bearer", "basic", "token"].contains(&scheme.to_lowercase().as_str()) => {

@@ -1,11 +1,12 @@
-//! One tool server: the task that connects to it, lists its tools, watches it and tries again; and its calls.
+//! One tool server: the task that connects to it, lists its tools, monitors it and reconnects; and its calls.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
+use parking_lot::{Mutex, MutexGuard};
 use tallybook_tools::{ProgressSender, Secrets, Slot, Slots, ToolError, ToolOutput, Whose};
 use tokio::{
     sync::Notify,
@@ -32,19 +33,19 @@ use super::{
     way::{Open, Way},
 };
 
-/// How a server is doing.
+/// Connection state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Its tools are on offer.
+    /// Its tools are available.
     Connected,
-    /// It is tried for the first time.
+    /// The first connection is being made.
     Connecting,
-    /// It could not be used; unless its settings are to blame, it is tried again.
+    /// The server cannot be used. Tallybook tries again, unless the settings are at fault.
     Failed,
 }
 
 impl Status {
-    /// The word on the wire.
+    /// Returns the name of the state in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connected => "connected",
@@ -55,41 +56,42 @@ impl Status {
 }
 
 /// One tool server.
-pub(super) struct Server {
-    pub(super) name: Arc<str>,
+pub(crate) struct Server {
+    pub(crate) name: Arc<str>,
     settings: ToolServerSettings,
     way: Result<Way, ServerError>,
     state: Mutex<State>,
     pins: Arc<dyn PinStore>,
     secrets: Secrets,
     slots: Slots<Whose>,
-    /// A call found that the server may be gone.
+    /// Notified when a call finds that the server may be gone.
     doubted: Notify,
-    /// Whether it is greeted in the older era's way, without the newer one's question, which it answered with nonsense.
+    /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer era's
+    /// request.
     is_old: AtomicBool,
 }
 
-pub(super) struct State {
-    pub(super) status: Status,
-    pub(super) error: Option<ServerError>,
-    pub(super) offering: Offering,
+pub(crate) struct State {
+    pub(crate) status: Status,
+    pub(crate) error: Option<ServerError>,
+    pub(crate) offering: Offering,
     connection: Option<Connection>,
-    /// What the server listed last, as far as the settings take it.
+    /// Last list of the server, without the tools that the settings leave out.
     listing: Listing,
-    /// The accepted definitions. `None` until they could be read.
+    /// Accepted definitions; `None` until they could be read.
     accepted: Option<HashMap<String, DefinitionHash>>,
 }
 
 impl State {
-    /// Tools that the server lists and that are not offered.
-    pub(super) fn withheld(&self) -> impl Iterator<Item = &ListedTool> {
+    /// Returns the tools that the server lists and that are not available.
+    pub(crate) fn withheld(&self) -> impl Iterator<Item = &ListedTool> {
         let is_offered = |name: &str| self.offering.tools.iter().any(|tool| tool.listed.name == name);
         self.listing.tools.iter().filter(move |tool| !is_offered(&tool.name))
     }
 }
 
 impl Server {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &str,
         settings: ToolServerSettings,
         oauth: Option<&OAuthSettings>,
@@ -124,17 +126,18 @@ impl Server {
         }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
     }
 
-    /// Returns true until it has connected or failed once.
-    pub(super) fn is_new(&self) -> bool {
+    /// Returns `true` until the server has connected or failed once.
+    pub(crate) fn is_new(&self) -> bool {
         self.state().status == Status::Connecting
     }
 
-    /// Keeps the server connected until `stop`. `changed` is called after each change of what it offers.
-    pub(super) async fn run(self: Arc<Self>, stop: CancellationToken, changed: impl Fn() + Send) {
+    /// Keeps the server connected until `stop` is cancelled. Calls `changed` after each change of the state or of the available
+    /// tools.
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken, changed: impl Fn() + Send) {
         let server = &*self.name;
         let way = match &self.way {
             Ok(way) => way,
@@ -169,7 +172,7 @@ impl Server {
         }
     }
 
-    /// Gives `Ok` when it was told to stop, and then has said good-bye.
+    /// Connects to the server and monitors it. Closes the connection at the end. Returns `Ok` only if `stop` was cancelled.
     async fn connect_and_watch(
         &self,
         way: &Way,
@@ -187,7 +190,7 @@ impl Server {
         watched
     }
 
-    /// Lists the tools, and again whenever they may have changed. Ends when the server is lost.
+    /// Lists the tools, and lists them again whenever they may have changed. Ends when the server is lost.
     async fn watch(&self, open: &mut Open, changed: &impl Fn()) -> Result<(), ServerError> {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -203,7 +206,7 @@ impl Server {
             let ended = open.ended.clone();
             let told = async {
                 open.tools_changed().await;
-                // However often it says so.
+                // Limits how often the server can cause a new list.
                 sleep_until(listed_at + MIN_REFRESH).await;
             };
             tokio::select! {
@@ -213,14 +216,14 @@ impl Server {
                 }
                 () = self.doubted.notified() => {}
                 () = told => {}
-                // Until then no definition is accepted, unless it was read before.
+                // Tries again to read the accepted definitions. Until then, only definitions that were read before are accepted.
                 () = sleep_until(listed_at + MIN_REFRESH), if !is_known => {}
                 _ = refresh.tick() => open.subscribe_again().await,
             }
         }
     }
 
-    /// The definitions that are accepted; `None` while that cannot be asked.
+    /// Returns the accepted definitions, or `None` if they cannot be read.
     async fn accepted(&self, listing: &Listing) -> Option<HashMap<String, DefinitionHash>> {
         let seen = listing.tools.iter().map(|tool| (tool.name.clone(), tool.hash)).collect();
         match self.pins.accepted(self.name.clone(), seen).await {
@@ -232,8 +235,8 @@ impl Server {
         }
     }
 
-    /// Takes a list over. While nobody knows which definitions are accepted, those are that were before. Gives whether anything
-    /// is different.
+    /// Stores a new list. If `accepted` is `None`, the definitions that were accepted before stay accepted. Returns `true` if the
+    /// state or the available tools changed.
     fn offer(
         &self,
         listing: Listing,
@@ -262,7 +265,7 @@ impl Server {
         is_different || !was_connected
     }
 
-    /// Says anew what is offered of what is listed. Gives whether that is different from before.
+    /// Selects the available tools again from the last list. Returns `true` if they changed.
     fn evaluate(&self, state: &mut State) -> bool {
         let new = offering(&self.settings, &state.listing, state.accepted.as_ref());
         let is_different = state.offering != new;
@@ -283,13 +286,13 @@ impl Server {
         is_different
     }
 
-    /// The definition that a tool has now.
-    pub(super) fn definition(&self, tool: &str) -> Option<DefinitionHash> {
+    /// Returns the hash of a tool's current definition, or `None` if the server does not list the tool.
+    pub(crate) fn definition(&self, tool: &str) -> Option<DefinitionHash> {
         self.state().listing.tools.iter().find(|listed| listed.name == tool).map(|listed| listed.hash)
     }
 
-    /// Takes over that this definition of a tool is the accepted one.
-    pub(super) fn accept(&self, tool: &str, definition: DefinitionHash) {
+    /// Marks this definition of a tool as accepted. Has no effect until the accepted definitions could be read.
+    pub(crate) fn accept(&self, tool: &str, definition: DefinitionHash) {
         let mut state = self.state();
         if let Some(accepted) = &mut state.accepted {
             accepted.insert(tool.to_owned(), definition);
@@ -297,8 +300,8 @@ impl Server {
         self.evaluate(&mut state);
     }
 
-    /// Says why the server cannot be used, without its address, which it may have repeated in its own words.
-    pub(super) fn plain(&self, error: &ServerError) -> String {
+    /// Describes an error without the server's address, which the server may have repeated in its own message.
+    pub(crate) fn plain(&self, error: &ServerError) -> String {
         let text = error.plain(&self.name);
         let Ok(Way::Http(_, endpoint)) = &self.way else { return text };
         let address = &endpoint.url[Position::BeforeHost..Position::AfterPort];
@@ -306,7 +309,8 @@ impl Server {
         text.replace(address, "[address]").replace(host, "[address]")
     }
 
-    /// The failed call. It is stored and shown to its user, so it says what every user may read.
+    /// Creates the error of a failed call. It is stored and shown to the call's user, so it contains only what every user may
+    /// read.
     fn failed(&self, error: &ServerError) -> ToolError {
         ToolError::other(error.error_type(), self.plain(error))
     }
@@ -320,15 +324,15 @@ impl Server {
         state.connection = None;
     }
 
-    /// Waits until there is room for a call of this person's.
-    pub(super) async fn room(&self, whose: Whose) -> Result<Slot, ToolError> {
+    /// Waits for a free slot for a call of this user. Fails if the server is being closed.
+    pub(crate) async fn room(&self, whose: Whose) -> Result<Slot, ToolError> {
         let closed = || self.failed(&ServerError::Unavailable("it is being closed".to_owned()));
         self.slots.acquire(whose).await.ok_or_else(closed)
     }
 
-    /// Calls a tool by the server's own name for it, which takes [`Self::room`]. What was sent is never sent again from here. Dropping the future tells
-    /// the server to stop.
-    pub(super) async fn call(
+    /// Calls a tool by the name that the server uses. The caller holds a slot from [`Self::room`]. A request that was sent is
+    /// never retried here. Dropping the future notifies the server of the cancellation.
+    pub(crate) async fn call(
         &self,
         tool: String,
         arguments: Arguments,

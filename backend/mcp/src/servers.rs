@@ -1,11 +1,8 @@
-//! All tool servers of a process: their tasks, and the tools that are on offer at a moment.
+//! All tool servers of a process: their tasks, and the tools that are currently available.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::{Mutex, MutexGuard};
 use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -20,10 +17,10 @@ use super::{
     tool::ServerTool,
 };
 
-/// How long all servers together have to end.
+/// Timeout for shutting down all servers together.
 const SHUTDOWN_TIMEOUT: Duration = FAREWELL_TIMEOUT.saturating_mul(3);
 
-/// The tool servers of a process. Clones share them; [`ToolServers::shut_down`] ends them.
+/// The tool servers of a process. Clones share the servers; [`ToolServers::shut_down`] stops them.
 #[derive(Clone)]
 pub struct ToolServers {
     shared: Arc<Shared>,
@@ -39,7 +36,7 @@ struct Shared {
     changes: watch::Sender<u64>,
 }
 
-/// What is on offer.
+/// Currently available tools.
 struct Offer {
     tools: Arc<ToolRegistry>,
     /// In the order of the servers.
@@ -48,38 +45,38 @@ struct Offer {
     is_awaited: bool,
 }
 
-/// What came of naming the tools of one server.
+/// Result of naming the tools of one server.
 #[derive(Clone, Default)]
 struct Named {
-    /// Tools for which there was no name left.
+    /// Tools for which no name was left.
     nameless: Vec<LeftOut>,
-    /// Tools on offer whose definition changed, by the names under which they are.
+    /// Available tools whose definition is not the accepted one, by their names in the registry.
     changed: HashMap<String, ChangedDefinition>,
 }
 
-/// How a server is doing.
+/// State of a server.
 #[derive(Clone, Debug)]
 pub struct ServerReport {
     /// Its name in the settings.
     pub name: Arc<str>,
-    /// Whether its tools are on offer.
+    /// Connection state of the server.
     pub status: Status,
-    /// Why not, in words that hold no secret. May hold internal addresses, so it is for admins.
+    /// Reason why the tools are not available, without secrets. It may contain internal addresses, so only admins may read it.
     pub error: Option<String>,
-    /// Why not, for all users.
+    /// Reason why the tools are not available, for all users.
     pub plain_error: Option<String>,
-    /// How many of its tools are on offer.
+    /// Number of its tools that are available.
     pub tools: usize,
-    /// Its tools that are not, and why.
+    /// Its tools that are not available, and why.
     pub left_out: Vec<LeftOut>,
-    /// Its tools on offer whose definition changed since it was accepted, by the names under which they are on offer.
+    /// Its available tools whose definition is not the accepted one, by their names in the registry.
     pub changed: HashMap<String, ChangedDefinition>,
 }
 
 impl ToolServers {
-    /// Starts all servers in the background, and gives at once what is there: the built-in tools, whose names win. `pins`
-    /// remembers definitions of tools; `secrets` learns the tokens by which servers let us in; `find` gives what an environment
-    /// variable holds. Must be called within a tokio runtime.
+    /// Starts all servers in the background and returns at once. At first, only the built-in tools are available; their names
+    /// take precedence. `pins` stores accepted definitions of tools. `secrets` receives the tokens for the servers. `find`
+    /// returns the value of an environment variable. Must be called within a Tokio runtime.
     pub fn start(
         builtin: ToolRegistry,
         settings: ToolServersSettings,
@@ -120,12 +117,12 @@ impl ToolServers {
         let _ = timeout(FIRST_CONNECTION_TIMEOUT, settled).await;
     }
 
-    /// The tools that a turn which begins now may use. What it was given it keeps.
+    /// Returns the tools that a turn may use if it starts now. A turn keeps the tools that it started with.
     pub fn tools(&self) -> Arc<ToolRegistry> {
         self.shared.offer().tools.clone()
     }
 
-    /// How each server is doing, in the order of the settings.
+    /// Returns the state of each server, in the order of the settings.
     pub fn reports(&self) -> Vec<ServerReport> {
         let offer = self.shared.offer();
         self.shared
@@ -147,12 +144,13 @@ impl ToolServers {
             .collect()
     }
 
-    /// The definition that a tool has now, by what its server calls it. `None` where no server lists it.
+    /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server does not
+    /// exist or does not list the tool.
     pub fn definition(&self, server: &str, tool: &str) -> Option<DefinitionHash> {
         self.shared.server(server)?.definition(tool)
     }
 
-    /// Takes over that this definition of a tool is the accepted one from now on.
+    /// Marks this definition of a tool as accepted from now on.
     pub fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) {
         if let Some(server) = self.shared.server(server) {
             server.accept(tool, definition);
@@ -160,15 +158,15 @@ impl ToolServers {
         }
     }
 
-    /// Changes with every change of what is on offer.
+    /// Returns a receiver that is notified of every change of the available tools.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()
     }
 
-    /// Ends all servers, and what runs of them. Takes a few seconds at most; afterwards their calls fail.
+    /// Stops all servers and their programs. Takes a few seconds at most. Afterwards, calls of their tools fail.
     pub async fn shut_down(&self) {
         self.stop.cancel();
-        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
         if timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
             tracing::warn!("some tool servers did not end in time");
         }
@@ -181,10 +179,10 @@ impl Shared {
     }
 
     fn offer(&self) -> MutexGuard<'_, Offer> {
-        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.offer.lock()
     }
 
-    /// Puts together what is on offer now.
+    /// Rebuilds the registry of available tools, and notifies the receivers of changes.
     fn publish(&self) {
         let mut offer = self.offer();
         let mut tools = self.builtin.clone();
@@ -216,7 +214,7 @@ impl Shared {
             }
             all.push(names);
         }
-        // Names of what is not offered are given last, since no tool on offer changes its own for them.
+        // Withheld tools get their names last, so that no available tool changes its name because of them.
         for (server, tool) in withheld {
             if let Some(name) = tool_name(&server, &tool.name, |name| tools.find_spec(name).is_some()) {
                 tools.know(&name, &tool.input_schema);

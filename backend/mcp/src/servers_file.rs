@@ -1,5 +1,5 @@
-//! The file `.mcp_servers`: JSON as desktop clients write it (`mcpServers`, `servers`), or with `httpStreamableServers`.
-//! Members that only other programs know are passed over.
+//! Parses the file `.mcp_servers`: JSON in the format of desktop clients (`mcpServers`, `servers`), or with
+//! `httpStreamableServers`. Ignores members that only other programs know.
 
 use serde::{
     Deserialize,
@@ -12,17 +12,17 @@ use super::{
     settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings},
 };
 
-/// Risk of servers that say nothing of it. Files of this kind come from programs that ask their user themselves or not at all;
-/// with every call waiting for approval, API clients such as Open `WebUI` could not use any of the tools.
+/// Risk of servers whose entry does not set one. Files of this kind come from programs that ask their own user for approval, or
+/// never ask. If every call needed approval, API clients such as Open `WebUI` could not use any of the tools.
 const DEFAULT_RISK: RiskSetting = RiskSetting::Claimed;
-/// The longest file that is read.
+/// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 1024 * 1024;
 
-/// The file is not to be used.
+/// Reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 pub struct ServersFileError {
-    /// The line, from 1.
+    /// Line of the problem, from 1.
     pub line: usize,
     problem: String,
 }
@@ -32,7 +32,7 @@ impl ServersFileError {
         Self { line, problem: problem.into() }
     }
 
-    /// An error of the parser, with the member that it is about.
+    /// Converts an error of the parser, and names the member that it is about.
     fn of_parser(error: serde_path_to_error::Error<serde_json::Error>) -> Self {
         let path = error.path().to_string();
         let error = error.into_inner();
@@ -44,27 +44,27 @@ impl ServersFileError {
     }
 }
 
-/// Words an error as a sentence that begins with the member at `path`.
+/// Formats an error as a sentence that begins with the member at `path`.
 fn sentence(path: &str, error: &serde_json::Error) -> String {
     match Misfit::parse(&error.to_string()) {
-        // These are sentences of ours.
+        // This module's own errors are sentences already.
         Misfit::Other(message) => format!("{message}."),
         misfit => format!("{path} {misfit}"),
     }
 }
 
-/// Returns the line of a text on which a part of it begins, from 1.
+/// Returns the line on which `part` begins in `text`, from 1. `part` must be a slice of `text`.
 fn line_of(text: &str, part: &str) -> usize {
     let before = part.as_ptr().addr().saturating_sub(text.as_ptr().addr());
     1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count()
 }
 
-/// Reads the text of such a file.
+/// Parses the text of such a file.
 pub fn read_servers_file(text: &str) -> Result<ToolServersSettings, ServersFileError> {
     if text.len() > MAX_FILE_BYTES {
         return Err(ServersFileError::new(1, format!("the file is longer than {MAX_FILE_BYTES} bytes.")));
     }
-    // The items of a list would be read as the members in their order.
+    // serde would accept a list, and read its items as the members in their order.
     if !text.trim_start().starts_with('{') {
         return Err(ServersFileError::new(1, "the file must be an object with the member mcpServers."));
     }
@@ -93,7 +93,7 @@ struct File<'a> {
     servers: Named<'a>,
 }
 
-/// Servers by name, in the order of the file, each as it is written.
+/// Servers by name, in the order of the file, each as its JSON text.
 #[derive(Default)]
 struct Named<'a>(Vec<(String, &'a RawValue)>);
 
@@ -120,8 +120,8 @@ struct Entry {
     pin: Pin,
 }
 
-/// The settings of one server, which fails alone where it is not written as one. `None` where it is switched off. It begins on
-/// this line.
+/// Parses the entry of one server, which begins on this line. Returns `None` if the server is disabled. An entry that cannot be
+/// parsed affects only its own server.
 fn read_entry(entry: &str, line: usize) -> Option<ToolServerSettings> {
     if !entry.starts_with('{') {
         return Some(unusable(format!("line {line}: it must be an object with a url or a command")));
@@ -142,7 +142,7 @@ fn unusable(problem: impl Into<String>) -> ToolServerSettings {
 }
 
 impl Entry {
-    /// `None` where it is switched off.
+    /// Returns the settings of the server, or `None` if it is disabled.
     fn settings(self) -> Option<ToolServerSettings> {
         if self.disabled {
             return None;
@@ -173,7 +173,7 @@ impl Entry {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Named<'a> {
-    /// A name that occurs twice in one object is an error, too, where JSON alone would keep the later.
+    /// Reads the servers in order. A name that occurs twice in one object is an error; plain JSON would keep the later entry.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {

@@ -1,5 +1,5 @@
-//! Which tool servers there are, as an operator writes them: plain data, not yet checked and with its variables not yet
-//! in place. The same struct is read from a settings file and made from [`super::servers_file`].
+//! Settings of tool servers, as an operator writes them: plain data, not yet checked and with variables not yet expanded. The
+//! same structs are read from a settings file and created from [`super::servers_file`].
 
 use std::collections::BTreeMap;
 
@@ -10,72 +10,72 @@ use url::Url;
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolServerSettings {
-    /// The address of a server that speaks Streamable HTTP.
+    /// URL of a server that speaks Streamable HTTP.
     pub url: Option<String>,
     /// Headers sent with every request to `url`.
     pub headers: BTreeMap<String, String>,
-    /// Whether `url` may be plain http to another machine.
+    /// True if `url` may use plain HTTP to hosts other than localhost.
     pub allow_http: bool,
-    /// Whether requests carry a token by OAuth client credentials.
+    /// True if requests carry a token obtained with OAuth client credentials.
     pub requires_auth: bool,
-    /// Where its tokens come from; otherwise where all servers' tokens come from.
+    /// Source of its tokens. Default: the common source of all servers.
     pub oauth: Option<OAuthSettings>,
-    /// The program of a server that speaks over its standard input and output.
+    /// Program of a server that communicates over its standard input and output.
     pub command: Option<String>,
-    /// Its arguments.
+    /// Arguments of the program.
     pub args: Vec<String>,
-    /// Its environment, beside `PATH`, `HOME` and `LANG`.
+    /// Environment variables of the program, in addition to `PATH`, `HOME` and `LANG`.
     pub env: BTreeMap<String, String>,
-    /// Which of its tools need consent.
+    /// Which of its calls need approval.
     pub risk: RiskSetting,
-    /// The tools that are offered, with `*` for any characters; all when there is none.
+    /// Tools to make available; `*` matches any characters. If empty, all tools are made available.
     pub include: Vec<String>,
-    /// The tools that are not offered.
+    /// Tools to leave out, as in `include`.
     pub exclude: Vec<String>,
-    /// Seconds that a call may take, where that is less than any tool may.
+    /// Timeout of a call in seconds, if it is shorter than the timeout of every tool.
     pub timeout_secs: Option<u64>,
-    /// What happens when a tool's definition changes.
+    /// Action when a tool's definition changes.
     pub pin: Pin,
-    /// Why nothing of it can be used, where it was written in a way that says nothing else.
+    /// Reason why the server cannot be used, if its entry is not readable or names an unsupported transport.
     #[serde(skip)]
     pub unusable: Option<String>,
 }
 
-/// Which calls of a server need a person's consent.
+/// Which calls of a server need a user's approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskSetting {
-    /// All.
+    /// All calls.
     #[default]
     High,
-    /// None.
+    /// No calls.
     Low,
-    /// Those of tools that the server does not call read-only. What a server claims nobody checks.
+    /// Calls of tools that the server does not mark as read-only. Tallybook does not verify what a server claims.
     Claimed,
 }
 
-/// What happens when the definition of a tool changes.
+/// Action when the definition of a tool changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pin {
-    /// It is logged, and what the tool claims counts no longer.
+    /// The change is logged, and the tool's annotations are no longer trusted.
     #[default]
     Warn,
-    /// The tool is not offered any more.
+    /// The tool is no longer available.
     Block,
 }
 
-/// Where tokens by OAuth client credentials come from. Secrets stand in environment variables only.
+/// Source of tokens that are obtained with OAuth client credentials. Secrets are only in environment variables.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OAuthSettings {
-    /// The address of the token endpoint.
+    /// URL of the token endpoint.
     pub token_url: String,
-    /// The variable that holds the client's id.
+    /// Environment variable that contains the client ID.
     pub client_id_env: String,
-    /// The variable that holds its secret.
+    /// Environment variable that contains the client secret.
     pub client_secret_env: String,
-    /// What the token is for, as the token endpoint names it.
+    /// Scope to request, if any.
     #[serde(default)]
     pub scope: Option<String>,
 }
@@ -83,34 +83,34 @@ pub struct OAuthSettings {
 /// All tool servers, in the order in which they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolServersSettings {
-    /// Each with its name.
+    /// Servers with their names.
     pub servers: Vec<(String, ToolServerSettings)>,
-    /// Where the tokens come from of servers that name nothing of their own.
+    /// Source of the tokens of servers that have no source of their own.
     pub oauth: Option<OAuthSettings>,
 }
 
-/// The longest name of a server: all of it stands in the names of its tools, also in those that are cut.
+/// Maximum length of a server's name, in characters. The names of its tools contain it completely, even if they are truncated.
 const MAX_NAME_CHARS: usize = 50;
 
-/// A server's name is not to be used.
+/// Reason why a server's name cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerNameError {
-    /// Two servers share it.
+    /// Two servers share the name.
     #[error("there are two tool servers named {0:?}; give one of them another name")]
     Twice(String),
-    /// It is empty, long, or not on one line.
+    /// The name is empty, too long, or not on one line.
     #[error("a tool server's name is 1 to {MAX_NAME_CHARS} characters on one line")]
     Bad,
 }
 
 impl ToolServerSettings {
-    /// All that variables may stand in.
-    pub(super) fn values(&self) -> impl Iterator<Item = &String> {
+    /// Returns the values of the server's own keys in which variables are expanded. The `token_url` of `oauth` is not among them.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &String> {
         let named = self.headers.values().chain(self.env.values());
         self.url.iter().chain(&self.command).chain(&self.args).chain(named)
     }
 
-    /// A key that says nothing beside the others.
+    /// Returns a key that has no effect in combination with the others, or `None` if there is none.
     pub fn idle_key(&self) -> Option<&'static str> {
         let of_a_program = [("args", !self.args.is_empty()), ("env", !self.env.is_empty())];
         let of_an_address = [
@@ -127,7 +127,7 @@ impl ToolServerSettings {
 }
 
 impl ToolServersSettings {
-    /// These servers and then those; no name may occur in both.
+    /// Appends other servers. Fails if a name occurs in both. The token source of `self` takes precedence.
     pub fn and(mut self, others: Self) -> Result<Self, ServerNameError> {
         for (name, server) in others.servers {
             self.add(name, server)?;
@@ -136,7 +136,7 @@ impl ToolServersSettings {
         Ok(self)
     }
 
-    /// One more server.
+    /// Adds a server. Fails if its name is not valid or already exists.
     pub fn add(&mut self, name: String, server: ToolServerSettings) -> Result<(), ServerNameError> {
         if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) || name.chars().any(char::is_control) {
             return Err(ServerNameError::Bad);
@@ -150,11 +150,11 @@ impl ToolServersSettings {
 }
 
 impl std::fmt::Display for ToolServerSettings {
-    /// What it is and which of its calls need consent, on one line, without anything that may be a secret.
+    /// Writes what the server is and which of its calls need approval, on one line and without anything that may be a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.url, &self.command) {
             (Some(url), _) => match Url::parse(url) {
-                // The rest of an address may be a secret.
+                // The rest of a URL may be a secret.
                 Ok(url) => write!(f, "{}", url.origin().ascii_serialization())?,
                 Err(_) => f.write_str("an address that holds variables")?,
             },
@@ -177,7 +177,7 @@ impl std::fmt::Display for ToolServerSettings {
 }
 
 impl std::fmt::Debug for ToolServerSettings {
-    /// Without headers, arguments and environment, which may hold secrets.
+    /// Omits the URL, headers, arguments and environment, which may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ToolServerSettings")
             .field("command", &self.command)

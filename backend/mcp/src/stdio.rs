@@ -1,5 +1,5 @@
-//! The transport over a program's standard input and output: one line a message. The program runs in a group of its own,
-//! with an environment of its own, and the whole group ends with the connection.
+//! Transport over a program's standard input and output: one message per line. The program runs in its own process group and with
+//! its own environment. The whole group ends with the connection.
 
 use std::{io, process::Stdio, sync::Arc, time::Duration};
 
@@ -25,24 +25,24 @@ use super::{
     text,
 };
 
-/// How long the output of a program that ended is still read, where something that it started holds it open.
+/// Maximum time for which the output of an ended program is still read, if a process that it started keeps the output open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A running program, as a transport.
-pub(super) struct ProgramTransport {
+pub(crate) struct ProgramTransport {
     child: Child,
     group: Group,
     input: Arc<Mutex<Option<ChildStdin>>>,
     lines: Lines<BufReader<ChildStdout>>,
-    /// Set when the program has ended.
+    /// Time at which reading stops. Set when the program has ended.
     silent_from: Option<Instant>,
     ended: CancellationToken,
     _errors: AbortOnDropHandle<()>,
 }
 
 impl ProgramTransport {
-    /// Starts the program. `ended` is cancelled when nothing more can come from it.
-    pub(super) fn start(server: &Arc<str>, program: &Program, ended: CancellationToken) -> io::Result<Self> {
+    /// Starts the program. `ended` is cancelled when the program can send nothing more.
+    pub(crate) fn start(server: &Arc<str>, program: &Program, ended: CancellationToken) -> io::Result<Self> {
         let group = Group::new()?;
         let mut command = Command::new(&program.command);
         command
@@ -97,7 +97,8 @@ impl Transport<RoleClient> for ProgramTransport {
             };
             line.push(b'\n');
             let mut input = input.lock().await;
-            // Taken out meanwhile: after half of a line nothing more may follow.
+            // The input is gone if it was closed or if a write did not complete: after a partial line, nothing more may be
+            // written.
             let Some(mut open) = input.take() else { return Err(io::ErrorKind::BrokenPipe.into()) };
             timeout(CONNECT_TIMEOUT, async {
                 open.write_all(&line).await?;
@@ -131,7 +132,7 @@ impl Transport<RoleClient> for ProgramTransport {
         if let Ok(mut input) = timeout(FAREWELL_TIMEOUT, self.input.lock()).await {
             input.take();
         }
-        // A server ends when its input does; what it does not end by itself ends with the group.
+        // A server ends when its input is closed. Processes that do not end on their own are killed with the group.
         let _ = timeout(FAREWELL_TIMEOUT, self.child.wait()).await;
         self.group.kill();
         self.ended.cancel();
@@ -145,7 +146,7 @@ impl Drop for ProgramTransport {
     }
 }
 
-/// What a program says beside its messages, for the log, so much of it in a minute.
+/// Logs a program's standard error, with at most [`MAX_STDERR_LINES`] log lines per minute.
 async fn log_errors(server: Arc<str>, errors: ChildStderr) {
     let mut lines = Lines::new(BufReader::new(errors));
     let (mut since, mut logged) = (Instant::now(), 0_usize);

@@ -1,14 +1,14 @@
-//! Words of a server on their way to a model: bounded, and without characters that nobody sees.
+//! Cleans text from a server before models and users read it: limits its length and removes invisible characters.
 
 use super::limits::{MAX_DESCRIPTION_BYTES, MAX_MESSAGE_CHARS};
 
-/// A description as models are told it.
-pub(super) fn description(text: &str) -> String {
+/// Returns a description for use in prompts.
+pub(crate) fn description(text: &str) -> String {
     description_with(text, "")
 }
 
-/// The same with words of ours at its end, which count, too.
-pub(super) fn description_with(text: &str, note: &str) -> String {
+/// Returns a description for use in prompts, with `note` at its end. The note counts toward the maximum length.
+pub(crate) fn description_with(text: &str, note: &str) -> String {
     const CUT: char = '…';
     let room = MAX_DESCRIPTION_BYTES.saturating_sub(note.len());
     let mut text: String = text.chars().take(MAX_DESCRIPTION_BYTES).filter(|&c| is_visible(c)).collect();
@@ -19,8 +19,8 @@ pub(super) fn description_with(text: &str, note: &str) -> String {
     text + note
 }
 
-/// A short message on one line.
-pub(super) fn message(text: &str) -> String {
+/// Returns a short message on one line.
+pub(crate) fn message(text: &str) -> String {
     let line: String = text.chars().take(4 * MAX_MESSAGE_CHARS).map(|c| if c == '\n' { ' ' } else { c }).collect();
     let mut line: String = line.chars().filter(|&c| is_visible(c)).collect();
     if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE_CHARS) {
@@ -30,7 +30,8 @@ pub(super) fn message(text: &str) -> String {
     line
 }
 
-/// Not a control character, nothing that turns the direction of text, no invisible copy of ASCII.
+/// Returns `false` for control characters except line feeds, for characters that change the direction of text, and for invisible
+/// characters, such as the tag characters that copy ASCII.
 fn is_visible(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hidden = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');

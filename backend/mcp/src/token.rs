@@ -1,5 +1,5 @@
-//! Tokens by OAuth client credentials (RFC 6749, section 4.4): kept until shortly before their end, and asked for once
-//! for all who wait.
+//! Tokens obtained with OAuth client credentials (RFC 6749, section 4.4). A token is cached until shortly before it expires, and
+//! one request serves all callers that wait.
 
 use std::time::Duration;
 
@@ -19,18 +19,18 @@ use super::{
     limits::TOKEN_TIMEOUT,
 };
 
-/// A token is renewed so long before its end, or after half of its life where that is shorter.
+/// Time before its expiry at which a token is renewed. If half of its lifetime is shorter, that is used instead.
 const RENEWED_BEFORE: Duration = Duration::from_mins(5);
-/// The life of a token whose endpoint says nothing of it.
+/// Lifetime of a token if the token endpoint does not state one.
 const DEFAULT_LIFE: Duration = Duration::from_hours(1);
-/// The longest life that is believed.
+/// Maximum lifetime of a token; longer ones are reduced to it.
 const MAX_LIFE: Duration = Duration::from_hours(24);
-/// The longest answer of a token endpoint.
+/// Maximum size of a response of a token endpoint, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// There is no token, and without one nothing is asked of the server.
+/// Reason why no token is available. Without a token, no request is sent to the server.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TokenError {
+pub(crate) enum TokenError {
     #[error("the token endpoint cannot be reached")]
     Unreachable,
     #[error("the token endpoint gave no answer within {} seconds", TOKEN_TIMEOUT.as_secs())]
@@ -43,15 +43,15 @@ pub(super) enum TokenError {
     Unreadable,
 }
 
-/// The token of one server.
-pub(super) struct Tokens {
+/// Cached token of one server.
+pub(crate) struct Tokens {
     http: Client,
     credentials: Credentials,
-    /// The server that the token is for (RFC 8707), so that no other server can use it.
+    /// Server that the token is for (RFC 8707), so that no other server can use it.
     resource: String,
-    /// Where it is noted that a token is one.
+    /// Receives each token, so that it is redacted.
     secrets: Secrets,
-    /// Held while a token is asked for, so that all others wait for that one.
+    /// Locked while a token is requested, so that all other callers wait for that token.
     current: Mutex<Option<Token>>,
 }
 
@@ -73,13 +73,13 @@ struct Refusal {
 }
 
 impl Tokens {
-    pub(super) fn new(http: Client, credentials: Credentials, server: &Url, secrets: Secrets) -> Self {
+    pub(crate) fn new(http: Client, credentials: Credentials, server: &Url, secrets: Secrets) -> Self {
         Self { http, credentials, resource: resource(server), secrets, current: Mutex::new(None) }
     }
 
-    /// The token for a request. `refused` is one that the server no longer took: where nobody has replaced it yet, a new
-    /// one is asked for.
-    pub(super) async fn get(&self, refused: Option<&SecretString>) -> Result<SecretString, TokenError> {
+    /// Returns the token for a request. `refused` is a token that the server no longer accepts: if it is still the cached one, a
+    /// new token is requested.
+    pub(crate) async fn get(&self, refused: Option<&SecretString>) -> Result<SecretString, TokenError> {
         let mut current = self.current.lock().await;
         let usable = current.as_ref().filter(|token| {
             Instant::now() < token.renewed_at
@@ -98,7 +98,7 @@ impl Tokens {
     async fn ask(&self) -> Result<Token, TokenError> {
         let asked_at = Instant::now();
         let (status, body) = match self.post(Some(&self.resource)).await? {
-            // Some endpoints know no resources and refuse what they do not know.
+            // Some endpoints do not know the parameter `resource`, and refuse unknown parameters.
             (StatusCode::BAD_REQUEST, body) if refuses_resource(&body) => self.post(None).await?,
             answered => answered,
         };
@@ -137,8 +137,8 @@ impl Tokens {
     }
 }
 
-/// The address of a server as its identifier: without what may be a secret, and without the slash that an address without a
-/// path gets.
+/// Returns the URL of a server as its resource identifier: without query and fragment, which may be secret. Also drops the slash
+/// that a URL without a path gets.
 fn resource(server: &Url) -> String {
     let mut server = server.clone();
     server.set_fragment(None);
@@ -169,7 +169,7 @@ fn kept_for(life: Duration) -> Duration {
     life.saturating_sub(RENEWED_BEFORE).max(life / 2)
 }
 
-/// RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password.
+/// Form-encodes an ID or secret, which RFC 6749, section 2.3.1, requires before basic authentication.
 fn form_encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

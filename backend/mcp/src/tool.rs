@@ -1,4 +1,4 @@
-//! A tool of a server, as the registry holds it.
+//! A tool of a server, in the form that the registry holds.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use tallybook_tools::{AnyTool, BegunCall, MAX_INPUT_BYTES, ProgressSender, Slot,
 
 use super::{exact::Arguments, offering::OfferedTool, server::Server};
 
-pub(super) struct ServerTool {
+pub(crate) struct ServerTool {
     spec: ToolSpec,
-    /// What the server calls it.
+    /// Name that the server uses.
     name: String,
     server: Arc<Server>,
 }
 
 impl ServerTool {
-    /// The tool under a name that is free.
-    pub(super) fn new(name: String, tool: &OfferedTool, server: Arc<Server>) -> Self {
+    /// Creates the tool under a name that is free.
+    pub(crate) fn new(name: String, tool: &OfferedTool, server: Arc<Server>) -> Self {
         let spec = ToolSpec {
             name,
             description: tool.listed.description.clone(),

@@ -1,20 +1,21 @@
-//! `${VAR}`, `${VAR:-x}` and `${env:VAR}` in the values of settings, put in place once: what a variable holds is not
-//! looked at again.
+//! Expands `${VAR}`, `${VAR:-x}` and `${env:VAR}` in the values of settings. The value of a variable is not expanded again.
 
-/// A variable that the settings name is not set.
+/// A variable that the settings refer to is not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the environment variable {0} is not set")]
 pub struct UnsetVariable(String);
 
 impl UnsetVariable {
-    /// The one that this key names. The name itself is not repeated: what stands there may be the secret.
-    pub(super) fn named_by(key: &str) -> Self {
+    /// Creates the error for the variable that `key` names. The name is not repeated: the setting may contain the secret itself
+    /// instead of a name.
+    pub(crate) fn named_by(key: &str) -> Self {
         Self(format!("that {key} names"))
     }
 }
 
-/// The value with its variables in place. `find` gives what a variable holds.
-pub(super) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
+/// Returns the value with its variables expanded. `find` returns the value of a variable. Fails if a variable is not set and has
+/// no default.
+pub(crate) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;
     while let Some((before, after)) = rest.split_once("${") {
@@ -27,7 +28,7 @@ pub(super) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> R
         let name = name.strip_prefix("env:").unwrap_or(name);
         match (find(name), default) {
             (Some(held), None) => text.push_str(&held),
-            // As in a shell, `:-` also stands in for what is empty.
+            // As in a shell, the default after `:-` also replaces an empty value.
             (Some(held), Some(_)) if !held.is_empty() => text.push_str(&held),
             (_, Some(default)) => text.push_str(default),
             (None, None) => return Err(UnsetVariable(name.to_owned())),
@@ -38,8 +39,8 @@ pub(super) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> R
     Ok(text)
 }
 
-/// The names of the variables in a value.
-pub(super) fn variables_in(value: &str) -> impl Iterator<Item = &str> {
+/// Returns the names of the variables in a value.
+pub(crate) fn variables_in(value: &str) -> impl Iterator<Item = &str> {
     let inside = value.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
     inside.map(|inside| {
         let name = inside.split_once(":-").map_or(inside, |(name, _)| name);

@@ -1,5 +1,5 @@
-//! How a server is reached, the handshake in both eras of the protocol, and what comes of it: a connection, and the changes
-//! that the server tells of.
+//! Connects to a server: the transport, the handshake in both eras of the protocol, and the open connection with its
+//! notifications of changed tools.
 
 use std::sync::{
     Arc,
@@ -24,23 +24,24 @@ use super::{
     stdio::ProgramTransport,
 };
 
-/// How a server is reached.
-pub(super) enum Way {
+/// Transport to a server.
+pub(crate) enum Way {
     Http(HttpClient, Box<HttpEndpoint>),
     Program(Program),
 }
 
-/// A connection, and what shows that it is over.
-pub(super) struct Open {
-    pub(super) service: RunningService<RoleClient, Ears>,
-    pub(super) connection: Connection,
-    pub(super) ended: CancellationToken,
+/// An open connection. `ended` is cancelled when a program can send nothing more; it is never cancelled over HTTP.
+pub(crate) struct Open {
+    pub(crate) service: RunningService<RoleClient, Ears>,
+    pub(crate) connection: Connection,
+    pub(crate) ended: CancellationToken,
     subscription: Option<Subscription>,
 }
 
 impl Way {
-    /// The way to what the settings name. The tokens that are shown on it are noted among the secrets.
-    pub(super) fn of(endpoint: Endpoint, secrets: &Secrets) -> Result<Self, ServerError> {
+    /// Creates the transport to an endpoint. OAuth tokens that it uses are added to `secrets`. Fails if no HTTP client can be
+    /// created.
+    pub(crate) fn of(endpoint: Endpoint, secrets: &Secrets) -> Result<Self, ServerError> {
         match endpoint {
             Endpoint::Program(program) => Ok(Self::Program(program)),
             Endpoint::Http(mut endpoint) => {
@@ -51,13 +52,14 @@ impl Way {
         }
     }
 
-    /// Connects and shakes hands.
-    pub(super) async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<Open, ServerError> {
+    /// Connects and performs the handshake. `is_old` selects the older era's handshake, and is inverted if the server answers the
+    /// handshake with something else.
+    pub(crate) async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<Open, ServerError> {
         let greets_old = is_old.load(Ordering::Relaxed);
         let lifecycle = if greets_old {
             ClientLifecycleMode::Initialize
         } else {
-            // The newer era's question first; a server that refuses it is greeted in the older one's way.
+            // Sends the newer era's request first. If the server refuses it, the older era's handshake follows.
             ClientLifecycleMode::Auto {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
                 legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
@@ -77,7 +79,7 @@ impl Way {
         let service = service.inspect_err(|error| {
             if let ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) = error
             {
-                // Tried the other way the next time.
+                // The next attempt uses the other kind of handshake.
                 is_old.store(!greets_old, Ordering::Relaxed);
             }
         })?;
@@ -93,23 +95,24 @@ impl Way {
 }
 
 impl Open {
-    /// Waits for the server to say that its tools changed.
-    pub(super) async fn tools_changed(&mut self) {
+    /// Waits until the server reports that its tools changed, or until the subscription to such reports ends.
+    pub(crate) async fn tools_changed(&mut self) {
         tokio::select! {
             () = self.connection.ears.tools_changed.notified() => {}
             () = next_change(&mut self.subscription) => {}
         }
     }
 
-    /// Subscribes once more where the subscription has ended: networks break off what is silent for long.
-    pub(super) async fn subscribe_again(&mut self) {
+    /// Subscribes again if the subscription has ended: networks close streams that are silent for a long time.
+    pub(crate) async fn subscribe_again(&mut self) {
         if self.subscription.is_none() {
             self.subscription = subscription(&self.connection).await;
         }
     }
 }
 
-/// Servers of the newer era tell of changes only to who subscribes.
+/// Subscribes to changes of the tools: servers of the newer era report them only to subscribers. Returns `None` if the server is
+/// of the older era, reports no changes, or does not accept the subscription in time.
 async fn subscription(connection: &Connection) -> Option<Subscription> {
     let info = connection.peer.peer_info()?;
     let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
@@ -120,7 +123,7 @@ async fn subscription(connection: &Connection) -> Option<Subscription> {
     timeout(2 * FAREWELL_TIMEOUT, connection.peer.listen(filter)).await.ok()?.ok()
 }
 
-/// Waits for the next change that a subscription tells of; for ever where there is none.
+/// Waits for the next change that a subscription reports, or for its end. Without a subscription, waits forever.
 async fn next_change(subscription: &mut Option<Subscription>) {
     if let Some(open) = subscription {
         if !matches!(open.next().await, Ok(Some(_))) {

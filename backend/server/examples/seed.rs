@@ -1,15 +1,15 @@
-//! Fills a database with made-up tool calls, to see how the book does when there are many: `cargo xtask seed`. They are the
-//! same each time, in conversations of made-up people, over the sixty days before now.
+//! Fills a database with generated tool calls, to measure the tool history with many calls: `cargo xtask seed`. The
+//! calls are the same each time. They belong to conversations of generated users, over the last sixty days.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
 use sqlx::migrate::MigrateDatabase as _;
 use tallybook_database::{COMMAND_TIMEOUT, Database, DatabaseUrl, Transaction, now, select};
 
-/// Calls of one turn, and turns of one conversation.
+/// Calls per turn, and turns per conversation.
 const CALLS_OF_TURN: i64 = 4;
 const TURNS_OF_CONVERSATION: i64 = 10;
-/// Turns that one transaction writes.
+/// Turns per transaction.
 const TURNS_AT_ONCE: i64 = 200;
 const PEOPLE: i64 = 100;
 const DAYS: i64 = 60;
@@ -30,7 +30,7 @@ struct Options {
     database_url: String,
 }
 
-/// The ids that come next, and when the first call began.
+/// The next free IDs, the start time of the next call, and the time between two calls.
 struct Next {
     user: i64,
     conversation: i64,
@@ -60,7 +60,7 @@ async fn count(db: &Database) -> anyhow::Result<i64> {
     Ok(db.reader().query(select!("SELECT COUNT(*) FROM tool_calls")).fetch_value().await?)
 }
 
-/// Makes up so many.
+/// Generates this number of calls.
 async fn fill(db: &Database, tool_calls: i64) -> anyhow::Result<()> {
     let mut next = Next::after(db, tool_calls.max(1)).await?;
     write_people(db, next.user).await?;
@@ -168,7 +168,7 @@ async fn write_turns(tx: &mut Transaction, next: &Next, count: i64) -> sqlx::Res
                 7 => ("interrupted", true),
                 _ => ("success", false),
             };
-            // Most are quick and few are slow.
+            // Most calls are fast; a few are slow.
             let ms = 1
                 + luck % 40
                 + if luck % 11 == 0 { luck % 900 } else { 0 }
@@ -189,7 +189,7 @@ async fn write_turns(tx: &mut Transaction, next: &Next, count: i64) -> sqlx::Res
     Ok(())
 }
 
-/// A number that looks like chance, and is the same each time.
+/// Returns a pseudorandom number that is the same each time for a seed.
 fn luck(seed: i64) -> i64 {
     let mixed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     ((mixed ^ (mixed >> 29)).wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20) & 0x7FFF_FFFF

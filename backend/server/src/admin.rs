@@ -1,4 +1,5 @@
-//! `tallybook admin`: what an operator does to the server's data from a terminal, also while the server runs.
+//! `tallybook admin`: commands with which an operator manages the server's data from a terminal. All but `restore` also
+//! work while the server runs.
 
 use std::{
     fmt::Write as _,
@@ -9,20 +10,20 @@ use std::{
 
 use anyhow::Context as _;
 use tallybook::{
-    accounts::{Accounts, Password},
     config::{AdminTask, Settings},
     consistency,
-    conversation::{self, Deleted},
 };
+use tallybook_accounts::{Accounts, Password};
+use tallybook_conversations::Deleted;
 use tallybook_database::Database;
 use tallybook_protocol::{KeyInfo, User};
 
-/// The longest line that is read for a password; a longer password is refused anyway.
+/// Maximum length of the line with a password, in bytes. A longer password is refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
 
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
 
-/// Does what is asked for, and gives what there is to say of it.
+/// Runs the task and returns the text to print.
 pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match task {
@@ -59,8 +60,8 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
     }
 }
 
-/// A server that runs on an embedded database has it locked, which only means that what runs there is its own. Accounts
-/// can be worked on beside it.
+/// Runs `work` on the accounts without taking the database lock. A running server holds the lock of an embedded
+/// database, but the lock only says that the running turns are its own. Changing accounts next to it is safe.
 async fn with_accounts<T>(settings: &Settings, work: impl AsyncFnOnce(Accounts) -> T) -> anyhow::Result<T> {
     let db = Database::connect(&settings.database_url).await?;
     let done = work(Accounts::new(db.clone(), settings.accounts.clone())).await;
@@ -105,16 +106,16 @@ fn keys_table(keys: &[(String, KeyInfo)]) -> String {
     table
 }
 
-/// What is kept of deleted conversations; with `purge`, what is due is purged first.
+/// Reports the retained deleted conversations. With `purge`, purges those that are due first.
 async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     let (db, kept_for) = (Database::connect(&settings.database_url).await?, settings.retention);
     let work = async {
-        let before = conversation::count_deleted(&db, kept_for).await?;
+        let before = tallybook_conversations::count_deleted(&db, kept_for).await?;
         if !purge {
             return Ok((before, None));
         }
-        conversation::purge_all_due(&db, kept_for).await?;
-        Ok::<_, sqlx::Error>((before, Some(conversation::count_deleted(&db, kept_for).await?)))
+        tallybook_conversations::purge_all_due(&db, kept_for).await?;
+        Ok::<_, sqlx::Error>((before, Some(tallybook_conversations::count_deleted(&db, kept_for).await?)))
     };
     let counted = work.await;
     db.close().await;
@@ -135,7 +136,7 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     Ok(words)
 }
 
-/// A time in words, in days but where it is shorter.
+/// Returns a time as text: in days, or in seconds if it is shorter than a day.
 fn time_words(time: Duration) -> String {
     match time.as_secs() {
         0 => "no time at all".to_owned(),

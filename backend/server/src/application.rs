@@ -1,4 +1,4 @@
-//! The program put together: database, model, agent, conversations and the HTTP server over them.
+//! Assembles the server: the database, the models, the agent, the conversations, and the HTTP server.
 
 use std::{
     future::Future,
@@ -6,29 +6,30 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tallybook_database::{Database, DatabaseLock, DbError};
 
 use actix_web::dev::Server;
+use tallybook_accounts::{Accounts, AccountsError};
 use tallybook_agent::AgentService;
+use tallybook_conversations::models::{Catalog, CatalogError};
+use tallybook_conversations::tool_pins::ToolPins;
+use tallybook_conversations::{ConversationService, ConversationSettings, Lifetimes, ServiceError};
+use tallybook_database::{Database, DatabaseLock, DbError};
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;
+use tallybook_tool_history::ToolHistory;
 use tallybook_tools::{FetchPage, FetchPageError, RegistryError, ToolRegistry};
 
 use crate::{
-    accounts::{Accounts, AccountsError},
-    book::Book,
     config::Settings,
-    conversation::{ConversationService, ConversationSettings, Lifetimes, ServiceError},
     http::{self, AppState, Hosts, PublicUrl, Services, Site},
-    models::{Catalog, CatalogError},
     page_files::PageFiles,
-    tool_pins::ToolPins,
 };
 
-/// A reader that takes nothing for so many keep-alives is dropped. It comes back when it can read again.
+/// Number of keep-alive intervals after which a client that reads nothing is disconnected. It reconnects when it can
+/// read again.
 const MAX_MISSED_KEEP_ALIVES: u32 = 12;
 
-/// A server that is listening and not yet serving.
+/// A server that is listening but not yet serving.
 pub struct Application {
     server: Server,
     address: SocketAddr,
@@ -36,43 +37,43 @@ pub struct Application {
     accounts: Accounts,
     grace: Duration,
     public_url: Option<PublicUrl>,
-    /// Given back last, when nothing uses the database any more.
+    /// Released last, when nothing uses the database any more.
     _lock: Option<DatabaseLock>,
 }
 
-/// Why the program cannot start.
+/// The reason why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// The database, while looking for turns that an earlier process left running.
+    /// The database failed while the server looked for turns that an earlier process left running.
     #[error("the turns that an earlier run left behind cannot be closed: {0}")]
     Recover(#[from] ServiceError),
-    /// The models' settings.
+    /// The settings of the models are not valid.
     #[error(transparent)]
     Models(#[from] CatalogError),
-    /// The tools.
+    /// The tools are not valid.
     #[error(transparent)]
     Tools(#[from] RegistryError),
-    /// The tool that reads web pages.
+    /// The tool that reads web pages cannot be created.
     #[error("FETCH_PAGE is on, but pages cannot be asked for: {0}")]
     FetchPage(#[source] FetchPageError),
-    /// The address is taken, or not ours.
+    /// The address is in use or not available.
     #[error("cannot listen on {address}: {source}. Choose another PORT or HOST, or stop the program that uses it.")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The cause.
         source: std::io::Error,
     },
-    /// The HTTP server.
+    /// The HTTP server cannot start.
     #[error("the HTTP server cannot start: {0}")]
     Server(#[source] std::io::Error),
 }
 
 impl Application {
-    /// Opens the database and the port with the built-in tools. Must run on the multi-threaded runtime that is to own
+    /// Opens the database and the port, with the built-in tools. Must run on the multi-threaded runtime that will own
     /// the turns.
     pub async fn build(settings: Settings) -> Result<Self, StartError> {
         let mut tools = tallybook_tools::builtin()?;
@@ -82,12 +83,12 @@ impl Application {
         Self::build_with_tools(settings, tools).await
     }
 
-    /// The same with tools of the caller's own.
+    /// Like [`Self::build`], with the caller's own tools.
     pub async fn build_with_tools(settings: Settings, tools: ToolRegistry) -> Result<Self, StartError> {
         Self::build_with_page(settings, tools, Site::built_in()).await
     }
 
-    /// The same with a page of the caller's own, too.
+    /// Like [`Self::build`], with the caller's own tools and page.
     pub async fn build_with_page(settings: Settings, tools: ToolRegistry, site: Arc<Site>) -> Result<Self, StartError> {
         let models = Catalog::connect(&settings.models, settings.titles)?;
         let listener = listen(SocketAddr::new(settings.host, settings.port))?;
@@ -117,21 +118,28 @@ impl Application {
             memory: settings.memory,
             plan: settings.plan,
         };
-        let (book_db, book_agent, book_tools) = (db.clone(), agent.clone(), tool_servers.clone());
+        let (history_db, history_agent, history_tools) = (db.clone(), agent.clone(), tool_servers.clone());
         let service = ConversationService::start(db, agent, tool_servers, models, conversations).await?;
         let counts = Arc::clone(service.work_counts());
-        let book = Book::new(book_db, settings.retention, settings.book_page_time, book_agent, book_tools, counts);
+        let history = ToolHistory::new(
+            history_db,
+            settings.retention,
+            settings.tool_history_page_time,
+            history_agent,
+            history_tools,
+            counts,
+        );
         let hosts = Hosts::new(address.ip(), settings.allowed_hosts);
         let (limits, keep_alive) = (settings.http_limits, settings.keep_alive);
         let kept = page_files.clone();
-        let services = Services { service: service.clone(), accounts: accounts.clone(), book: book.clone() };
+        let services = Services { service: service.clone(), accounts: accounts.clone(), history: history.clone() };
         let state = AppState::new(services, Arc::clone(&site), page_files, hosts, limits, keep_alive)
             .with_public_url(settings.public_url.clone());
         let server = http::serve(listener, state).map_err(StartError::Server)?;
         service.spawn_until_draining(site.keep(kept));
-        service.spawn_until_draining(book.keep_up());
+        service.spawn_until_draining(history.run_maintenance());
         if accounts.settings().required {
-            service.spawn_until_draining(accounts.clone().keep_up());
+            service.spawn_until_draining(accounts.clone().run_maintenance());
             service.spawn_until_draining(accounts.clone().watch_streams());
         }
         Ok(Self {
@@ -145,13 +153,13 @@ impl Application {
         })
     }
 
-    /// Where it listens; with port 0, which port it got.
+    /// Returns the address that the server listens on. For port 0, it has the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A link that makes the first admin, once and within an hour; `None` where none is needed. Whoever has it owns the
-    /// server, so it is told to nobody but who started it.
+    /// Creates a link for the setup of the first admin, valid once and for an hour. `None` if no setup is needed. Any
+    /// user who opens the link can own the server, so show it only to the operator.
     pub async fn create_setup_link(&self) -> Result<Option<String>, AccountsError> {
         let path = self.accounts.create_setup_link().await?;
         let link = |path| {
@@ -166,13 +174,14 @@ impl Application {
         Ok(path.map(link))
     }
 
-    /// Which models answer.
+    /// Returns the models.
     pub fn models(&self) -> ModelList {
         self.service.models().list()
     }
 
-    /// Serves until `stop` is done, then takes no new turns and lets running ones finish within the grace period. Meanwhile
-    /// requests are still answered; then the listener is closed, and at last the database. Ends early, in the same way, when the HTTP server fails.
+    /// Serves until `stop` completes. Then it takes no new turns, and running turns have the grace period to finish.
+    /// The server answers requests in that time. After it, the listener is closed, and finally the database. If the
+    /// HTTP server fails, this ends early, in the same order.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> std::io::Result<()> {
         let handle = self.server.handle();
         let mut serving = tokio::spawn(self.server);
@@ -202,8 +211,8 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     listen().map_err(|source| StartError::Listen { address, source })
 }
 
-/// Lets the system close connections on which nothing can be delivered for so long: what waits to be sent to a reader
-/// that does not read is memory. Connections inherit it from the listener. Other systems than Linux have no such option.
+/// Sets the time after which the system closes a connection on which it can deliver nothing. Data for a client that
+/// does not read takes memory. Connections inherit the option from the listener. Only Linux has it.
 #[cfg(target_os = "linux")]
 fn drop_stalled_readers(listener: &TcpListener, after: Duration) -> std::io::Result<()> {
     socket2::SockRef::from(listener).set_tcp_user_timeout(Some(after))

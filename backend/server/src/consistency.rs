@@ -1,9 +1,9 @@
-//! Whether what the database holds fits together: `tallybook admin check`. What the program keeps to by its own rules, and
-//! no key of the tables does.
+//! Consistency checks of the database (`tallybook admin check`): rules that the server maintains and that no key or
+//! constraint of the tables enforces.
 
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
-/// What must be nowhere, in words that follow its number, and how it is counted.
+/// The rules: the text that follows the number of violations, and the statement that counts them.
 const RULES: [(&str, Select); 11] = [
     (
         "conversations are claimed by a message that is not theirs, or that is over",
@@ -79,8 +79,8 @@ const RULES: [(&str, Select); 11] = [
     ),
 ];
 
-/// What does not fit together, a sentence each; nothing where all does. Each rule is asked in one statement, so a server
-/// that runs meanwhile gives no false alarm.
+/// Returns a sentence for each violated rule; empty if there are none. Each rule is one statement, so a server that
+/// runs at the same time causes no false alarm.
 pub async fn check(db: &Database) -> sqlx::Result<Vec<String>> {
     let mut found = db.list_damage().await?;
     for (words, count) in RULES {
@@ -92,7 +92,7 @@ pub async fn check(db: &Database) -> sqlx::Result<Vec<String>> {
     Ok(found)
 }
 
-/// How many rules there are.
+/// Returns the number of rules.
 pub fn count_rules() -> usize {
     RULES.len()
 }

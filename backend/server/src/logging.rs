@@ -1,5 +1,5 @@
-//! The log on stderr: what is noted, and how. No secret of the settings gets into it, and no secret argument of a call, whoever
-//! repeats one.
+//! Sets up the log on stderr: its entries and its format. Configured secrets and secret arguments of calls are redacted
+//! in every entry, no matter which code logs them.
 
 use std::io::{self, IsTerminal as _, Stderr, Write};
 
@@ -12,20 +12,20 @@ use tracing_subscriber::{
 
 use crate::traces::Traces;
 
-/// Logs to stderr, text in colours if somebody looks at it; and has traces taken down, if they are wanted.
+/// Logs to stderr, with colors if that is a terminal. Also starts the collection of traces, if they are enabled.
 pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>) {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let log = tracing_subscriber::fmt::layer().with_writer(WithoutSecrets(secrets));
     let log = match format {
         LogFormat::Text => log.with_ansi(!is_plain && io::stderr().is_terminal()).boxed(),
-        // The spans, of which the innermost is the last, say which request, whose and which turn it is.
+        // The spans name the request, its user, and its turn. The innermost span comes last.
         LogFormat::Json => log.json().flatten_event(true).with_current_span(false).boxed(),
     };
     tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
 }
 
-/// What `RUST_LOG` asks for, but not what `actix_http` calls errors, unless it is asked for by name: those are clients'
-/// mistakes, and `http::server` logs them as such. What is taken down for traces is none of the log's.
+/// Returns the filter of `RUST_LOG`, without the errors of `actix_http` unless the filter names that crate. Those are
+/// mistakes of clients, and `http::server` logs them as such. Spans for traces do not go to the log.
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");
@@ -33,7 +33,7 @@ fn filter() -> EnvFilter {
     EnvFilter::new(format!("{filter},{SPAN_TARGET}=off{mistakes}"))
 }
 
-/// Stderr without these. Each entry of the log comes in one piece.
+/// A writer to stderr that redacts these secrets. Each log entry is written in one piece.
 struct WithoutSecrets(Secrets);
 
 impl<'a> MakeWriter<'a> for WithoutSecrets {

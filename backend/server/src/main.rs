@@ -1,4 +1,5 @@
-//! Command line → configuration → start. Prints where the program is to be found, and ends it when a signal says so.
+//! Reads the command line and the settings, and starts the server. Prints the server's address, and stops the server on
+//! a signal.
 
 mod admin;
 mod logging;
@@ -7,18 +8,17 @@ mod traces;
 
 use std::{io::Write as _, process::ExitCode};
 
+use signals::StopSignals;
 use tallybook::{
     application::Application,
     config::{ConfigError, Settings, Task},
     http::Site,
-    models::Catalog,
 };
+use tallybook_conversations::models::Catalog;
 use tokio_util::sync::CancellationToken;
-
-use signals::StopSignals;
 use traces::Traces;
 
-/// The C library's keeps most of what large answers took; this one gives it back when they are gone.
+/// The allocator of the C library keeps most of the memory of large answers; this one returns it when they are freed.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     if let Some(traces) = traces {
         traces.end();
     }
-    // A tool that still computes on a thread of its own is not waited for.
+    // Does not wait for tools that still compute on their own threads.
     runtime.shutdown_background();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what the settings mean, or what is wrong with them.
+/// Prints a summary of the settings, or what is wrong with them.
 fn check_config(settings: &Settings) -> ExitCode {
     if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
         return fail(&error.to_string());
@@ -78,7 +78,7 @@ fn licenses() -> ExitCode {
     }
 }
 
-/// Says what was asked for.
+/// Prints the requested text to stdout.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_or_else`")]
 fn told(text: String) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
@@ -87,7 +87,7 @@ fn told(text: String) -> ExitCode {
     }
 }
 
-/// Every client takes a file handle, and the number that a process begins with is often small.
+/// Raises the limit of open files. Every client takes a file handle, and the initial limit is often low.
 fn allow_open_files() {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(open_files) => tracing::info!(open_files, "so many files may be open"),
@@ -99,7 +99,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let data = settings.database_url.to_string();
     let app = Application::build(settings).await?;
     let mut signals = StopSignals::listen()?;
-    // A server that nobody listens to on stdout serves all the same.
+    // The server also serves if stdout cannot be written.
     let setup = app.create_setup_link().await?.map(|link| format!("  setup: {link}\n         Open it within an hour to make the admin's account; behind a proxy, under its address.\n"));
     if setup.is_some() {
         tracing::warn!("the server has no admin yet; until it does, it serves only the setup link");
@@ -131,7 +131,7 @@ fn greeting(app: &Application, data: &str) -> String {
 }
 
 fn fail(message: &str) -> ExitCode {
-    // If even stderr is gone there is nobody left to tell.
+    // If stderr is gone too, the error cannot be reported.
     let _ = writeln!(std::io::stderr(), "tallybook: {message}");
     ExitCode::FAILURE
 }

@@ -1,18 +1,18 @@
-//! The page's files of the versions that ran on this database last. A page asks for the files of its own version; where a
-//! server of another one answers, as during a deployment, or after one while a tab is open, it finds them here. Which
-//! files there are, and how they are handed out, is in `http::site`.
+//! Stores the page's files of the most recent versions in the database. A page requests the files of its own version.
+//! If a server of another version answers, as during a deployment or after one while a tab is open, it finds them here.
+//! `http::site` lists and serves the files.
 
 use bytes::Bytes;
 use sqlx::error::DatabaseError;
 use tallybook_database::{Database, Transaction, now, select, with_retries};
 
-/// How many versions are kept, those that were started last.
+/// Maximum number of versions to store; those that were started last stay.
 const MAX_VERSIONS: u32 = 5;
 
-/// Bytes of a version's files, in all their forms. Several times what there is.
+/// Maximum size of a version's files, in bytes, including their compressed forms. The files are several times smaller.
 const MAX_VERSION_BYTES: usize = 32 * 1024 * 1024;
 
-/// Bytes of a part; with its statement less than any server's `max_allowed_packet`.
+/// Size of a part, in bytes. A part and its statement fit in any server's `max_allowed_packet`.
 const PART_BYTES: usize = 256 * 1024;
 
 const SET_STARTED: &str = "UPDATE page_versions SET started_at = ? WHERE folder = ?";
@@ -23,7 +23,8 @@ const CREATE_FILE: &str = "INSERT INTO page_files (folder, name, media_type, tag
 
 const CREATE_PART: &str = "INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)";
 
-// The inner query is one that MySQL must not take apart: it reads from no table that it deletes from.
+// The inner query keeps MySQL from merging the subquery: MySQL cannot read from the table that the statement deletes
+// from.
 const DELETE_OLD: &str = "DELETE FROM page_versions WHERE folder NOT IN (SELECT folder FROM \
      (SELECT folder FROM page_versions ORDER BY started_at DESC, folder LIMIT ?) newest)";
 
@@ -40,7 +41,7 @@ pub(crate) struct NewFile<'a> {
     pub(crate) bytes: &'a Bytes,
 }
 
-/// What is known of a file before it is read.
+/// The metadata of a file.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct FileRow {
     pub(crate) name: String,
@@ -48,7 +49,7 @@ pub(crate) struct FileRow {
     pub(crate) tag: String,
 }
 
-/// The files that are kept, in a database that all replicas share.
+/// The stored files, in the database that all replicas share.
 #[derive(Clone, Debug)]
 pub(crate) struct PageFiles {
     db: Database,
@@ -59,7 +60,8 @@ impl PageFiles {
         Self { db }
     }
 
-    /// Keeps the files of a version that has just started, unless they are kept already, and forgets those of the oldest.
+    /// Stores the files of a version that has just started, unless they are stored already. Deletes those of the oldest
+    /// versions.
     pub(crate) async fn keep(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
         if bytes > MAX_VERSION_BYTES {
@@ -67,7 +69,7 @@ impl PageFiles {
             return Ok(());
         }
         if !with_retries(|| self.set_started(folder)).await? {
-            // A replica of the same version may do so at this moment. One of them waits until the other is done.
+            // A replica of the same version may do the same at this moment; one of them waits until the other is done.
             match with_retries(|| self.create(folder, files)).await {
                 Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
                 outcome => outcome?,
@@ -76,19 +78,19 @@ impl PageFiles {
         with_retries(|| self.delete_old()).await
     }
 
-    /// A file of a version, if it is kept.
+    /// Returns the metadata of a file; `None` if it is not stored.
     pub(crate) async fn find(&self, folder: &str, name: &str) -> sqlx::Result<Option<FileRow>> {
         self.db.reader().query(select!(FIND)).bind(folder).bind(name).fetch_optional().await
     }
 
-    /// What is in a file; `None` when it has just been forgotten.
+    /// Returns the content of a file; `None` if it has just been deleted.
     pub(crate) async fn read(&self, folder: &str, name: &str) -> sqlx::Result<Option<Bytes>> {
         let parts: Vec<Vec<u8>> =
             self.db.reader().query(select!(LIST_PARTS)).bind(folder).bind(name).fetch_values().await?;
         Ok((!parts.is_empty()).then(|| parts.concat().into()))
     }
 
-    /// False when nothing of this version is kept.
+    /// Updates the start time of a version. Returns `false` if the version is not stored.
     async fn set_started(&self, folder: &str) -> sqlx::Result<bool> {
         let done = self.db.writer().query(SET_STARTED).bind(now()).bind(folder).execute().await?;
         Ok(done.rows == 1)
@@ -114,7 +116,7 @@ async fn create_file(tx: &mut Transaction, folder: &str, file: &NewFile<'_>) -> 
         let query = tx.query(CREATE_FILE).bind(folder).bind(name).bind(media_type).bind(tag);
         query.execute().await.map(|_| ())
     }?;
-    // An empty file has a part, too.
+    // An empty file has one part, too.
     let parts = if bytes.is_empty() { vec![&bytes[..]] } else { bytes.chunks(PART_BYTES).collect() };
     for (number, part) in (0_i32..).zip(parts) {
         {

@@ -1,4 +1,4 @@
-//! The signals that end the program: the first asks for a graceful stop, a second one forces it.
+//! Signals that stop the server: the first one requests a graceful stop, a second one forces it.
 
 #[cfg(unix)]
 pub(crate) use unix::StopSignals;
@@ -12,7 +12,7 @@ mod unix {
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
 
-    /// The signals, caught from the moment that this is made.
+    /// The signals. They are caught as soon as this is created.
     pub(crate) struct StopSignals {
         interrupt: Signal,
         terminate: Signal,
@@ -21,7 +21,7 @@ mod unix {
 
     impl StopSignals {
         pub(crate) fn listen() -> io::Result<Self> {
-            // Under `nohup` the program is to outlive its terminal.
+            // Under `nohup` the server is to outlive its terminal.
             let hang_up = if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) };
             Ok(Self {
                 interrupt: signal(SignalKind::interrupt())?,
@@ -30,7 +30,8 @@ mod unix {
             })
         }
 
-        /// Waits for Ctrl-C, SIGTERM, or SIGHUP, which comes when the terminal is closed.
+        /// Waits for Ctrl-C, SIGTERM, or SIGHUP, and returns the signal's name. SIGHUP comes when the terminal is
+        /// closed.
         pub(crate) async fn graceful_stop(&mut self) -> &'static str {
             let hang_up = async {
                 match &mut self.hang_up {
@@ -45,14 +46,14 @@ mod unix {
             }
         }
 
-        /// Waits for Ctrl-C or SIGTERM. SIGHUP does not count here: shells and systemd send it after another signal by
-        /// themselves.
+        /// Waits for Ctrl-C or SIGTERM. SIGHUP does not count, because shells and systemd send it on their own after
+        /// another signal.
         pub(crate) async fn forced_stop(&mut self) {
             tokio::select! { _ = self.interrupt.recv() => {}, _ = self.terminate.recv() => {} }
         }
     }
 
-    /// Whether whoever started the program had it ignore SIGHUP; listening to the signal would undo that.
+    /// Returns `true` if the server was started with SIGHUP ignored. Listening for the signal would undo that.
     fn ignores_hang_up() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -68,7 +69,7 @@ mod elsewhere {
 
     use tokio::signal::ctrl_c;
 
-    /// Ctrl-C, the one signal that there is on every system.
+    /// Ctrl-C, the only signal that exists on every system.
     pub(crate) struct StopSignals;
 
     impl StopSignals {

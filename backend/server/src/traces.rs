@@ -1,5 +1,6 @@
-//! Traces of turns for OpenTelemetry, where an endpoint is set: what agents, models and tools did and how long it took, named
-//! by its conventions for generative AI, and nothing that anybody wrote. Without an endpoint nothing of it is there.
+//! Sends traces of turns to OpenTelemetry, if an endpoint is set: what agents, models, and tools did, and how long it
+//! took. Names follow the OpenTelemetry conventions for generative AI. Traces contain no texts of users or models.
+//! Without an endpoint, nothing is collected.
 
 use std::{
     fmt,
@@ -20,24 +21,22 @@ use tokio::runtime::Handle;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 
-/// Spans that wait to be sent; what comes when there are so many is lost.
+/// Maximum number of spans waiting to be sent; further spans are dropped.
 const MAX_WAITING_SPANS: usize = 4096;
-/// How often spans are sent.
+/// Interval between two sends.
 const SEND_EVERY: Duration = Duration::from_secs(5);
-/// How long one attempt may take, and what is left at the end.
+/// Timeout of one request, and of the last send at shutdown.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest answer that is read. There is nothing in it but how many spans were refused.
+/// Maximum size of a response, in bytes; reading stops after it. A response says only how many spans were refused.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// What sends traces, until it is told that there are no more.
+/// Sends traces until shutdown.
 pub(crate) struct Traces(SdkTracerProvider);
 
 impl Traces {
-    /// For the collector at this address. What is sent is sent on `runtime`.
+    /// Creates the sender for the collector at this URL. Requests run on `runtime`.
     pub(crate) fn to(endpoint: &str, runtime: Handle) -> anyhow::Result<Self> {
-        // It fails when a provider is installed already, and then there is one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none());
+        let http = tallybook_http_client::client().timeout(PATIENCE);
         let client = Client { http: http.build()?, runtime, is_failing: AtomicBool::new(false) };
         let exporter = SpanExporter::builder()
             .with_http()
@@ -54,7 +53,7 @@ impl Traces {
         Ok(Self(SdkTracerProvider::builder().with_span_processor(processor).with_resource(resource).build()))
     }
 
-    /// What takes spans down: those of the agent, and no line of the log.
+    /// Returns the layer that records the agent's spans, and no log events.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + Send + Sync
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -68,7 +67,7 @@ impl Traces {
             .with_filter(Targets::new().with_target(SPAN_TARGET, Level::INFO))
     }
 
-    /// Sends what still waits, for a while.
+    /// Sends the spans that still wait, for at most five seconds.
     pub(crate) fn end(self) {
         if let Err(error) = self.0.shutdown_with_timeout(PATIENCE) {
             tracing::warn!(%error, "the last traces were not sent");
@@ -76,7 +75,7 @@ impl Traces {
     }
 }
 
-/// What asks the collector.
+/// HTTP client for the collector.
 struct Client {
     http: reqwest::Client,
     runtime: Handle,
@@ -90,7 +89,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Says once that the collector is out of reach, and once that it is back.
+    /// Logs once that the collector is unreachable, and once that it is reachable again.
     fn note(&self, error: Option<&(dyn std::error::Error + 'static)>) {
         let was_failing = self.is_failing.swap(error.is_some(), Ordering::Relaxed);
         match error {
@@ -108,7 +107,7 @@ impl Client {
 impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let http = self.http.clone();
-        // The exporter has a thread of its own, on which there is no runtime.
+        // The exporter runs on its own thread, which has no runtime.
         let sent = self.runtime.spawn(async move {
             let mut response = http.execute(reqwest::Request::try_from(request)?).await?.error_for_status()?;
             let mut answer = Response::new(Bytes::new());

@@ -9,12 +9,12 @@ use super::{
 };
 
 /// Exact addition.
-pub(super) struct Add;
+pub(crate) struct Add;
 
-/// What `add` takes. An unknown third operand is refused rather than left out of the result.
+/// Arguments of `add`. A third operand is refused, since ignoring it would give a wrong result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The first number.
     a: Decimal,
     /// The number added to it.

@@ -1,5 +1,5 @@
-//! Computing on threads beside those that serve requests. What is put on a thread cannot be ended, so how many there are is
-//! bounded here, whatever became of the calls that they compute for.
+//! Runs computations on blocking threads, apart from the threads that serve requests. A running computation cannot be aborted, so their
+//! number is limited here, even if the calls that started them have ended.
 
 use std::panic::resume_unwind;
 
@@ -7,12 +7,12 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::ToolError;
 
-/// How many computations of all calls run at once; the others wait, each within its call's time.
+/// Limit of concurrent computations, over all calls. Further ones wait, and the wait counts toward the call's timeout.
 static PLACES: Semaphore = Semaphore::const_new(16);
 
-/// Runs what computes for more than a millisecond. A computation keeps its place to its end, also when its call's time is
-/// up, so calls that come again and again cannot fill the machine with threads. A panic in `work` is one of the call.
-pub(super) async fn compute<T: Send + 'static>(
+/// Runs a computation that takes more than a millisecond. It keeps its permit until it ends, even after its call's timeout, so
+/// repeated calls cannot start unlimited threads. A panic in `work` becomes a panic of the call.
+pub(crate) async fn compute<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     compute_in(&PLACES, work).await

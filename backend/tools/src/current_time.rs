@@ -1,5 +1,5 @@
-//! The tool `current_time`: the date and the time of day, anywhere. Zones and their daylight saving times come from the
-//! IANA database that `jiff` carries, never from the system's, which may be older or missing.
+//! The tool `current_time`: date and time of day in a time zone. Zones and their daylight saving times come from the IANA database
+//! that `jiff` bundles, not from the system's, which may be older or missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +17,15 @@ use super::{
     notation::{nearest, plain, shortened},
 };
 
-/// Maximum length of a zone; the longest IANA name has 32 bytes.
+/// Maximum length of a zone, in bytes. The longest IANA name has 32.
 const MAX_ZONE_BYTES: usize = 100;
 /// Maximum number of choices that an error names.
 const MAX_CHOICES: usize = 5;
 
-/// The current time.
-pub(super) struct CurrentTime {
-    /// The clock; tests bring their own.
-    pub(super) now: fn() -> Timestamp,
+/// The tool `current_time`.
+pub(crate) struct CurrentTime {
+    /// The clock, which tests replace.
+    pub(crate) now: fn() -> Timestamp,
 }
 
 impl Default for CurrentTime {
@@ -37,7 +37,7 @@ impl Default for CurrentTime {
 /// Arguments of `current_time`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The time zone: an IANA name such as "Asia/Tokyo", its city alone such as "Tokyo", or an offset such as "+09:00".
     /// UTC when left out.
     #[serde(default)]
@@ -55,7 +55,7 @@ impl Tool for CurrentTime {
 
     async fn call(&self, Args { zone }: Args) -> Result<ToolOutput, ToolError> {
         let now = (self.now)();
-        // An abbreviation is looked for in every zone.
+        // The search for an abbreviation visits every zone, which is slow.
         compute(move || {
             let zone = Zone::parse(zone.as_deref().unwrap_or_default(), now);
             zone.map(|zone| zone.describe(now)).map_err(|reason| ToolError::invalid("zone", reason))
@@ -65,21 +65,21 @@ impl Tool for CurrentTime {
     }
 }
 
-/// A zone that the caller asked for.
+/// A time zone that a call named.
 struct Zone {
     rules: TimeZone,
-    /// The name of a zone that is only an offset, such as `JST`.
+    /// Abbreviation such as `JST`, if the call named the zone with it. `rules` is then only an offset.
     abbreviation: Option<String>,
 }
 
 impl Zone {
-    /// Finds the zone that the caller means, or says why none is found.
+    /// Finds the zone that `text` names. The error is the reason why none is found.
     fn parse(text: &str, now: Timestamp) -> Result<Self, String> {
         if text.len() > MAX_ZONE_BYTES {
             return Err(format!("longer than {MAX_ZONE_BYTES} bytes"));
         }
         let wanted = simplified(text);
-        // A full stop is nothing in a name, but something in a number.
+        // A full stop is ignored in a name, but matters in a number, so the offset is read from `text`.
         if let Some(offset) = parse_offset(&with_minutes(text)?) {
             return Ok(Self { rules: TimeZone::fixed(offset), abbreviation: None });
         }
@@ -109,7 +109,7 @@ impl Zone {
         let info = self.rules.to_offset_info(now);
         let name = self.rules.iana_name().map_or_else(|| there.strftime("UTC%:z").to_string(), str::to_owned);
         let abbreviation = self.abbreviation.as_deref().unwrap_or(info.abbreviation());
-        // Zones without an abbreviation have their offset in its place.
+        // A zone without an abbreviation has its offset instead, which is left out.
         let abbreviation = Some(abbreviation)
             .filter(|text| text.starts_with(char::is_alphabetic) && *text != name)
             .map(|text| format!(" ({text})"));
@@ -117,25 +117,26 @@ impl Zone {
     }
 }
 
-/// Writes a name as the database does: without accents, full stops and apostrophes, and with `_` for spaces.
+/// Returns a name in the notation of the database: without accents, full stops and apostrophes, and with `_` for spaces.
 fn simplified(text: &str) -> String {
     let letters = text.nfd().filter(|c| !is_combining_mark(*c) && !matches!(c, '.' | '\'' | '’')).map(plain);
     letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join("_")
 }
 
-/// Chooses between zones of the same city, which are one if their clocks agree.
+/// Chooses between zones of the same city. Zones with the same time now count as one.
 fn by_place(text: &str, places: Vec<TimeZone>, now: Timestamp) -> Result<Zone, String> {
     let offsets: BTreeSet<Offset> = places.iter().map(|zone| zone.to_offset(now)).collect();
     if offsets.len() > 1 {
         let names: Vec<&str> = places.iter().take(MAX_CHOICES).filter_map(|zone| zone.iana_name()).collect();
         return Err(format!("{:?} may be {}; write the whole name", shortened(text), names.join(" or ")));
     }
-    // The older names are the shorter ones.
+    // The older of two names is the shorter one, so this takes the longest.
     let zone = places.into_iter().max_by_key(|zone| zone.iana_name().map(str::len));
     zone.map(|rules| Zone { rules, abbreviation: None }).ok_or_else(|| format!("{:?} has no zone", shortened(text)))
 }
 
-/// Returns the offset that an abbreviation such as `JST` has wherever it is in use around `now`.
+/// Returns the offset of an abbreviation such as `JST`, if it is the same in every zone that uses it now or half a year before or
+/// after. Returns an error if it differs, and `None` if no zone uses the abbreviation.
 fn by_abbreviation(wanted: &str, zones: &[TimeZone], now: Timestamp) -> Option<Result<Zone, String>> {
     let abbreviation = wanted.to_ascii_uppercase();
     let half_a_year = SignedDuration::from_hours(182 * 24);
@@ -170,7 +171,8 @@ fn unknown(text: &str, wanted: &str, names: &[String]) -> String {
     )
 }
 
-/// Writes `+5.5` and `UTC+5.30` with hours and minutes, for [`parse_offset`].
+/// Rewrites offsets such as `+5.5` and `UTC+5.30` with hours and minutes, for [`parse_offset`]. Returns an error if the fraction is
+/// unclear.
 fn with_minutes(text: &str) -> Result<String, String> {
     let text: String = text.chars().map(plain).filter(|c| !c.is_whitespace()).collect();
     let is_offset = |(hours, fraction): &(&str, &str)| {
@@ -206,7 +208,7 @@ fn parse_offset(text: &str) -> Option<Offset> {
         (None, _) => (rest, "0"),
     };
     let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
-    // No place is further from Greenwich than fourteen hours.
+    // No zone differs from UTC by more than fourteen hours.
     if hours > 14 || minutes > 59 {
         return None;
     }

@@ -1,5 +1,5 @@
-//! Exact decimal numbers as tool arguments: reading them from the text that the model wrote, computing with them, and
-//! writing them. Shared by `add`, `subtract`, `multiply`, `divide` and `convert_units`. Floating point has no place here.
+//! Exact decimal numbers as tool arguments: parses them from the text that the model wrote, computes with them and formats them. Used by
+//! `add`, `subtract`, `multiply`, `divide` and `convert_units`. Nothing here uses floating point.
 
 use std::{borrow::Cow, num::NonZeroU64, str::FromStr};
 
@@ -16,14 +16,15 @@ use super::{
     notation::{plain, shortened},
 };
 
-/// The most significant digits that an operand or a result may have.
-pub(super) const MAX_DIGITS: usize = 1_000;
-/// Operands and results lie below 10^1001, and those other than 0 are at least 10^-1000.
-pub(super) const MAX_EXPONENT: i64 = 1_000;
-/// The significant digits of a quotient, as in IEEE 754 decimal128.
-pub(super) const QUOTIENT_DIGITS: u64 = 34;
+/// Maximum number of significant digits of an operand or a result.
+pub(crate) const MAX_DIGITS: usize = 1_000;
+/// Maximum absolute value of the exponent of an operand or a result. Absolute values other than 0 are at least 10^-1000 and below
+/// 10^1001.
+pub(crate) const MAX_EXPONENT: i64 = 1_000;
+/// Number of significant digits of a quotient, as in IEEE 754 decimal128.
+pub(crate) const QUOTIENT_DIGITS: u64 = 34;
 
-/// The longest text that is looked at: a number within the limits, in plain notation, fits.
+/// Maximum length of a number's text, in characters. Every number within the limits fits in plain notation.
 const MAX_TEXT: usize = 2 * MAX_DIGITS + 100;
 
 /// A finite decimal number within [`MAX_DIGITS`] and [`MAX_EXPONENT`], without trailing zeros. Every result can be the
@@ -31,89 +32,90 @@ const MAX_TEXT: usize = 2 * MAX_DIGITS + 100;
 ///
 /// As an argument it is a JSON number or a string that holds one, and never passes through `f64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Decimal(BigDecimal);
+pub(crate) struct Decimal(BigDecimal);
 
-/// Why there is no such [`Decimal`].
+/// Error of parsing or computing a [`Decimal`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum DecimalError {
-    /// The text is something else.
+pub(crate) enum DecimalError {
+    /// The text is not a number.
     #[error("{0:?} is not a number; write digits such as -12.5 or 1e-20, without separators or units")]
     NotANumber(String),
     /// NaN or an infinity.
     #[error("{0:?} is not a finite number")]
     NotFinite(String),
-    /// Longer than any number within the limits needs to be.
+    /// The text is longer than any number within the limits needs to be.
     #[error("longer than {MAX_TEXT} characters")]
     TooLong,
-    /// More than [`MAX_DIGITS`].
+    /// The number has more than [`MAX_DIGITS`] significant digits.
     #[error("more than {MAX_DIGITS} significant digits")]
     TooManyDigits,
-    /// Beyond [`MAX_EXPONENT`].
+    /// The exponent is beyond [`MAX_EXPONENT`].
     #[error("too large or too small: the exponent must lie between -{MAX_EXPONENT} and {MAX_EXPONENT}")]
     ExponentOutOfRange,
-    /// There is no quotient.
+    /// The divisor is 0.
     #[error("division by zero")]
     DivisionByZero,
 }
 
 impl DecimalError {
-    /// The error of a call whose operands are good but whose result is not.
-    pub(super) fn of_result(self) -> ToolError {
+    /// Returns the error of a call whose operands are valid but whose result is not.
+    pub(crate) fn of_result(self) -> ToolError {
         ToolError::other("result_out_of_range", format!("the result has no exact decimal form here: {self}"))
     }
 }
 
 impl Decimal {
-    /// Whether this is zero.
-    pub(super) fn is_zero(&self) -> bool {
+    /// Returns `true` if this is zero.
+    pub(crate) fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
 
     /// Creates the number 1.
-    pub(super) fn one() -> Self {
+    pub(crate) fn one() -> Self {
         Self(BigDecimal::one())
     }
 
-    /// Returns whether this is below zero.
-    pub(super) fn is_negative(&self) -> bool {
+    /// Returns `true` if this is below zero.
+    pub(crate) fn is_negative(&self) -> bool {
         self.0.sign() == Sign::Minus
     }
 
     /// Returns the number with the other sign.
-    pub(super) fn negated(&self) -> Self {
+    pub(crate) fn negated(&self) -> Self {
         Self(-&self.0)
     }
 
     /// Returns the number rounded to `digits` significant digits, ties to even.
-    pub(super) fn rounded(&self, digits: u64) -> Result<Self, DecimalError> {
+    pub(crate) fn rounded(&self, digits: u64) -> Result<Self, DecimalError> {
         let digits = NonZeroU64::new(digits).ok_or(DecimalError::TooManyDigits)?;
         Self::bounded(&self.0.with_precision_round(digits, RoundingMode::HalfEven))
     }
 
-    /// The exact sum.
-    pub(super) fn checked_add(&self, other: &Self) -> Result<Self, DecimalError> {
+    /// Returns the exact sum. Fails if it is beyond the limits.
+    pub(crate) fn checked_add(&self, other: &Self) -> Result<Self, DecimalError> {
         Self::bounded(&(&self.0 + &other.0))
     }
 
-    /// The exact difference.
-    pub(super) fn checked_sub(&self, other: &Self) -> Result<Self, DecimalError> {
+    /// Returns the exact difference. Fails if it is beyond the limits.
+    pub(crate) fn checked_sub(&self, other: &Self) -> Result<Self, DecimalError> {
         Self::bounded(&(&self.0 - &other.0))
     }
 
-    /// The exact product.
-    pub(super) fn checked_mul(&self, other: &Self) -> Result<Self, DecimalError> {
+    /// Returns the exact product. Fails if it is beyond the limits.
+    pub(crate) fn checked_mul(&self, other: &Self) -> Result<Self, DecimalError> {
         Self::bounded(&(&self.0 * &other.0))
     }
 
-    /// The quotient, correctly rounded to [`QUOTIENT_DIGITS`] significant digits, ties to even.
-    pub(super) fn checked_div(&self, other: &Self) -> Result<Self, DecimalError> {
+    /// Returns the quotient, correctly rounded to [`QUOTIENT_DIGITS`] significant digits, ties to even. Fails with
+    /// [`DecimalError::DivisionByZero`], or if the quotient is beyond the limits.
+    pub(crate) fn checked_div(&self, other: &Self) -> Result<Self, DecimalError> {
         if other.is_zero() {
             return Err(DecimalError::DivisionByZero);
         }
         let (numerator, numerator_scale) = self.0.as_bigint_and_exponent();
         let (denominator, denominator_scale) = other.0.as_bigint_and_exponent();
-        // Shifted so that the integer quotient has at least two digits more than are kept. Where the division leaves a
-        // remainder one more digit says so, and rounding once from there is rounding the true quotient.
+        // The shift gives the integer quotient at least two digits more than are kept. If the division leaves a remainder, one
+        // more digit records that. Rounding once from there gives the same result as rounding the true quotient.
         let shift = (QUOTIENT_DIGITS + 2 + other.0.digits()).saturating_sub(self.0.digits());
         let shifted = numerator * ten_to(shift);
         let remainder = &shifted % &denominator;
@@ -151,7 +153,7 @@ fn ten_to(exponent: u64) -> BigInt {
 impl FromStr for Decimal {
     type Err = DecimalError;
 
-    /// Reads `-12.5`, `.5`, `1E-20`, `１２．５`. The limits are checked on the text, before any arithmetic.
+    /// Parses for example `-12.5`, `.5`, `1E-20`, `１２．５`. The limits are checked on the text, before any arithmetic.
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         let not_a_number = || DecimalError::NotANumber(shortened(text));
         let text = text.trim();
@@ -180,7 +182,8 @@ impl FromStr for Decimal {
         if significant.len() > MAX_DIGITS {
             return Err(DecimalError::TooManyDigits);
         }
-        // Nine digits fit an i64 with room for the shifts below, and no shift of a text this short makes up for more.
+        // Nine digits fit into an i64, with room for the shifts below. A larger exponent is out of range anyway: the mantissa of a
+        // text within `MAX_TEXT` is too short to compensate for it.
         if exponent_digits.trim_start_matches('0').len() > 9 {
             return Err(DecimalError::ExponentOutOfRange);
         }
@@ -200,14 +203,13 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Lengths here are bounded by [`MAX_TEXT`].
+/// Converts a length. Lengths here are bounded by [`MAX_TEXT`], so the conversion never saturates.
 fn signed(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
 impl std::fmt::Display for Decimal {
-    /// Plain notation, or scientific where plain would be silly: as JavaScript prints numbers, below 1e-6 and with
-    /// more than 21 trailing zeros.
+    /// Writes plain notation. Writes scientific notation below 1e-6 and for more than 21 trailing zeros, similar to JavaScript.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (integer, scale) = self.0.as_bigint_and_exponent();
         let sign = if integer.sign() == Sign::Minus { "-" } else { "" };
@@ -231,7 +233,7 @@ impl std::fmt::Display for Decimal {
 }
 
 impl<'de> Deserialize<'de> for Decimal {
-    /// Works with `serde_json`'s own deserializer only, since the text of a number is known to nobody else.
+    /// Works only with the deserializer of `serde_json`, since only it keeps the text of a number.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let json = raw.get();
@@ -260,7 +262,7 @@ impl JsonSchema for Decimal {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // Some providers know `anyOf` but no list of types.
+        // Some providers support `anyOf` but not a list of types.
         json_schema!({ "anyOf": [{ "type": "number" }, { "type": "string", "description": "A number as text, to keep every digit of it" }] })
     }
 }

@@ -9,12 +9,12 @@ use super::{
 };
 
 /// Division to 34 significant digits.
-pub(super) struct Divide;
+pub(crate) struct Divide;
 
-/// What `divide` takes. An unknown third operand is refused rather than left out of the result.
+/// Arguments of `divide`. A third operand is refused, since ignoring it would give a wrong result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The number to be divided.
     a: Decimal,
     /// The number to divide by; not 0.

@@ -1,22 +1,22 @@
-//! How a tool says that it failed.
+//! The error of a failed tool call.
 
-/// A failed call. The model sees `message` and `error_type`; so do the tool history and the page.
+/// Error of a tool call. `message` and `error_type` are shown to the model, in the tool history and in the web UI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// The kind of failure: `invalid_argument`, `unknown_tool`, `timeout`, `panic`, or a tool's own word.
+    /// Kind of failure: `invalid_argument`, `unknown_tool`, `timeout`, `panic`, or one that the tool defines.
     pub error_type: String,
-    /// In plain words, `invalid_<field>: reason` where an argument is to blame.
+    /// Readable reason. If an argument is invalid: `invalid_<field>: <reason>`.
     pub message: String,
 }
 
 impl ToolError {
-    /// An argument is to blame: `invalid_<field>: <reason>`.
+    /// Creates the error of an invalid argument: `invalid_<field>: <reason>`.
     pub fn invalid(field: &str, reason: impl std::fmt::Display) -> Self {
         Self { error_type: "invalid_argument".to_owned(), message: format!("invalid_{field}: {reason}") }
     }
 
-    /// Any other failure, under the tool's own word for it.
+    /// Creates any other error, with the tool's own `error_type`.
     pub fn other(error_type: &str, message: impl Into<String>) -> Self {
         Self { error_type: error_type.to_owned(), message: message.into() }
     }

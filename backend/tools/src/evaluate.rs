@@ -1,5 +1,5 @@
-//! The tool `evaluate`: expressions with functions, powers and parentheses, in floating point. `meval` tokenizes,
-//! orders and knows the functions; what it does not check (length, nesting, values beyond `f64`) is checked here.
+//! The tool `evaluate`: evaluates expressions with functions, powers and parentheses in floating point. `meval` tokenizes and orders them
+//! and supplies the functions. This module checks what `meval` does not: length, nesting, and values beyond `f64`.
 
 use meval::{
     Context, ContextProvider, FuncEvalError,
@@ -21,13 +21,13 @@ const FUNCTIONS: &str = "sqrt cbrt exp ln log2 log10 abs sin cos tan asin acos a
 
 const TOO_SMALL: &str = "a step is too small for floating point, which begins near 5e-324";
 
-/// Floating-point evaluation of an expression.
-pub(super) struct Evaluate;
+/// The tool `evaluate`.
+pub(crate) struct Evaluate;
 
-/// What `evaluate` takes.
+/// Arguments of `evaluate`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The expression, for example "2^10 + sqrt(2) * sin(pi / 4)". At most 1000 characters.
     expression: String,
 }
@@ -62,7 +62,7 @@ fn evaluate(expression: &str) -> Result<f64, String> {
     compute(&to_rpn(&tokens).map_err(|_| "parentheses, commas and operators do not fit together".to_owned())?)
 }
 
-/// The expression in plain ASCII and in the few forms that `meval` reads, within the limits.
+/// Rewrites the expression in ASCII and in the notation that `meval` reads. The error is the reason for refusing it.
 fn prepare(expression: &str) -> Result<String, String> {
     if expression.chars().nth(MAX_CHARS).is_some() {
         return Err(format!("longer than {MAX_CHARS} characters"));
@@ -87,11 +87,11 @@ fn prepare(expression: &str) -> Result<String, String> {
             return Err(format!("parentheses are nested deeper than {MAX_NESTING}"));
         }
     }
-    // `meval` takes no other white space, and panics on some of it at the end.
+    // `meval` accepts only single spaces, and panics on some white space at the end.
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Rewrites the numbers that the other tools read and `meval` does not, such as `.5`, and refuses those that are not clear.
+/// Rewrites numbers that the other tools accept and `meval` does not, such as `.5`. Returns an error for unclear numbers.
 fn rewrite_numbers(expression: &str) -> Result<String, String> {
     let mut rewritten = String::with_capacity(expression.len());
     let mut rest = expression;
@@ -145,14 +145,14 @@ fn check_number(number: &str, after: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a literal that is not zero reads as zero.
+/// Returns `true` if a literal other than zero underflows to zero.
 fn vanishes(literal: &str) -> bool {
     let mantissa = literal.split(['e', 'E']).next().unwrap_or_default();
     mantissa.contains(|c: char| matches!(c, '1'..='9')) && literal.parse() == Ok(0.0)
 }
 
-/// Runs the operations one by one, so that an infinity or a NaN is found where it arises and not hidden by what comes
-/// after it: 1/(1/0) is an error, not 0.
+/// Runs the operations one by one, so that an infinity or a NaN is detected where it arises, before later operations hide it:
+/// 1/(1/0) is an error, not 0.
 fn compute(operations: &[Token]) -> Result<f64, String> {
     let context = context();
     let mut stack: Vec<f64> = Vec::new();
@@ -208,7 +208,7 @@ fn binary(operation: Operation, left: f64, right: f64) -> Result<f64, String> {
     }
 }
 
-/// `result`, unless it is a zero that a non-zero operand cannot give in truth.
+/// Returns `result`, or an error if it underflowed: it is zero although the operand is not.
 fn visible(operand: f64, result: f64) -> Result<f64, String> {
     if result == 0.0 && operand != 0.0 { Err(TOO_SMALL.to_owned()) } else { Ok(result) }
 }
@@ -228,7 +228,7 @@ fn call_function(context: &Context<'_>, name: &str, arguments: &[f64]) -> Result
     })
 }
 
-/// The shortest text that reads back as the same value, in the notation of ECMAScript's `Number::toString`.
+/// Returns the shortest text that parses to the same value, in the notation of ECMAScript's `Number::toString`.
 fn number_text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();

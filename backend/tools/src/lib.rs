@@ -1,5 +1,5 @@
-//! Tools: what a tool is, and the table of contents of those built in. One file per tool. Tools know nothing of
-//! models, SQL, HTTP or the page.
+//! The trait `Tool`, the registry of tools, and the list of built-in tools, one file per tool. Tools do not depend on models, SQL,
+//! the HTTP server or the web UI.
 
 mod add;
 mod compute;
@@ -35,7 +35,7 @@ pub use slots::{Slot, Slots};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
 pub use whose::Whose;
 
-/// The tools that come with Tallybook. This list is the table of contents: a new tool is one file and one line here.
+/// Returns the built-in tools. To add a tool, add a file and a line here.
 pub fn builtin() -> Result<ToolRegistry, RegistryError> {
     ToolRegistry::default()
         .with(add::Add)?

@@ -1,4 +1,4 @@
-//! How much a call may bring, for whoever calls. What one tool takes of it stands with that tool.
+//! Limits that apply to calls of all tools. The limits of a single tool are in its file.
 
-/// Bytes of a call's arguments. Longer ones are not read, and the call fails.
+/// Maximum length of a call's arguments, in bytes. A call with longer arguments fails before they are parsed.
 pub const MAX_INPUT_BYTES: usize = 1024 * 1024;

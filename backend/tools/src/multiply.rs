@@ -9,12 +9,12 @@ use super::{
 };
 
 /// Exact multiplication.
-pub(super) struct Multiply;
+pub(crate) struct Multiply;
 
-/// What `multiply` takes. An unknown third operand is refused rather than left out of the result.
+/// Arguments of `multiply`. A third operand is refused, since ignoring it would give a wrong result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The first factor.
     a: Decimal,
     /// The second factor.

@@ -1,8 +1,8 @@
-//! Ways of writing numbers and operators that mean the same: full-width forms from Japanese keyboards, and the signs
-//! of typography. Only single characters; what a number looks like is in `decimal`.
+//! Normalizes notations of numbers and operators: full-width characters from Japanese keyboards, and typographic signs. Handles only
+//! single characters; numbers are parsed in `decimal`.
 
-/// `c` as ASCII where it is a full-width form (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`) or a wide
-/// space; any other character as it is.
+/// Returns the ASCII form of a full-width character (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`), or a no-break or wide
+/// space. Returns any other character unchanged.
 pub fn plain(c: char) -> char {
     match c {
         // The block of full-width forms lies at a fixed distance from ASCII (Unicode chart UFF00).
@@ -15,11 +15,11 @@ pub fn plain(c: char) -> char {
     }
 }
 
-/// Returns the `names` that a slip of the pen turns into `text`, at most three, nearest first.
-pub(super) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// Returns at most three of the `names` that are similar to `text`, as after a typing error, nearest first.
+pub(crate) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let text = text.to_lowercase();
     let length = text.chars().count();
-    // A short text is near to too many others.
+    // A short text is similar to too many others.
     let allowed = (length / 4).min(3);
     let mut near: Vec<(usize, &str)> = names
         .filter(|name| name.chars().count().abs_diff(length) <= allowed)
@@ -30,13 +30,13 @@ pub(super) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> V
     near.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// The beginning of `text`, for quoting it in a message: at most 40 characters.
-pub(super) fn shortened(text: &str) -> String {
+/// Truncates `text` to 40 characters, for quoting it in a message.
+pub(crate) fn shortened(text: &str) -> String {
     shortened_to(text, 40)
 }
 
-/// The first `limit` characters of `text`, with `…` where something was left out.
-pub(super) fn shortened_to(text: &str, limit: usize) -> String {
+/// Truncates `text` to `limit` characters, and appends `…` if anything was left out.
+pub(crate) fn shortened_to(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -1,34 +1,34 @@
-//! How far a call is, on its way from the tool to whoever runs it.
+//! Progress reports of a running call, sent from the tool to its caller.
 
 use std::sync::Arc;
 
-/// How far a call is.
+/// A progress report of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// What is done, in the tool's own measure.
+    /// Completed amount, in the tool's own unit.
     pub progress: f64,
-    /// What there is to do, in the same measure, where the tool knows.
+    /// Total amount in the same unit, if the tool knows it.
     pub total: Option<f64>,
-    /// In the tool's own words.
+    /// Message from the tool, if any.
     pub message: Option<String>,
 }
 
-/// Where a tool says how far it is, as often as it likes.
+/// Sends a tool's progress reports. A tool may send any number of them.
 #[derive(Clone)]
 pub struct ProgressSender(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl ProgressSender {
-    /// A sender whose word goes there. What is called must return at once.
+    /// Creates a sender that calls `tell` with each report. `tell` must return at once.
     pub fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// A sender whose word nobody hears.
+    /// Creates a sender that discards all reports.
     pub fn to_nobody() -> Self {
         Self::new(drop)
     }
 
-    /// Says how far the call is now.
+    /// Sends a progress report.
     pub fn send(&self, progress: Progress) {
         (self.0)(progress);
     }

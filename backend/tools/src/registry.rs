@@ -1,4 +1,4 @@
-//! Which tools there are, and calling one by name with the text that a model wrote.
+//! The registry of tools: looks tools up by name, and calls them with arguments as a model wrote them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,18 +17,19 @@ use super::{
     secrets::{HIDDEN, marks_secrets},
 };
 
-/// Tools that are known without being on offer.
+/// Maximum number of unavailable tools whose schemas are kept.
 const MAX_ABSENT: usize = 1000;
-/// The longest reason given for refusing arguments; serde quotes what it found.
+/// Maximum length of the reason for refusing arguments, in characters. serde's messages quote the arguments.
 const MAX_REASON_CHARS: usize = 300;
 
-/// The kind of failure of a call that holds a mark in place of a secret.
+/// `error_type` of a call whose arguments contain [`HIDDEN`] instead of a secret.
 const SECRET_NOT_KEPT: &str = "secret_not_kept";
 
-/// A tool could not be registered; a mistake in the program, found at start.
+/// Error of adding a tool to the registry. For a built-in tool it is a programming error, found at start.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`, or holds a `__`, which only names of servers' tools do.
+    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`, or a built-in tool's name contains `__`, which is reserved for tools of tool
+    /// servers.
     #[error("{0:?} is not a tool name: use 1 to 64 letters, digits, '_' or '-', and no '__'")]
     BadName(String),
     /// Two tools share a name.
@@ -36,31 +37,31 @@ pub enum RegistryError {
     Duplicate(String),
 }
 
-/// The tools on offer, by name.
+/// The available tools, by name.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: BTreeMap<String, Arc<dyn AnyTool>>,
-    /// Names of tools that were taken out, so that who asks for one learns why it is not there.
+    /// Names of tools that are turned off, so that a call of one fails with the reason.
     turned_off: BTreeSet<String>,
-    /// Tools that are not on offer, as far as they are known, by their names: a model that calls one all the same, as it did
-    /// before, writes the same secrets.
+    /// Schemas of known tools that are not available but mark secret arguments, by tool name. If a model still calls such a tool, as
+    /// it did before, its arguments contain the same secrets, which must be redacted.
     absent: BTreeMap<String, Arc<Value>>,
 }
 
-/// Whether a text can be the name of a tool: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider takes.
+/// Returns `true` if a text is a valid tool name: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
 pub fn is_tool_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
-/// The server in the name of a server's tool, which is `<server>__<tool>`; none in the name of a built-in one.
+/// Returns the server in the name of a tool server's tool, which is `<server>__<tool>`. Returns `None` for a built-in tool.
 pub fn server_in(name: &str) -> Option<&str> {
-    // A server has at least one character, which may itself have become a `_`.
+    // A server's name has at least one character, which may be a `_` that replaced another character.
     let at = 1 + name.get(1..)?.find("__")?;
     name.get(..at)
 }
 
 impl ToolRegistry {
-    /// The registry with one more tool in it.
+    /// Adds a built-in tool. Fails if the name is invalid, contains `__`, or is taken.
     pub fn with<T: Tool>(mut self, tool: T) -> Result<Self, RegistryError> {
         if T::NAME.contains("__") {
             return Err(RegistryError::BadName(T::NAME.to_owned()));
@@ -69,7 +70,7 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Adds a tool that is known only since the program runs. On an error nothing has changed.
+    /// Adds a tool that became known at run time. Fails, and changes nothing, if the name is invalid or taken.
     pub fn add(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), RegistryError> {
         let name = tool.spec().name.clone();
         if !is_tool_name(&name) {
@@ -82,7 +83,7 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// The registry without the tools of these names. A call of one of them fails and says why.
+    /// Returns a copy without the tools of these names. A call of one of them fails with `tool_disabled`.
     #[must_use]
     pub fn without(&self, names: BTreeSet<String>) -> Self {
         let (off, tools) = self.tools.clone().into_iter().partition(|(name, _)| names.contains(name));
@@ -94,7 +95,7 @@ impl ToolRegistry {
         without
     }
 
-    /// Has the schema of a tool be known that is not on offer, where that marks secrets; so many of them.
+    /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_ABSENT` schemas are kept.
     pub fn know(&mut self, name: &str, schema: &Value) {
         let is_new = !self.tools.contains_key(name) && !self.absent.contains_key(name);
         if is_new && self.absent.len() < MAX_ABSENT && marks_secrets(schema) {
@@ -102,7 +103,7 @@ impl ToolRegistry {
         }
     }
 
-    /// Has what `before` offered or knew be known, as far as it is not on offer now.
+    /// Keeps the schemas of all tools that `before` contained or kept and that are not available now, as [`Self::know`] does.
     pub fn know_all_of(&mut self, before: &Self) {
         for tool in before.tools.values() {
             self.know(&tool.spec().name, &tool.spec().input_schema);
@@ -112,17 +113,17 @@ impl ToolRegistry {
         }
     }
 
-    /// The schemas of tools that are not on offer, which mark secrets.
+    /// Returns the names and schemas of unavailable tools that mark secrets.
     pub fn absent_schemas(&self) -> impl Iterator<Item = (&str, &Arc<Value>)> {
         self.absent.iter().map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// What models are told, in the order of names.
+    /// Returns the definitions of the available tools, sorted by name.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.values().map(|tool| tool.spec().clone()).collect()
     }
 
-    /// What a model is told of one tool.
+    /// Returns the definition of a tool, or `None` if it is not available.
     pub fn find_spec(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.get(name).map(|tool| tool.spec())
     }
@@ -133,15 +134,15 @@ impl ToolRegistry {
     }
 
     /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
-    /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with what the tool says. Sets no
+    /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with the tool's own error. Sets no
     /// timeout and catches no panic: the agent does.
     pub fn call(&self, name: &str, input_text: &str) -> BegunCall {
         let waiting = self.begin(name, input_text, Whose::default(), ProgressSender::to_nobody());
         Box::pin(async move { waiting.await.await })
     }
 
-    /// [`Self::call`] in two parts: the first waits until the tool has room for a call of this person's and does nothing else,
-    /// so that what gives the second one its time need not count that. The tool may say how far it is.
+    /// Starts a call in two parts, so that the caller's timeout need not include the wait for a slot. The first future only waits
+    /// until the tool has a slot for this user. The second one runs the call, like [`Self::call`]. The tool may report progress.
     pub fn begin(
         &self,
         name: &str,
@@ -163,8 +164,8 @@ impl ToolRegistry {
         begun.boxed()
     }
 
-    /// Checks arguments as [`Self::call`] does before it runs the tool's own code, without calling it. For a tool that is missing at
-    /// the moment, checks what every tool demands.
+    /// Checks arguments as [`Self::call`] does, without running the tool. For a tool that is currently unavailable, checks only what
+    /// applies to every tool.
     pub fn check(&self, name: &str, input_text: &str) -> Result<(), ToolError> {
         match self.find_callable(name, input_text) {
             Ok(tool) => tool.check(input_text),
@@ -173,7 +174,7 @@ impl ToolRegistry {
         }
     }
 
-    /// The tool of a call that may be made.
+    /// Returns the tool of a call. Fails with `tool_disabled`, `unknown_tool` or `secret_not_kept` if the call must not run.
     fn find_callable(&self, name: &str, input_text: &str) -> Result<Arc<dyn AnyTool>, ToolError> {
         if self.turned_off.contains(name) {
             let message = format!("the tool {name:?} is turned off in this conversation; answer without it");
@@ -195,7 +196,7 @@ impl ToolRegistry {
     }
 }
 
-/// A call for which its tool has room.
+/// The future of a call that has its slot.
 pub type BegunCall = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 impl std::fmt::Debug for ToolRegistry {
@@ -204,10 +205,10 @@ impl std::fmt::Debug for ToolRegistry {
     }
 }
 
-/// A tool as a registry holds it: its argument type is forgotten, or known to a tool server alone. What is known when
-/// the program is written implements [`Tool`] instead.
+/// A tool as the registry stores it, without its argument type. Implement [`Tool`] for built-in tools. Tools whose arguments only
+/// a tool server knows implement this trait directly.
 pub trait AnyTool: Send + Sync {
-    /// What a model is told of it.
+    /// Returns the definition of the tool.
     fn spec(&self) -> &ToolSpec;
 
     /// Returns the risk of a call with arguments as a model wrote them.
@@ -220,13 +221,12 @@ pub trait AnyTool: Send + Sync {
         check_object(input_text)
     }
 
-    /// Waits until there is room for a call of this person's, where few are made at once. What it gives is kept until the call
-    /// has ended.
+    /// Waits for a slot for a call of this user, if the tool limits concurrent calls. The caller holds the slot until the call ends.
     fn room(self: Arc<Self>, _: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Does the work with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels it.
+    /// Runs a call with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels the call.
     fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> BegunCall;
 }
 
@@ -263,7 +263,7 @@ fn spec_of<T: Tool>() -> ToolSpec {
     });
     let mut input_schema = settings.into_generator().into_root_schema_for::<T::Args>().to_value();
     if let Some(object) = input_schema.as_object_mut() {
-        // The name and the doc comment of `Args` itself speak to readers of the code.
+        // The name and the doc comment of `Args` are for readers of the code, not for models.
         object.remove("title");
         object.remove("description");
     }
@@ -279,7 +279,7 @@ fn spec_of<T: Tool>() -> ToolSpec {
     }
 }
 
-/// Checks that arguments are an object that can be read, which is all that a tool server demands.
+/// Checks that arguments are a JSON object of at most [`MAX_INPUT_BYTES`]. Tools of tool servers require no more than that here.
 fn check_object(input_text: &str) -> Result<(), ToolError> {
     parse_args::<serde_json::Map<String, Value>>(input_text).map(|_| ())
 }
@@ -288,7 +288,7 @@ fn parse_args<A: DeserializeOwned>(input_text: &str) -> Result<A, ToolError> {
     if input_text.len() > MAX_INPUT_BYTES {
         return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));
     }
-    // serde would also take the fields of a struct from a list, in their order.
+    // serde would also accept a list with the fields of a struct in their order.
     if !input_text.trim_start().starts_with('{') {
         let reason = format!("expected a JSON object, found {:?}", shortened(input_text));
         return Err(ToolError::invalid("arguments", reason));
@@ -303,8 +303,8 @@ fn parse_args<A: DeserializeOwned>(input_text: &str) -> Result<A, ToolError> {
     Ok(args)
 }
 
-/// Names the field that is to blame and says why in serde's words, without the position in the text unless the text is
-/// not JSON at all.
+/// Creates the error for invalid arguments from serde's error. It names the invalid field. The position in the text is included only
+/// if the text is not valid JSON.
 fn blame(path: &str, error: &serde_json::Error) -> ToolError {
     let mut reason = error.to_string();
     if error.is_data() {
@@ -313,7 +313,7 @@ fn blame(path: &str, error: &serde_json::Error) -> ToolError {
     } else {
         return ToolError::invalid("arguments", format_args!("not valid JSON: {reason}"));
     }
-    // serde reports these three at the object, and names the field only in words.
+    // For these three errors, serde's path is that of the object, and only the message names the field.
     let named = ["missing field `", "duplicate field `", "unknown field `"]
         .iter()
         .find_map(|start| reason.strip_prefix(start)?.split('`').next());
@@ -346,7 +346,7 @@ mod tests {
 
     struct Named<const N: usize>;
 
-    /// A name that depends on the type, since names are constants.
+    /// Returns a tool name by number. The name depends on the type, since names are constants.
     const fn name(n: usize) -> &'static str {
         match n {
             0 => "",

@@ -1,24 +1,24 @@
-//! Slots for work of which little is done at once. One person has half of them at most, so that nobody is kept waiting by
-//! one other person alone.
+//! A fair semaphore: one user holds at most half of the permits, so that a single user cannot block the others.
 
 use std::{
     collections::HashMap,
     fmt,
     hash::Hash,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many slots, for people who are told apart by a key.
+/// A fair semaphore whose permits (slots) are shared among users. `Person` is the key of a user.
 pub struct Slots<Person> {
     all: Arc<Semaphore>,
     per_person: usize,
-    /// Those of people who have a slot or wait for one.
+    /// Semaphores of the users who hold a slot or wait for one.
     people: Mutex<HashMap<Person, Weak<Semaphore>>>,
 }
 
-/// A slot that is taken, until it is dropped.
+/// A slot that is held until this value is dropped.
 #[derive(Debug)]
 pub struct Slot {
     _own: OwnedSemaphorePermit,
@@ -26,26 +26,27 @@ pub struct Slot {
 }
 
 impl<Person: Copy + Eq + Hash> Slots<Person> {
-    /// At least one.
+    /// Creates a semaphore with this number of slots, at least one.
     pub fn new(slots: usize) -> Self {
         let people = Mutex::default();
         Self { all: Arc::new(Semaphore::new(slots.max(1))), per_person: slots.div_ceil(2).max(1), people }
     }
 
-    /// A slot for this person, when one is free. Who waits for one of the person's own takes none of the others'.
+    /// Waits until a slot is free for this user. While the user's own limit is reached, the waiting call takes no shared slot.
+    /// Returns `None` only if the semaphore is closed, which never happens.
     pub async fn acquire(&self, person: Person) -> Option<Slot> {
         let own = self.of(person).acquire_owned().await.ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).acquire_owned().await.ok()? })
     }
 
-    /// A slot for this person, if one is free now.
+    /// Returns a slot for this user if one is free now.
     pub fn try_acquire(&self, person: Person) -> Option<Slot> {
         let own = self.of(person).try_acquire_owned().ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).try_acquire_owned().ok()? })
     }
 
     fn of(&self, person: Person) -> Arc<Semaphore> {
-        let mut people = self.people.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut people = self.people.lock();
         if let Some(own) = people.get(&person).and_then(Weak::upgrade) {
             return own;
         }
@@ -55,7 +56,7 @@ impl<Person: Copy + Eq + Hash> Slots<Person> {
         own
     }
 
-    /// How many are free.
+    /// Returns the number of free slots.
     pub fn free(&self) -> usize {
         self.all.available_permits()
     }
@@ -88,6 +89,6 @@ mod tests {
         assert!(waiting.now_or_never().flatten().is_some());
         assert_eq!(slots.free(), 4);
         slots.try_acquire(eve).unwrap();
-        assert_eq!(slots.people.lock().unwrap().len(), 1, "nobody is remembered who has none");
+        assert_eq!(slots.people.lock().len(), 1, "nobody is remembered who has none");
     }
 }

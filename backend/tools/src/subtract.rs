@@ -9,12 +9,12 @@ use super::{
 };
 
 /// Exact subtraction.
-pub(super) struct Subtract;
+pub(crate) struct Subtract;
 
-/// What `subtract` takes. An unknown third operand is refused rather than left out of the result.
+/// Arguments of `subtract`. A third operand is refused, since ignoring it would give a wrong result.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The number to subtract from.
     a: Decimal,
     /// The number that is taken away from a.

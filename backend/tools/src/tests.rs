@@ -1,4 +1,4 @@
-//! Tests of the built-in tools, called as the agent calls them: through the registry, with text that a model wrote.
+//! Tests of the built-in tools. They call the tools as the agent does: through the registry, with arguments as text.
 
 mod arithmetic;
 mod convert_units;
@@ -9,12 +9,12 @@ mod units;
 
 use super::{ToolError, builtin};
 
-/// The output of a call, or its error.
+/// Calls a tool and returns the text of its output, or its error.
 async fn call(tool: &str, input_text: &str) -> Result<String, ToolError> {
     builtin().unwrap().call(tool, input_text).await.map(|output| output.text)
 }
 
-/// The message of a call that must fail.
+/// Returns the error message of a call that must fail.
 async fn failure(tool: &str, input_text: &str) -> String {
     call(tool, input_text).await.unwrap_err().message
 }

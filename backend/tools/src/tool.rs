@@ -1,4 +1,4 @@
-//! What a tool is: what it takes, what a model is told of it, what it gives back.
+//! The trait `Tool`, the definition of a tool in the prompt, and the output of a call.
 
 use std::{future::Future, sync::Arc};
 
@@ -15,37 +15,37 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Unique; 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
     const NAME: &'static str;
-    /// What it does and when to use it, for the model.
+    /// Description for the model: what the tool does and when to use it.
     const DESCRIPTION: &'static str;
-    /// Other names under which models ask for it when nothing but a prompt tells them what it is called. A tool's own
-    /// name always counts before another's alias.
+    /// Other names that models write for the tool when they know its name only from a prompt. The name of another tool takes
+    /// precedence over an alias.
     const ALIASES: &'static [&'static str] = &[];
-    /// Whether a person must agree to each call.
+    /// [`Risk::High`] if each call needs the user's approval.
     const RISK: Risk = Risk::Low;
-    /// Whether running it twice is the same as running it once.
+    /// `true` if running a call twice has the same effect as running it once.
     const IDEMPOTENT: bool = false;
 
-    /// Returns the risk of a call with these arguments. May lower a high [`Tool::RISK`], and is not asked otherwise.
+    /// Returns the risk of a call with these arguments. Called only if [`Tool::RISK`] is high, to lower it.
     fn risk_of(&self, _: &Self::Args) -> Risk {
         Self::RISK
     }
 
-    /// Does the work. Runs as a task of its own under a timeout; an error or a panic becomes a result that the model
-    /// sees. Work that computes for more than a millisecond belongs in `compute`.
+    /// Runs a call, in its own task and with a timeout. An error or a panic becomes a result for the model. Computations of more
+    /// than a millisecond belong in `compute`.
     fn call(&self, args: Self::Args) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
-/// Whether calls may simply run.
+/// Risk of a call, which decides whether it needs approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
-    /// Reads or computes; runs in parallel with others.
+    /// The call only reads or computes. It runs without approval, in parallel with other calls.
     Low,
-    /// Changes something in the world; runs alone, in order, after a decision.
+    /// The call changes something outside. It runs after approval, in order, and not in parallel with other calls.
     High,
 }
 
 impl Risk {
-    /// The word on the wire.
+    /// Returns the name used in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -54,35 +54,35 @@ impl Risk {
     }
 }
 
-/// What a model is told about a tool.
+/// Definition of a tool, from which the prompt's tool list is built.
 #[derive(Clone, Debug)]
 pub struct ToolSpec {
     /// Unique name.
     pub name: String,
-    /// What it does and when to use it.
+    /// Description: what the tool does and when to use it.
     pub description: String,
-    /// Other names for it; see [`Tool::ALIASES`]. Models are not told of them.
+    /// Other names of the tool; see [`Tool::ALIASES`]. They are not sent to the model.
     pub aliases: Vec<String>,
     /// JSON Schema of the arguments, always an object.
     pub input_schema: serde_json::Value,
-    /// The tool server that it comes from; none where it is built in.
+    /// Name of its tool server; `None` for a built-in tool.
     pub server: Option<Arc<str>>,
-    /// Whether calls may simply run.
+    /// Highest risk of a call; see [`Tool::RISK`].
     pub risk: Risk,
-    /// Whether running it twice is the same as running it once.
+    /// `true` if running a call twice has the same effect as running it once.
     pub idempotent: bool,
-    /// SHA-256 of the whole definition as its server wrote it, annotations included; none where it is built in.
+    /// SHA-256 of the complete definition as the tool server sent it, including annotations; `None` for a built-in tool.
     pub definition_hash: Option<[u8; 32]>,
 }
 
 impl ToolSpec {
-    /// Whether its schema marks arguments as secret.
+    /// Returns `true` if the schema marks arguments as secret.
     pub fn has_secret_arguments(&self) -> bool {
         marks_secrets(&self.input_schema)
     }
 
-    /// SHA-256, in hex, of what a person agrees to who approves the tool: its name, description and schema, and where it
-    /// comes from a server, of what else that says of it.
+    /// Returns the SHA-256, in hex, of the definition that a saved approval of the tool covers: name, description, schema and tool
+    /// server, and `definition_hash`.
     pub fn hash(&self) -> String {
         let Self { name, description, input_schema, server, definition_hash, .. } = self;
         let definition = serde_json::json!([name, description, input_schema, server.as_deref(), definition_hash]);
@@ -90,15 +90,15 @@ impl ToolSpec {
     }
 }
 
-/// What a tool gave back.
+/// Output of a successful call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// For the model, the page and the tool history.
+    /// Text for the model, the web UI and the tool history.
     pub text: String,
 }
 
 impl ToolOutput {
-    /// An output that is this text.
+    /// Creates an output with this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }

@@ -1,6 +1,5 @@
-//! Whose a call is, as far as tools know.
+//! Key of the user a call belongs to.
 
-/// Whose a call is: a key by which people are told apart where they share what there is little of, and which says nothing else
-/// of them.
+/// Opaque key of the user a call belongs to. Used only to share limited resources fairly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Whose(pub i64);

@@ -1,5 +1,5 @@
-//! One task asked: a conversation of its own, the message, and the turn followed to its end. What takes too long, waits for a
-//! person or fails is an answer that did not come, and never the end of the evaluation.
+//! Asks one task: creates a conversation, sends the message, and follows the turn to its end. If the turn takes too
+//! long, waits for approval, or fails, the task counts as failed, and the evaluation continues.
 
 use std::time::{Duration, Instant};
 
@@ -17,47 +17,47 @@ use super::{
     task::Task,
 };
 
-/// How long a request may take that asks no model.
+/// Timeout of a request that calls no model.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
-/// How often it is looked whether tool servers are connected.
+/// Poll interval while tool servers connect.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A server that is asked.
+/// A server to evaluate.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// What the requests go through.
+    /// The HTTP client for requests.
     pub client: Client,
-    /// Without a slash at its end.
+    /// Base URL, without a trailing slash.
     pub url: String,
-    /// A key, where people sign in.
+    /// API key, if the server has accounts.
     pub key: Option<String>,
 }
 
-/// How a server is asked.
+/// Settings with which a task is asked.
 #[derive(Clone, Debug)]
 pub struct Asking {
-    /// A name of the catalog; the server's default otherwise.
+    /// Catalog name of the model; `None` is the server's default.
     pub model: Option<String>,
-    /// What the message says of how it is answered.
+    /// Answer mode of the message.
     pub mode: AnswerMode,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub patience: Duration,
 }
 
 impl Server {
-    /// The models that it offers.
+    /// Returns the models of the server.
     ///
     /// # Errors
-    /// When it does not answer as Tallybook does.
+    /// Returns an error if the server does not answer as Tallybook does.
     pub async fn models(&self) -> Result<ModelList> {
         self.json(self.client.get(self.at("/api/models"))).await
     }
 
-    /// The names of the tools that it offers, once it is connected to those tool servers that are there.
+    /// Returns the names of the server's tools. Waits up to 30 seconds until the available tool servers are connected.
     ///
     /// # Errors
-    /// When it does not answer as Tallybook does.
+    /// Returns an error if the server does not answer as Tallybook does.
     pub async fn tools(&self) -> Result<Vec<String>> {
         let began = Instant::now();
         loop {
@@ -70,7 +70,7 @@ impl Server {
         }
     }
 
-    /// Asks a task, and says how its answer was.
+    /// Asks a task and checks the answer.
     pub async fn ask(&self, task: &Task, asking: &Asking) -> Outcome {
         let began = Instant::now();
         let answer = self.answer(task, asking).await;
@@ -100,7 +100,7 @@ impl Server {
         let request = self.signed(self.client.post(format!("{path}/messages")).json(&message));
         let answer = timeout(asking.patience, follow(request)).await;
         let stop = async || {
-            // What cannot be stopped has ended, or its server is gone; the next task tells.
+            // If the turn cannot be stopped, it has ended, or its server is gone. The next task will show that.
             let _ = timeout(REQUEST_TIME, self.signed(self.client.post(format!("{path}/stop"))).send()).await;
         };
         match answer {

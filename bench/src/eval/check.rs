@@ -1,40 +1,40 @@
-//! What an answer must be like: pure functions of its text and of the calls that were made for it.
+//! Checks on an answer: pure functions of its text and of its tool calls.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::number;
 
-/// One thing that must be true of an answer.
+/// A condition on an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Check {
-    /// It names this number, however that is written.
+    /// The text contains this number, however it is written.
     Number(String),
-    /// At least one of these stands in it, whatever its case.
+    /// The text contains at least one of these, in any case.
     Contains(Vec<String>),
-    /// This does not stand in it, whatever its case.
+    /// The text does not contain this, in any case.
     Lacks(String),
-    /// It is this JSON and nothing else.
+    /// The text is this JSON and nothing else.
     Json(String),
-    /// This tool was called, and that went well.
+    /// This tool was called successfully.
     Calls(String),
     /// This tool was not called at all.
     Avoids(String),
-    /// It says that it does not know, or cannot.
+    /// The answer says that it does not know, or cannot.
     Declines(bool),
 }
 
-/// A call that was made for an answer.
+/// A tool call of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Called {
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// Whether it gave a result.
+    /// `true` if the call succeeded.
     pub has_succeeded: bool,
 }
 
-/// How people and models say that they do not know or cannot.
+/// Phrases with which users and models say that they do not know or cannot.
 const DECLINING: [&str; 28] = [
     "don't know",
     "do not know",
@@ -67,7 +67,7 @@ const DECLINING: [&str; 28] = [
 ];
 
 impl Check {
-    /// What is wrong, in words; nothing where it is as it must be.
+    /// Returns a phrase that says what is wrong; `None` if the condition is met.
     pub fn complaint(&self, text: &str, calls: &[Called]) -> Option<String> {
         let lower = plain(text);
         let (is_so, complaint) = match self {
@@ -94,7 +94,7 @@ impl Check {
     }
 }
 
-/// In small letters, with plain apostrophes.
+/// Returns the text in lower case, with plain apostrophes.
 fn plain(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }

@@ -1,8 +1,8 @@
-//! The evaluation of a model: tasks with answers that can be checked, asked through the public API in each mode, and a table of
-//! what passed and what it took.
+//! Evaluates models: asks tasks with answers that can be checked, through the public API and in each mode, and prints a
+//! table of passed tasks and their usage.
 //!
-//! - `task`: the tasks, which stand in `bench/eval/tasks.toml`; `check` and `number`: what an answer must be like;
-//! - `ask`: one task asked; `mode`: how; `start`: a server started for a mode; `outcome`: what came of all of it.
+//! - `task`: the tasks of `bench/eval/tasks.toml`; `check` and `number`: conditions on answers;
+//! - `ask`: asks one task; `mode`: the modes; `start`: starts a server for a mode; `outcome`: the results.
 
 mod ask;
 mod check;
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-/// Asks the tasks, and prints the table. Answers that are not as they must be are no failure.
+/// Asks the tasks and prints the table. Failed tasks are not an error.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let tasks = task::choose(task::all()?, &options.only);
     if tasks.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     let mut outcomes = Outcomes::new();
     let mut asked = None;
     for &mode in wanted {
-        // A server of its own for each mode ends with it.
+        // The server of each mode ends with this value.
         let started = match &options.program {
             Some(program) => Some(start::Started::new(program, mode, options.model.is_some(), &tools.url())?),
             None => None,
@@ -94,7 +94,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// Asks each task whose tools are there, one after the other, and says of each how it was.
+/// Asks each task whose tools are available, one after the other, and prints its result.
 async fn ask_all(server: &Server, tasks: &[Task], asking: &Asking, mode: Mode) -> Result<Vec<Outcome>> {
     let tools = server.tools().await?;
     let (asked, left_out): (Vec<&Task>, Vec<&Task>) =
@@ -115,7 +115,7 @@ async fn ask_all(server: &Server, tasks: &[Task], asking: &Asking, mode: Mode) -
     Ok(outcomes)
 }
 
-/// The model of this name, or the one that answers where none is chosen.
+/// Returns the model with this name, or the server's default without a name.
 async fn choose(server: &Server, name: Option<&str>) -> Result<CatalogModel> {
     let models = server.models().await?.items;
     let is_wanted = |model: &&CatalogModel| name.map_or(model.is_default, |name| model.name == name);

@@ -1,8 +1,8 @@
-//! How a model is asked.
+//! Modes in which a model is evaluated.
 
 use tallybook_protocol::{AnswerMode, ToolOffer};
 
-/// How a model is told of tools, and how it goes about an answer.
+/// A mode: native or prompt-based tool calls, or a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Mode {
     /// By its provider's own tool calling.
@@ -24,7 +24,7 @@ impl Mode {
         }
     }
 
-    /// What the message says.
+    /// Returns the answer mode of the message.
     pub(super) const fn answer_mode(self) -> AnswerMode {
         match self {
             Self::Native | Self::Prompted => AnswerMode::React,
@@ -32,7 +32,7 @@ impl Mode {
         }
     }
 
-    /// `LLM_TOOL_MODE` of a server that is started for it.
+    /// Returns the value of `LLM_TOOL_MODE` for a server that is started for this mode.
     pub(super) const fn tool_mode(self) -> &'static str {
         match self {
             Self::Prompted => "prompt",
@@ -40,7 +40,7 @@ impl Mode {
         }
     }
 
-    /// Whether a model that is told of tools in this way can be asked so.
+    /// Returns `true` if a model with this kind of tool calling can be evaluated in this mode.
     pub(super) fn fits(self, offer: ToolOffer) -> bool {
         match self {
             Self::Native => offer == ToolOffer::Native,

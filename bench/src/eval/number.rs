@@ -1,12 +1,12 @@
-//! Numbers in a text, compared digit by digit: none of them passes through a float.
+//! Finds numbers in a text. They are compared digit by digit, never as floats.
 
-/// Whether a number that is the same as `expected` stands in the text.
+/// Returns `true` if the text contains a number equal to `expected`.
 pub(super) fn names(text: &str, expected: &str) -> bool {
     let Some(expected) = numbers(expected).into_iter().next() else { return false };
     numbers(text).contains(&expected)
 }
 
-/// All numbers of a text, each written in one way.
+/// Returns all numbers of a text in canonical form.
 fn numbers(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.replace("{,}", ",").chars().map(half_width).collect();
     let mut found = Vec::new();
@@ -24,14 +24,15 @@ fn numbers(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a minus stands before, which is no hyphen within a word and no minus between two numbers.
+/// Returns `true` if the number has a minus sign. A hyphen within a word and a minus between two numbers do not count.
 fn is_sign(characters: &[char], at: usize) -> bool {
     let Some(sign) = at.checked_sub(1) else { return false };
     let before = sign.checked_sub(1).map(|place| characters[place]);
     characters[sign] == '-' && before.is_none_or(|before| !before.is_alphanumeric() && before != ')')
 }
 
-/// Digits with at most one point, and without the separators between groups of three; and where they end.
+/// Returns the digits with at most one decimal point and without thousands separators, and the position after the
+/// number.
 fn read(characters: &[char], mut at: usize) -> (String, usize) {
     let is_digit = |place: usize| characters.get(place).is_some_and(char::is_ascii_digit);
     let mut number = String::new();
@@ -52,7 +53,7 @@ fn read(characters: &[char], mut at: usize) -> (String, usize) {
     (number, at)
 }
 
-/// The one way to write it: without zeros that say nothing.
+/// Returns the canonical form of a number: without superfluous zeros.
 fn written(number: &str, is_negative: bool) -> String {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
@@ -62,7 +63,7 @@ fn written(number: &str, is_negative: bool) -> String {
     format!("{sign}{whole}{point}{fraction}")
 }
 
-/// Digits and signs of Japanese text as those of English.
+/// Converts full-width digits and signs to ASCII.
 fn half_width(character: char) -> char {
     match character {
         '０'..='９' | '．' | '，' => char::from_u32(u32::from(character) - 0xFEE0).unwrap_or(character),

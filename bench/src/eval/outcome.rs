@@ -1,4 +1,4 @@
-//! What came of the tasks: one by one, and as tables by category and mode.
+//! Results of tasks, one by one and as tables by category and mode.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,34 +10,34 @@ use tallybook_protocol::Usage;
 
 use super::{mode::Mode, task::Task};
 
-/// How an answer was.
+/// The result of checking an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it must be.
+    /// The answer passed all checks.
     Passed,
-    /// Why not.
+    /// The reason for the failure.
     Failed(String),
 }
 
-/// What came of one task.
+/// The result of one task.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The task.
+    /// ID of the task.
     pub id: String,
-    /// The task's.
+    /// Category of the task.
     pub category: String,
-    /// How its answer was.
+    /// The result of checking the answer.
     pub verdict: Verdict,
-    /// What its turn took; nothing where that did not end.
+    /// Usage of the turn; zero if the turn did not end.
     pub usage: Usage,
-    /// From the question to the end.
+    /// Time from the question to the end.
     pub took: Duration,
-    /// The answer; empty where there is none.
+    /// The answer; empty if there is none.
     pub text: String,
 }
 
 impl Outcome {
-    /// One of a task that has not been asked yet.
+    /// Creates the result of a task that has not been asked yet.
     pub(super) fn of(task: &Task) -> Self {
         Self {
             id: task.id.clone(),
@@ -49,16 +49,16 @@ impl Outcome {
         }
     }
 
-    /// Whether the answer was as it must be.
+    /// Returns `true` if the answer passed all checks.
     pub fn has_passed(&self) -> bool {
         self.verdict == Verdict::Passed
     }
 }
 
-/// What came of each task, by mode.
+/// Results of tasks, by mode.
 pub type Outcomes = BTreeMap<Mode, Vec<Outcome>>;
 
-/// The rows of the table, its head first: a row a category, and what all of it took.
+/// Returns the rows of the table, starting with its header: one row per category, then the totals.
 pub(super) fn rows(outcomes: &Outcomes) -> Vec<Vec<String>> {
     let row = |name: &str, cell: &dyn Fn(&[Outcome]) -> String| {
         std::iter::once(name.to_owned()).chain(outcomes.values().map(|all| cell(all))).collect::<Vec<_>>()
@@ -83,19 +83,19 @@ pub(super) fn rows(outcomes: &Outcomes) -> Vec<Vec<String>> {
     rows
 }
 
-/// How many of them passed, of how many that were asked.
+/// Returns the number of passed tasks and the number of asked tasks.
 fn share<'a>(all: impl Iterator<Item = &'a Outcome>) -> String {
     let (passed, asked) =
         all.fold((0, 0), |(passed, asked), outcome| (passed + u32::from(outcome.has_passed()), asked + 1));
     if asked == 0 { "–".to_owned() } else { format!("{passed}/{asked}") }
 }
 
-/// A cost, of which a billionth is one, in the currency of the settings' prices.
+/// Formats a cost in billionths of the currency of the settings' prices.
 fn cost(nanos: i64) -> String {
     format!("{}.{:06}", nanos / 1_000_000_000, nanos % 1_000_000_000 / 1000)
 }
 
-/// Everything, for programs.
+/// Returns all results as JSON.
 pub(super) fn to_json(model: &str, outcomes: &Outcomes) -> Value {
     let one = |mode: Mode, outcome: &Outcome| {
         json!({

@@ -1,5 +1,5 @@
-//! A server started for a mode: with one's own settings, or as it is where nothing is set; with the tools of the tasks, and a
-//! database of its own.
+//! Starts a server for a mode. If a model is named, the server uses the user's settings, otherwise the demo model. It
+//! has the tools of the tasks and a new database.
 
 use std::{env, fs, path::Path, process::Command};
 
@@ -10,21 +10,21 @@ use tempfile::TempDir;
 use super::{mode::Mode, task::SERVER};
 use crate::process::{Core, Process};
 
-/// The settings file that is taken where none is named.
+/// Path of the settings file if none is named.
 const SETTINGS: &str = "tallybook.toml";
 
-/// A server that runs. It ends with this value.
+/// A running server. Dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Started {
     process: Process,
-    /// Its database, which goes after it.
+    /// Folder of its database, deleted after the server ends.
     _folder: TempDir,
 }
 
 impl Started {
-    /// Starts the program. Without `has_settings` the demo model answers.
+    /// Starts the program. Without `has_settings`, the demo model answers.
     pub(super) fn new(program: &Path, mode: Mode, has_settings: bool, tools: &str) -> Result<Self> {
-        // It is started in a folder of its own.
+        // The program runs in a new folder, so its path must be absolute.
         let program = program.canonicalize().with_context(|| format!("there is no program {}", program.display()))?;
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let servers = folder.path().join("servers.json");

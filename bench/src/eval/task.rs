@@ -1,4 +1,4 @@
-//! The tasks, and the tools that some of them need; both stand in `bench/eval/tasks.toml`.
+//! The tasks, and the tools that some of them need; both are read from `bench/eval/tasks.toml`.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use tallybook_mock_mcp::ScriptedTool;
 
 use super::check::Check;
 
-/// The tasks of this program.
+/// The tasks file of this program.
 const TASKS: &str = include_str!("../../eval/tasks.toml");
 
-/// The tool server of the tasks, by the name that stands before its tools'.
+/// Name of the tasks' tool server. It prefixes the names of its tools.
 pub(super) const SERVER: &str = "lab";
 
-/// What is asked, and what must be true of the answer.
+/// A question with the conditions on its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Unique among the tasks.
+    /// ID, unique among the tasks.
     pub id: String,
-    /// What it tries, in a word.
+    /// Subject of the task, in one word.
     pub category: String,
     /// `en` or `ja`.
     pub language: String,
     /// The message.
     pub ask: String,
-    /// Tools that must be there; where they are not, it is not asked.
+    /// Tools that the task needs. Without them the task is skipped.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// All of them must hold.
+    /// Conditions on the answer; all of them must be met.
     pub checks: Vec<Check>,
 }
 
@@ -52,18 +52,18 @@ struct File {
     tasks: Vec<Task>,
 }
 
-/// All tasks.
+/// Returns all tasks.
 ///
 /// # Errors
-/// When the file is not as it must be, which a test excludes.
+/// Returns an error if the file is not valid; a test excludes that.
 pub fn all() -> Result<Vec<Task>> {
     Ok(file()?.tasks)
 }
 
-/// Their tools.
+/// Returns the tools of the tasks.
 ///
 /// # Errors
-/// When the file is not as it must be, which a test excludes.
+/// Returns an error if the file is not valid; a test excludes that.
 pub fn tools() -> Result<Vec<ScriptedTool>> {
     let tool = |Tool { name, description, argument, answers, otherwise }| ScriptedTool {
         name,
@@ -79,7 +79,7 @@ fn file() -> Result<File> {
     toml::from_str(TASKS).context("the tasks cannot be read")
 }
 
-/// Those that are named by id, category or language; all where nothing is named.
+/// Returns the tasks whose ID, category, or language is in `only`; all if that is empty.
 pub(super) fn choose(mut tasks: Vec<Task>, only: &[String]) -> Vec<Task> {
     tasks.retain(|task| {
         only.is_empty() || only.iter().any(|name| [&task.id, &task.category, &task.language].contains(&name))

@@ -1,4 +1,5 @@
-//! How long nobody answered, seen by somebody who asks again and again, as the page does that looks for its conversations.
+//! Measures how long the servers did not answer, with repeated requests like those of a page that reloads its
+//! conversations.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -7,23 +8,23 @@ use tokio::time::{Instant, sleep, timeout};
 use super::servers::Servers;
 use crate::listen::say;
 
-/// The pause between two questions.
+/// Pause between two requests.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How long one may take until it counts as unanswered. People press a button again after that.
+/// Time after which a request counts as unanswered. About then, users press a button again.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What was seen.
+/// The result of the measurement.
 #[derive(Default)]
 pub(super) struct Absence {
     asked: usize,
     unanswered: usize,
-    /// From one answer to the next one, at most.
+    /// Maximum time from one answer to the next.
     longest: Duration,
 }
 
 impl Absence {
-    /// Asks for as long as it is polled.
+    /// Sends requests for as long as it is polled.
     pub(super) async fn look(&mut self, servers: &Servers) -> Infallible {
         let mut answered = Instant::now();
         loop {
@@ -40,7 +41,7 @@ impl Absence {
         }
     }
 
-    /// Tells a person.
+    /// Prints the result to stderr.
     pub(super) fn say(&self) {
         let Self { asked, unanswered, longest } = self;
         let seconds = longest.as_secs_f64();

@@ -1,27 +1,27 @@
-//! What a reader does with its turn.
+//! Behaviors of readers: clients that read the events of a turn.
 
 use std::time::Duration;
 
-/// What a reader does with its turn.
+/// The behavior of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behavior {
     /// Reads to the end.
     Reads,
-    /// Reads nothing for a while, once the answer has begun.
+    /// Reads nothing for a while, after the answer has begun.
     Stalls,
-    /// Breaks the connection off, and comes back for the rest.
+    /// Closes the connection, and reconnects for the rest.
     Resumes,
-    /// Goes away for good.
+    /// Disconnects and does not come back.
     Leaves,
-    /// Has the turn stopped.
+    /// Stops the turn.
     Stops,
 }
 
-/// How long a reader stalls: less than the server waits for one that reads nothing.
+/// Duration of a reader's stall. It is shorter than the server's timeout for a client that reads nothing.
 pub(super) const STALL: Duration = Duration::from_secs(2);
 
 impl Behavior {
-    /// Of twenty readers twelve read, and of the others two each.
+    /// Returns the behavior of a reader. Of twenty readers, twelve read, and two each have the other behaviors.
     pub(super) fn of(number: usize) -> Self {
         match number % 20 {
             3 | 13 => Self::Stalls,
@@ -32,9 +32,10 @@ impl Behavior {
         }
     }
 
-    /// After how much text it does what it does.
+    /// Returns the amount of text, in bytes, after which the reader does what differs from reading; `None` if it only
+    /// reads.
     pub(super) fn acts_after(self, number: usize, answer_bytes: usize) -> Option<usize> {
-        // At another place each, from the first quarter to the last.
+        // At different positions: after one, two, or three quarters of the answer.
         let place = answer_bytes * (1 + number / 20 % 3) / 4;
         (self != Self::Reads).then_some(place)
     }

@@ -1,10 +1,12 @@
-//! Many turns at once, as browsers make them: some readers stall, leave, come back or stop their turn. Afterwards it is looked
-//! whether anything was lost or doubled, on the way to the readers and in what is stored.
+//! Load test: runs many turns at once, as browsers do. Some readers stall, leave, reconnect, or stop their turn.
+//! Afterwards it checks that nothing was lost or duplicated, neither in the events that the readers received nor in the
+//! stored data.
 //!
-//! - `behavior`: what a reader does; `turn`: one turn with its reader; `record`: what a reader was told, put together;
-//! - `servers`: where they go, also while servers are killed; `absence`: how long they did not answer;
-//! - `stored`: what of a turn the server has afterwards; `played`: its events; `witness`: what ran, by the tool's own word;
-//! - `summary`: what came of all of it.
+//! - `behavior`: the behaviors of readers; `turn`: one turn with its reader; `record`: the turn as its reader received
+//!   it;
+//! - `servers`: the servers under test, and retries while servers are killed; `absence`: how long they did not answer;
+//! - `stored`: checks the stored turn; `played`: checks its events; `witness`: counts the calls of a tool that ran;
+//! - `summary`: the results.
 
 mod absence;
 mod behavior;
@@ -72,7 +74,7 @@ pub(crate) struct Options {
     witness_port: Option<u16>,
 }
 
-/// Runs the load; what was lost or doubled is an error.
+/// Runs the load test. Returns an error if anything was lost or duplicated.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let database = options
@@ -120,7 +122,8 @@ pub(crate) async fn run(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// All rounds, and what the server held after each, where it is this program's own: perhaps with a folder for its database.
+/// Runs all rounds. After each it samples `server`, the process that this program started, perhaps with the folder of
+/// its database.
 async fn rounds(
     servers: &Servers,
     options: &Options,
@@ -146,7 +149,7 @@ async fn rounds(
     Ok(())
 }
 
-/// One round of turns.
+/// Runs one round of turns.
 async fn round(servers: &Servers, options: &Options, witness: Option<&Witness>) -> Summary {
     let began = Instant::now();
     let turns = (0..options.turns).map(|number| turn::run(servers, number));
@@ -156,7 +159,7 @@ async fn round(servers: &Servers, options: &Options, witness: Option<&Witness>) 
     Summary::of(compared.collect(), began.elapsed())
 }
 
-/// Opens the streams on which nothing happens.
+/// Opens the idle streams.
 async fn open_all_idle(servers: &Servers, count: usize) -> Result<Vec<reqwest::Response>> {
     let open = (0..count).map(|number| {
         let url = format!("{}/api/events", servers.url(number, 0));
@@ -165,7 +168,7 @@ async fn open_all_idle(servers: &Servers, count: usize) -> Result<Vec<reqwest::R
     stream::iter(open).buffer_unordered(64).try_collect().await
 }
 
-/// The program's own check of what is stored.
+/// Checks the stored data with `tallybook admin check`.
 fn check_database(program: &Path, database: &str) -> Result<()> {
     let mut check = Command::new(program);
     let status = check.args(["admin", "check"]).env("DATABASE_URL", database).status();
@@ -176,7 +179,7 @@ fn check_database(program: &Path, database: &str) -> Result<()> {
 }
 
 impl Sample {
-    /// What the server holds, and its database, where that has a folder of its own.
+    /// Samples the server's resources, and the size of its database if that has its own folder.
     fn take(server: &Process, folder: Option<&Path>) -> Result<Self> {
         let database = folder.map(summary::size_of).transpose()?;
         Ok(Self { memory: server.memory()?, files: server.open_files()?, database })

@@ -1,5 +1,5 @@
-//! The stored events of a turn, played from the first to the last: each must follow on the one before, begin once and end once, and
-//! all together be what is stored of the answer. Unlike a reader's record (`record`) it has no gaps to forgive.
+//! Checks the stored events of a turn. Each event must continue the previous one, start and end once, and all together
+//! must give the stored answer. Unlike the record of a reader (`record`), the stored events may have no gaps.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use tallybook_protocol::{ChatEvent, Message, Playback, PlayedEvent, ToolCallId, 
 
 use super::servers::Servers;
 
-/// How many pages there may be.
+/// Maximum number of pages.
 const MAX_PAGES: usize = 1000;
 
-/// Reads and plays what is stored of an answer.
+/// Reads and checks the stored events of an answer.
 pub(super) async fn check(servers: &Servers, number: usize, uuid: &str, answer: &Message) -> Result<()> {
     let base = format!("{}/api/conversations/{uuid}/messages/{}/playback", servers.url(number, 1), answer.id.0);
     let (mut events, mut url) = (Vec::new(), base.clone());
@@ -31,7 +31,7 @@ struct Played {
     text: String,
     started: BTreeSet<ToolCallId>,
     ended: BTreeSet<ToolCallId>,
-    /// Whether the run has ended whose events these are.
+    /// `true` if the run of these events has ended.
     is_over: bool,
 }
 
@@ -60,7 +60,7 @@ impl Played {
                 ensure!(follows, "text stands at {}, and there is text up to {}", delta.offset, self.text.len());
                 self.text.push_str(&delta.delta);
             }
-            // The beginning of another run, which takes back what it does not go on from.
+            // The start of a further run. It discards the text that it does not continue.
             ChatEvent::Snapshot(snapshot) => {
                 ensure!(self.is_over, "a run begins before the one before has ended");
                 ensure!(self.text.starts_with(&snapshot.content), "a run goes on from other text");

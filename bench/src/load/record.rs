@@ -1,5 +1,5 @@
-//! What a reader was told of a turn, put together as the page does it, but without leniency: a gap in the text, a piece that
-//! comes twice on one connection and a call that begins twice are errors here.
+//! The turn as its reader received it, built as the page does it, but strictly. These are errors here: a gap in the
+//! text, text that comes twice on one connection, and a call that starts twice.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,23 @@ use tallybook_protocol::{
     sse::{Decoder, Frame},
 };
 
-/// What a reader knows.
+/// The state of a turn as a reader knows it.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) text: String,
-    /// The id of the last event, to go on after.
+    /// ID of the last event, from which to resume.
     pub(super) last_id: Option<String>,
-    /// How the turn ended; absent as long as it has not.
+    /// Final status of the turn; `None` while it runs.
     pub(super) end: Option<MessageStatus>,
     started: BTreeSet<ToolCallId>,
     ended: BTreeSet<ToolCallId>,
-    /// Whether this connection has told text, so that what it tells must follow on.
+    /// `true` if this connection has sent text, so further text must follow it.
     has_text: bool,
-    /// Whether this is not the first connection: who comes back after the end is told that alone, with the whole text.
+    /// `true` after the first connection. A reader that reconnects after the end receives only the end, with all of the
+    /// text.
     is_back: bool,
     decoder: Decoder,
-    /// Whether servers are killed meanwhile. What the last quarter second brought may then be lost with one of them.
+    /// `true` if servers are killed during the test. Text of the last 250 milliseconds may then be lost with a server.
     disturbed: bool,
 }
 
@@ -33,13 +34,13 @@ impl Record {
         Self { disturbed, ..Self::default() }
     }
 
-    /// Takes the next bytes of a connection.
+    /// Adds the next bytes of a connection.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<()> {
         let frames = self.decoder.push(bytes).map_err(|error| anyhow::anyhow!("{error}"))?;
         frames.into_iter().try_for_each(|frame| self.take(frame))
     }
 
-    /// Another connection follows.
+    /// Starts a new connection.
     pub(super) fn reconnect(&mut self) {
         self.decoder = Decoder::new();
         self.has_text = false;
@@ -50,7 +51,7 @@ impl Record {
         ensure!(self.end.is_none(), "{} comes after the end", frame.event);
         let event =
             ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
-        // A frame without an id has the one in force.
+        // The ID of a frame without its own ID is that of an earlier frame.
         let is_kept = frame.id.is_some() && frame.id != self.last_id;
         self.last_id = frame.id.or(self.last_id.take());
         match event {
@@ -76,7 +77,7 @@ impl Record {
                 ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never began");
                 self.end = Some(end.status);
             }
-            // This reader cannot be served; others are.
+            // The error is not a stored event. The server cannot serve this reader, but others can.
             ChatEvent::Error(_) if self.disturbed && !is_kept => {}
             ChatEvent::Error(error) => bail!("the turn failed: {} ({})", error.error, error.code),
             _ => {}
@@ -84,7 +85,7 @@ impl Record {
         Ok(())
     }
 
-    /// Text follows on; on a new connection it may begin with what is known.
+    /// Adds text that continues the known text. On a new connection it may start with known text.
     fn add(&mut self, offset: i64, delta: &str) -> Result<()> {
         let offset = usize::try_from(offset).context("text stands before the beginning")?;
         ensure!(offset <= self.text.len(), "text is missing from {} to {offset}", self.text.len());

@@ -1,4 +1,4 @@
-//! Where the turns go, and how a client goes on where servers are killed meanwhile.
+//! The servers under test, and retries while servers are killed.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use reqwest::{Client, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
-/// How long a server may be away before the next one answers for it.
+/// Timeout for retries: maximum time without an answer from any server.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The pause before a request is made again.
+/// Pause before a retry.
 pub(super) const PAUSE: Duration = Duration::from_millis(250);
 
-/// Where the turns go: to each address in turn.
+/// The servers under test. Turns use them in rotation.
 pub(crate) struct Servers {
     pub(super) client: Client,
     pub(super) urls: Vec<String>,
-    /// Whether servers are killed meanwhile, so that what they were asked is asked again, and answers that they wrote go on.
+    /// `true` if servers are killed during the test. Then requests are retried, and interrupted answers are resumed.
     pub(super) disturbed: bool,
-    /// Whether they have the tool of `witness`.
+    /// `true` if the servers have the `witness` tool.
     pub(super) has_witness: bool,
 }
 
 impl Servers {
-    /// The address for the turn of this number, and of its reader when that comes back for the time `visit`.
+    /// Returns the server for a turn. A reader uses the next server on each of its reconnects (`visit`).
     pub(super) fn url(&self, number: usize, visit: usize) -> &str {
         &self.urls[(number + visit) % self.urls.len()]
     }
 
-    /// Makes a request; where servers are killed meanwhile, again until one answers it.
+    /// Sends a request. If servers are killed during the test, retries until one of them answers.
     pub(super) async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<Response> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -50,7 +50,7 @@ impl Servers {
         }
     }
 
-    /// Reads something whole; where servers are killed meanwhile, again when it breaks off.
+    /// Reads a response body as JSON. If servers are killed during the test, retries if the body breaks off.
     pub(super) async fn read<T: DeserializeOwned>(&self, url: &str) -> Result<T> {
         let until = Instant::now() + PATIENCE;
         loop {

@@ -1,4 +1,4 @@
-//! What the server has of a turn when it is over, read through its API.
+//! Checks the turn that the server has stored, through its API.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep};
 
 use super::{behavior::Behavior, servers::Servers};
 
-/// How long a turn may go on that nobody reads any more.
+/// Timeout for the end of a turn that has no reader any more.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The conversation when nothing runs in it any more.
+/// Waits until nothing runs in the conversation, and returns the conversation.
 pub(super) async fn wait_for_end(servers: &Servers, number: usize, uuid: &str) -> Result<Conversation> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -26,7 +26,7 @@ pub(super) async fn wait_for_end(servers: &Servers, number: usize, uuid: &str) -
     }
 }
 
-/// Compares what is stored with what must be. Gives the stored answer.
+/// Compares the stored conversation with the expected one. Returns the stored answer.
 pub(super) fn check<'a>(
     conversation: &'a Conversation,
     question: &str,
@@ -50,7 +50,8 @@ fn check_answer(message: &Message, answer: &str, behavior: Behavior, disturbed: 
         ensure!(*status == MessageStatus::Complete, "it is stored as {status:?}: {:?}", message.error);
         ensure!(content == answer, "{} of {} bytes are stored", content.len(), answer.len());
     }
-    // Where a server was killed during a call, nobody knows what became of it, and one that may run twice is made once more.
+    // If a server was killed during a call, the outcome of the call is unknown, and a call that may run twice is
+    // retried.
     let ours: Vec<_> = tool_calls.iter().filter(|call| call.tool_name == "add").collect();
     let is_known = |status| !disturbed || !matches!(status, ToolCallStatus::Interrupted | ToolCallStatus::Cancelled);
     let known: Vec<_> = ours.into_iter().filter(|call| is_known(call.status)).collect();

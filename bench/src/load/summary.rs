@@ -1,4 +1,4 @@
-//! What came of a round: how many turns of each kind, how long they took, and what was wrong.
+//! Results of a round: the number of turns, how long they took, and what was wrong.
 
 use std::{
     fs,
@@ -16,10 +16,10 @@ use crate::{
     rows::{mebibytes, milliseconds},
 };
 
-/// How many troubles are told; of more there is the number.
+/// Maximum number of printed failures. For the rest, only their number is printed.
 const TOLD: usize = 10;
 
-/// A round.
+/// Results of a round.
 pub(super) struct Summary {
     done: Vec<Done>,
     pub(super) troubles: Vec<Error>,
@@ -38,7 +38,7 @@ impl Summary {
         Self { done, troubles, took }
     }
 
-    /// Tells a person.
+    /// Prints the results to stderr.
     pub(super) fn say(&self) {
         let mut firsts: Vec<f64> = self.done.iter().map(|turn| milliseconds(turn.first)).collect();
         let mut all: Vec<f64> = self.done.iter().map(|turn| milliseconds(turn.took)).collect();
@@ -67,16 +67,16 @@ impl Summary {
     }
 }
 
-/// What the server held after a round.
+/// Resources of the server after a round.
 pub(super) struct Sample {
-    /// Bytes of memory.
+    /// Resident memory, in bytes.
     pub(super) memory: u64,
     pub(super) files: usize,
-    /// Bytes of the database, where it is a file of its own.
+    /// Size of the database in bytes, if it has its own folder.
     pub(super) database: Option<u64>,
 }
 
-/// Prints what the server held, a line a round.
+/// Prints the samples as a table, one line per round.
 pub(super) fn print(samples: &[Sample]) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "| round | memory (MiB) | open files | database (MiB) |\n|---|---|---|---|")?;
@@ -87,7 +87,7 @@ pub(super) fn print(samples: &[Sample]) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the files in a folder.
+/// Returns the total size of the files in a folder, in bytes.
 pub(super) fn size_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {

@@ -1,4 +1,4 @@
-//! One turn with its reader, and whether all of it was as it must be.
+//! Runs one turn with its reader, and checks the result.
 
 use std::{
     collections::HashMap,
@@ -21,31 +21,32 @@ use super::{
 };
 use crate::workload::Workload;
 
-/// How long a turn may take with its reader.
+/// Timeout of a turn with its reader.
 const TURN_TIME: Duration = Duration::from_mins(10);
 
-/// How often a reader comes back. With a pause before most of them that is longer than a dead server's turn is waited for.
+/// Maximum number of reconnects. With the pause before most of them, this is longer than it takes until a dead server's
+/// turn is closed.
 const MAX_VISITS: usize = 100;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What every turn of the load is like: two seconds of text after a tool call.
+/// The workload of every turn: a tool call, then two seconds of text.
 const WORKLOAD: Workload = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
 
-/// What came of a turn that was as it must be.
+/// Results of a turn that passed all checks.
 #[derive(Clone, Debug)]
 pub(super) struct Done {
-    /// From the request to the first byte of text.
+    /// Time from the request to the first text.
     pub(super) first: Duration,
     pub(super) took: Duration,
-    /// How often its reader had it go on, after a server was killed.
+    /// Number of times that the reader resumed the answer after a server was killed.
     pub(super) continued: usize,
-    /// How often the tool of `witness` ran, as far as is stored, by what it was to note.
+    /// The note of this turn, and how often the `witness` tool ran with it according to the stored calls.
     known: Option<(String, Known)>,
 }
 
 impl Done {
-    /// Compares with what the tool itself has noted.
+    /// Compares the stored calls with what the tool itself has noted.
     pub(super) fn compared(self, noted: &HashMap<String, usize>) -> Result<Self> {
         if let Some((note, known)) = &self.known {
             witness::compare(*known, noted.get(note).copied().unwrap_or_default()).with_context(|| note.clone())?;
@@ -54,7 +55,7 @@ impl Done {
     }
 }
 
-/// Runs the turn of this number.
+/// Runs the turn with this number.
 pub(super) async fn run(servers: &Servers, number: usize) -> Result<Done> {
     let behavior = Behavior::of(number);
     let outcome = timeout(TURN_TIME, converse(servers, number, behavior)).await;
@@ -72,7 +73,7 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     let mut reader = Reader { servers, number, uuid, record, began: Instant::now(), first: None };
     let answer = WORKLOAD.answer();
     let place = behavior.acts_after(number, answer.len());
-    // Sent twice it is one message.
+    // With this ID, a message that is sent twice is stored once.
     let content = if servers.has_witness { WORKLOAD.question_with_note(uuid) } else { WORKLOAD.question() };
     let question = json!({"content": content, "client_message_id": uuid});
     let url = format!("{base}/api/conversations/{uuid}/messages");
@@ -116,7 +117,7 @@ fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behav
     Ok(())
 }
 
-/// Who reads one turn.
+/// The reader of one turn.
 struct Reader<'a> {
     servers: &'a Servers,
     number: usize,
@@ -127,11 +128,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads until there is so much text, and gives the connection back, or nothing when that has ended.
+    /// Reads until the text has `bytes` bytes. Returns the connection, or `None` if it has ended.
     async fn read_until(&mut self, connection: Option<Response>, bytes: usize) -> Result<Option<Response>> {
         let Some(mut connection) = connection else { return Ok(None) };
         while self.record.text.len() < bytes {
-            // A connection that breaks is nothing that a reader could not mend.
+            // The reader can recover from a broken connection: it reconnects.
             let Ok(Some(chunk)) = connection.chunk().await else { return Ok(None) };
             self.record.read(&chunk)?;
             if self.first.is_none() && !self.record.text.is_empty() {
@@ -141,7 +142,7 @@ impl Reader<'_> {
         Ok(Some(connection))
     }
 
-    /// Reads to the end of the turn, on as many connections as that takes.
+    /// Reads to the end of the turn, with as many reconnects as that takes.
     async fn read_to_end(&mut self, mut connection: Option<Response>) -> Result<()> {
         for visit in 1..=MAX_VISITS {
             let heard = self.record.last_id.clone();
@@ -149,7 +150,7 @@ impl Reader<'_> {
             if self.record.end.is_some() {
                 return Ok(());
             }
-            // As a page does: what a dead server had begun is closed after a while.
+            // The page does the same: the turn of a dead server is closed only after a while.
             if self.servers.disturbed && visit > 1 && self.record.last_id == heard {
                 sleep(PAUSE).await;
             }
@@ -162,14 +163,16 @@ impl Reader<'_> {
         bail!("the reader came back {MAX_VISITS} times and heard no end")
     }
 
-    /// Whether the turn has ended, which a reader may not have heard who was on its way from a server that was killed.
+    /// Returns `true` if the turn has ended. A reader that was reconnecting from a killed server may have missed the
+    /// end.
     async fn is_over(&self) -> Result<bool> {
         let url = format!("{}/api/conversations/{}", self.servers.url(self.number, 0), self.uuid);
         let conversation: Conversation = self.servers.read(&url).await?;
         Ok(conversation.active_message_id.is_none())
     }
 
-    /// Has the answer go on for as long as it is one that was interrupted, and reads what comes. Gives how often that was.
+    /// Resumes the answer and reads its events, until the answer is no longer interrupted. Returns how often it was
+    /// resumed.
     async fn have_go_on(&mut self) -> Result<usize> {
         let mut times = 0;
         while self.servers.disturbed && times < MAX_VISITS {
@@ -182,14 +185,14 @@ impl Reader<'_> {
             self.record = Record::new(true);
             let url = format!("{}/api/conversations/{}/continue", self.servers.url(self.number, 0), self.uuid);
             let response = self.servers.send(|client| client.post(&url).json(&json!({}))).await?;
-            // Another request of this reader's, whose answer was lost, may have come through.
+            // An earlier request of this reader may have succeeded, although its response was lost.
             let connection = Some(response).filter(|response| response.status().is_success());
             self.read_to_end(connection).await?;
         }
         Ok(times)
     }
 
-    /// Comes back for what follows.
+    /// Reconnects for the events that follow.
     async fn follow(&self, visit: usize) -> Result<Option<Response>> {
         let base = self.servers.url(self.number, visit);
         let mut request = self.servers.client.get(format!("{base}/api/conversations/{}/events", self.uuid));
@@ -197,12 +200,12 @@ impl Reader<'_> {
             request = request.header(LAST_EVENT_ID, id);
         }
         let Ok(response) = request.send().await else {
-            // A server that goes away comes back, or another one takes its place.
+            // A server that is gone comes back, or another one replaces it.
             sleep(PAUSE).await;
             return Ok(None);
         };
         match response.status() {
-            // The page would look at what there is now.
+            // The page would reload the conversation.
             StatusCode::NO_CONTENT if self.servers.disturbed => Ok(None),
             StatusCode::NO_CONTENT => bail!("nothing runs, and the reader has not heard the end"),
             status if status.is_success() => Ok(Some(response)),
@@ -214,7 +217,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Has the turn stopped. That it has ended meanwhile is as good.
+    /// Stops the turn. The turn may end by itself in the meantime.
     async fn stop(&self) -> Result<()> {
         let base = self.servers.url(self.number, 0);
         let url = format!("{base}/api/conversations/{}/stop", self.uuid);

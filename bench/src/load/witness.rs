@@ -1,5 +1,5 @@
-//! A tool that cannot be asked twice without being noticed: it notes what it is told. How often it ran nobody knows but itself, since
-//! the rows of calls say only what the server believes.
+//! A tool on which duplicate calls show, because it notes its arguments. Only the tool itself knows how often it ran:
+//! the rows of calls say only what the server knows.
 
 use std::collections::HashMap;
 
@@ -11,32 +11,32 @@ use tokio::time::{Duration, Instant, sleep};
 
 use super::servers::Servers;
 
-/// Its server, by the name that the settings have for it.
+/// Name of the tool's server in the settings.
 pub(crate) const SERVER: &str = "witness";
 
-/// What models call it.
+/// The tool's name for models.
 pub(super) const TOOL: &str = "witness__note";
 
-/// What it says.
+/// The tool's output.
 const NOTED: &str = "noted";
 
-/// How long the servers may take to find it.
+/// Timeout for the servers to find the tool.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The tool and its server, which ends with this value.
+/// The tool and its server. Dropping this stops the server.
 pub(super) struct Witness(MockMcp);
 
-/// How often a call was made, as far as its rows know.
+/// Bounds on how often the tool ran, according to the stored calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    /// So often for certain.
+    /// Number of calls that certainly ran.
     pub(super) least: usize,
-    /// Those included that were cut off, of which nobody knows whether they ran.
+    /// Number of those calls plus the interrupted ones, of which it is unknown whether they ran.
     pub(super) most: usize,
 }
 
 impl Witness {
-    /// Serves it on a port of 127.0.0.1; 0 for any.
+    /// Serves the tool on a port of 127.0.0.1; 0 selects a free port.
     pub(super) async fn start(port: u16) -> Result<Self> {
         let tool = ScriptedTool {
             name: "note".to_owned(),
@@ -49,12 +49,12 @@ impl Witness {
         Ok(Self(started.context("the tool that is to be asked cannot be served")?))
     }
 
-    /// Where it is.
+    /// Returns the URL of the server.
     pub(super) fn url(&self) -> String {
         self.0.url()
     }
 
-    /// Waits until the servers offer it.
+    /// Waits until all servers have the tool.
     pub(super) async fn wait_until_offered(&self, servers: &Servers) -> Result<()> {
         let until = Instant::now() + PATIENCE;
         for number in 0..servers.urls.len() {
@@ -77,7 +77,7 @@ impl Witness {
         Ok(())
     }
 
-    /// What was noted, and how often.
+    /// Returns the notes, and how often each was made.
     pub(super) fn noted(&self) -> HashMap<String, usize> {
         let mut noted = HashMap::new();
         for message in self.0.received() {
@@ -91,8 +91,8 @@ impl Witness {
     }
 }
 
-/// How often the answer's rows say that it was asked. One call that is over is the only way to be asked once and for certain; a call
-/// that was cut off is never made again.
+/// Returns how often the tool ran, according to the stored calls of the answer. There must be exactly one call that
+/// succeeded or was interrupted, because an interrupted call is never retried.
 pub(super) fn known(answer: &Message) -> Result<Known> {
     let of = |status| move |call: &&ToolCall| call.tool_name == TOOL && call.status == status;
     let calls = || answer.tool_calls.iter();
@@ -107,7 +107,7 @@ pub(super) fn known(answer: &Message) -> Result<Known> {
     Ok(Known { least: succeeded, most: succeeded + cut_off })
 }
 
-/// Compares what rows know with what the tool itself does.
+/// Compares the stored calls with how often the tool itself ran.
 pub(super) fn compare(known: Known, noted: usize) -> Result<()> {
     let Known { least, most } = known;
     ensure!((least..=most).contains(&noted), "{TOOL} ran {noted} times, and is stored as run {least} to {most} times");
@@ -123,8 +123,8 @@ mod tests {
 
     #[tokio::test]
     async fn it_counts_what_it_was_told() {
-        // As in the program: the client asks for one, though nothing is encrypted.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        // As in the program: the HTTP client needs a crypto provider, although nothing is encrypted.
+        tallybook_http_client::install_crypto_provider();
         let witness = Witness::start(0).await.unwrap();
         let call = |what: &str| {
             let params = json!({ "name": "note", "arguments": { "what": what } });

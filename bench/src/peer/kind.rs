@@ -22,12 +22,12 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it is Tallybook that is measured, rather than what it is compared with.
+    /// Returns `true` for Tallybook, and `false` for the peers that it is compared with.
     pub(crate) fn is_ours(self) -> bool {
         matches!(self, Self::Sqlite | Self::Mysql)
     }
 
-    /// What it is called in tables.
+    /// Returns the name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pump => "pass-through",

@@ -1,5 +1,5 @@
-//! Who is measured: Tallybook on its databases, and those that it is compared with. A peer is made anew for each measurement,
-//! with the model that it asks.
+//! The measured servers: Tallybook on its databases, and the peers that it is compared with. Each measurement starts a
+//! new process, and a new model for it.
 
 mod kind;
 mod programs;
@@ -14,21 +14,22 @@ use tokio::time::timeout;
 pub(crate) use self::{kind::Kind, programs::Programs};
 use crate::{process::Process, workload::Workload};
 
-/// How long a stream may take to begin.
+/// Timeout for a stream to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running peer.
 pub(crate) struct Peer {
     pub(crate) kind: Kind,
     pub(crate) process: Process,
-    /// What it asks; ended after it, since it is declared after it.
+    /// The model that it calls. It is declared after `process`, so it ends after it.
     _model: Process,
-    /// What else has to stay for as long as it runs.
+    /// Folder that must exist as long as the peer runs.
     _folder: tempfile::TempDir,
 }
 
 impl Peer {
-    /// The request whose answer is this turn's events. What has to be there before that is made first.
+    /// Returns the request whose response is the events of this turn. First creates a conversation, if the peer needs
+    /// one.
     pub(crate) async fn turn(&self, client: &Client, workload: Workload) -> Result<RequestBuilder> {
         let base = format!("http://{}", self.process.address);
         let question = workload.question();
@@ -40,18 +41,18 @@ impl Peer {
             }
             Kind::Floor | Kind::LangGraph => client.post(format!("{base}/turn")).json(&json!({"message": question})),
             Kind::Pump => {
-                // It has no tools.
+                // The pump has no tools.
                 self.completion(client, "m", Workload { uses_tool: false, ..workload })
             }
         })
     }
 
-    /// The same turn as a program asks for it; only Tallybook has that.
+    /// Returns the request with which an API client starts this turn. Only Tallybook supports it.
     pub(crate) fn program_turn(&self, client: &Client, workload: Workload) -> RequestBuilder {
         self.completion(client, "m", workload)
     }
 
-    /// The request of a program that wants a model's answer and nothing kept; only Tallybook has that.
+    /// Returns the request of an API client for a direct model call, which is not stored. Only Tallybook supports it.
     pub(crate) fn plain(&self, client: &Client, workload: Workload) -> RequestBuilder {
         self.completion(client, "m:plain", Workload { uses_tool: false, ..workload })
     }
@@ -62,7 +63,7 @@ impl Peer {
         client.post(format!("http://{}/v1/chat/completions", self.process.address)).json(&body)
     }
 
-    /// The request of a stream on which nothing happens.
+    /// Returns the request for an idle stream.
     pub(crate) fn idle(&self, client: &Client) -> RequestBuilder {
         let path = match self.kind {
             Kind::Sqlite | Kind::Mysql => "/api/events",
@@ -73,13 +74,14 @@ impl Peer {
     }
 }
 
-/// A stream on which nothing happens, once its head is here: what it says first may be a sign of life, after seconds.
+/// Opens an idle stream. Returns once its headers have arrived, because its first data may be a keep-alive after
+/// seconds.
 pub(crate) async fn open_idle(request: RequestBuilder) -> Result<Response> {
     let response = timeout(PATIENCE, request.send()).await.context("a stream did not begin")?;
     Ok(response?.error_for_status()?)
 }
 
-/// Asks for JSON.
+/// Sends a JSON request and returns the JSON response.
 pub(crate) async fn post(client: &Client, url: &str, body: &serde_json::Value) -> Result<serde_json::Value> {
     let response = client.post(url).json(body).send().await?;
     let status = response.status();

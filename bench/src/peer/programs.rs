@@ -1,4 +1,4 @@
-//! Starting peers: which program, with which settings.
+//! Starts peers: their programs and settings.
 
 use std::{
     cell::OnceCell,
@@ -20,10 +20,10 @@ use crate::{
     process::{Core, Process},
 };
 
-/// The peer in Python, beside this crate.
+/// The peer in Python, next to this crate.
 const LANGGRAPH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/langgraph/peer.py");
 
-/// What peers are made of.
+/// Programs and options for starting peers.
 #[derive(Debug)]
 pub(crate) struct Programs {
     tallybook: PathBuf,
@@ -31,26 +31,27 @@ pub(crate) struct Programs {
     mysql: Option<String>,
     seed: Option<PathBuf>,
     this: PathBuf,
-    /// Where the database with many tool calls lies, once there is one.
+    /// Folder of the database with many tool calls, once it is created.
     history: OnceCell<TempDir>,
 }
 
 impl Programs {
-    /// Fails when the program is not there.
+    /// Creates the value. Returns an error if the program `tallybook` does not exist.
     pub(crate) fn new(
         tallybook: &Path,
         python: Option<PathBuf>,
         mysql: Option<String>,
         seed: Option<PathBuf>,
     ) -> Result<Self> {
-        // It is started in a folder of its own.
+        // The program runs in a new folder, so its path must be absolute.
         let tallybook =
             tallybook.canonicalize().with_context(|| format!("there is no program {}", tallybook.display()))?;
         let this = env::current_exe().context("cannot tell where this program lies")?;
         Ok(Self { tallybook, python, mysql, seed, this, history: OnceCell::new() })
     }
 
-    /// Those that are wanted, or all that can be had. To want one that cannot be had is an error.
+    /// Returns the wanted peers; without any, all that can be started. Returns an error if a wanted peer cannot be
+    /// started.
     pub(crate) fn choose(&self, wanted: &[Kind]) -> Result<Vec<Kind>> {
         let lack = |kind: Kind| match kind {
             Kind::LangGraph if self.python.is_none() => Some("--python"),
@@ -72,7 +73,7 @@ impl Programs {
         Ok(all.into_iter().filter(|&kind| lack(kind).is_none()).collect())
     }
 
-    /// Starts a peer and the model that it asks.
+    /// Starts a peer and its model.
     pub(crate) fn start(&self, kind: Kind) -> Result<Peer> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let mut model = Command::new(&self.this);
@@ -81,8 +82,8 @@ impl Programs {
         Ok(Peer { kind, process, _model: model, _folder: folder })
     }
 
-    /// Starts Tallybook with a history of so many tool calls, which are made up once: on SQLite in a folder that goes, on MySQL
-    /// in a database beside the one that was named, which stays.
+    /// Starts Tallybook with a history of `tool_calls` generated tool calls, which are generated once. On SQLite they
+    /// are in a temporary folder. On MySQL they are in a database next to the named one, which is kept.
     pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
         if self.history.get().is_none() {
             let made = tempfile::tempdir().context("cannot make a folder")?;
@@ -110,8 +111,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Starts Tallybook on this database with the bench's model, which goes with it, and with the load's tool server where there is
-    /// one.
+    /// Starts Tallybook on this database, with the load test's tool server if there is one. Also starts and returns the
+    /// model of this program.
     pub(crate) fn start_ours(&self, folder: &Path, database: &str, tools: Option<&str>) -> Result<(Process, Process)> {
         let mut model = Command::new(&self.this);
         let model = Process::start(model.arg("model"), Core::Others)?;
@@ -143,7 +144,8 @@ impl Programs {
         })
     }
 
-    /// As it is run, but that the model writes neither titles nor summaries, which the others do not know either.
+    /// Builds the command with the default settings, except that the model writes no titles and no summaries, as the
+    /// peers have neither.
     fn ours(&self, model: &str, folder: &Path, database: &str) -> Result<Command> {
         fs::write(folder.join("tallybook.toml"), "[memory]\nmax_chars = 0\n").context("cannot write the settings")?;
         let mut command = Command::new(&self.tallybook);
@@ -166,12 +168,12 @@ impl Programs {
     }
 }
 
-/// The address of an SQLite database in this folder.
+/// Returns the URL of an SQLite database in this folder.
 fn database_in(folder: &Path) -> String {
     format!("sqlite://{}", folder.join("tallybook.db").display())
 }
 
-/// The address of a database whose name goes on with this.
+/// Returns the URL of a database whose name has this suffix.
 fn database_beside(url: &str, name: &str) -> String {
     let (path, query) = url.split_at(url.find('?').unwrap_or(url.len()));
     format!("{path}_{name}{query}")

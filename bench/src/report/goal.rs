@@ -1,14 +1,14 @@
-//! What Tallybook is to reach, mostly as a share of what its peers do in the same run.
+//! Goals for Tallybook, mostly relative to the results of its peers in the same run.
 
 use super::{Figures, Measure};
 use crate::{history_pages::HISTORY_PAGES, peer::Kind};
 
-/// A bound on a figure of Tallybook.
+/// A bound on a result of Tallybook.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
-    /// So many times the figure of a peer.
+    /// A factor of the result of a peer.
     Times(f64, Kind),
-    /// This very figure.
+    /// A fixed value.
     Absolute(f64),
 }
 
@@ -29,7 +29,7 @@ fn bounds(measure: Measure) -> Vec<Bound> {
     }
 }
 
-/// The strictest of the bounds that can be told by what was measured; nothing for those that are compared with.
+/// Returns the strictest bound that can be calculated from the results; `None` for the peers.
 pub(super) fn limit(figures: &Figures, measure: Measure, kind: Kind) -> Option<f64> {
     if !kind.is_ours() {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn limit(figures: &Figures, measure: Measure, kind: Kind) -> Option<f
     limits.reduce(if measure.wants_more() { f64::max } else { f64::min })
 }
 
-/// Whether the figure is within its limit.
+/// Returns `true` if the result is within its limit.
 pub(super) fn is_reached(measure: Measure, figure: f64, limit: f64) -> bool {
     if measure.wants_more() { figure >= limit } else { figure <= limit }
 }

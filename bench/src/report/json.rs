@@ -1,4 +1,4 @@
-//! The figures as JSON.
+//! Writes the results as JSON.
 
 use std::{fs, path::Path};
 

@@ -1,8 +1,8 @@
-//! What the figures are called, and in what they are told.
+//! Names and units of the results.
 
 use crate::history_pages::HISTORY_PAGES;
 
-/// What one figure tells.
+/// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
     TurnTtft,
@@ -15,16 +15,16 @@ pub(crate) enum Measure {
     IdleStream,
     PersistTax,
     ProgramCost,
-    /// A page of the tool history, by its place among [`HISTORY_PAGES`].
+    /// A page of the tool history, by its index in [`HISTORY_PAGES`].
     History(usize),
     HistoryMiddle,
 }
 
-/// One figure of one peer.
+/// One result of one peer.
 pub(crate) type Taken = (Measure, f64);
 
 impl Measure {
-    /// Its name in tables and files.
+    /// Returns its name in tables and files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::TurnTtft => "turn_ttft",
@@ -42,7 +42,7 @@ impl Measure {
         }
     }
 
-    /// What it is told in; nothing for a ratio.
+    /// Returns its unit; empty for a ratio.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::TurnTtft | Self::TurnTtft32 | Self::TransitP99 | Self::TransitMax | Self::History(_) => "ms",
@@ -54,7 +54,7 @@ impl Measure {
         }
     }
 
-    /// Whether more is better.
+    /// Returns `true` if higher is better.
     pub(crate) fn wants_more(self) -> bool {
         self == Self::SaturatedTokens
     }

@@ -1,4 +1,4 @@
-//! The figures: what they are called, what is to be reached, and how they are shown.
+//! The results: names, goals, and output.
 
 mod goal;
 mod json;
@@ -18,29 +18,29 @@ pub(crate) use self::{
 };
 use crate::peer::Kind;
 
-/// What was taken of one measure of one peer, a value a round.
+/// Values of one measure for one peer, one per round.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Values(Vec<f64>);
 
 impl Values {
-    /// The middle one.
+    /// Returns the median.
     pub(crate) fn median(&self) -> f64 {
         median(&mut self.0.clone())
     }
 
-    /// From the least to the most.
+    /// Returns the least and the greatest value.
     fn spread(&self) -> (f64, f64) {
         let fold = |pick: fn(f64, f64) -> f64, from| self.0.iter().copied().fold(from, pick);
         (fold(f64::min, f64::INFINITY), fold(f64::max, f64::NEG_INFINITY))
     }
 }
 
-/// All figures of a run.
+/// All results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Figures(BTreeMap<(Measure, Kind), Values>);
 
 impl Figures {
-    /// Adds what one round gave.
+    /// Adds the value of one round.
     pub(crate) fn add(&mut self, measure: Measure, kind: Kind, value: f64) {
         self.0.entry((measure, kind)).or_default().0.push(value);
     }
@@ -49,7 +49,7 @@ impl Figures {
         self.0.get(&(measure, kind)).map(Values::median)
     }
 
-    /// The measures that were taken, in their order.
+    /// Returns the measures that have values, in their order.
     fn measures(&self) -> Vec<Measure> {
         let mut measures: Vec<Measure> = self.0.keys().map(|(measure, _)| *measure).collect();
         measures.dedup();
@@ -57,7 +57,7 @@ impl Figures {
     }
 }
 
-/// The middle value; of an even number, the mean of the two.
+/// Returns the median: the middle value, or the mean of the two middle ones. 0 without values.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
@@ -68,7 +68,7 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The value that this share of the values, from 0 to 1, does not exceed.
+/// Returns the value that this share of the values, from 0 to 1, does not exceed.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -81,13 +81,13 @@ pub(crate) fn percentile(values: &mut [f64], share: f64) -> f64 {
     values.get(place.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// A count as a figure.
+/// Converts a count.
 #[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
 pub(crate) fn count(number: usize) -> f64 {
     number as f64
 }
 
-/// A sum, for each of so many.
+/// Divides a sum by a number of items.
 pub(crate) fn per(sum: f64, number: usize) -> f64 {
     sum / count(number.max(1))
 }

@@ -1,5 +1,5 @@
-//! The figures as a picture: a group of bars for each measure, as long as the figure's logarithm over that of the group's least,
-//! with the limit for Tallybook as a line.
+//! Draws the results: a group of bars for each measure, with a line for Tallybook's limit. The scale of each group is
+//! logarithmic and starts half a decade below its least value.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -9,13 +9,13 @@ use super::{Figures, Measure, goal, table::said};
 use crate::peer::Kind;
 
 const WIDTH: f64 = 760.0;
-/// Where bars begin, and how long they may be.
+/// Start of the bars, and their maximum length.
 const LEFT: f64 = 150.0;
 const ROOM: f64 = 500.0;
 const BAR: f64 = 18.0;
 const HEADING: f64 = 30.0;
 
-/// Colours that hold on white and on black.
+/// Colors that are readable on white and on black.
 const STYLE: &str = "text{font:13px system-ui,sans-serif;fill:#777}.name{font-weight:600}.peer{fill:#8a8f98}.ours{fill:#2f7fd6}\
     .goal{stroke:#d9822b;stroke-width:2}";
 
@@ -33,14 +33,14 @@ pub(crate) fn draw(figures: &Figures, path: &Path) -> Result<()> {
     fs::write(path, svg).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// One measure; gives where the next one begins.
+/// Draws one measure. Returns the start of the next one.
 fn group(body: &mut String, figures: &Figures, measure: Measure, top: f64) -> Result<f64> {
     let of_measure = figures.0.iter().filter(|((other, _), _)| *other == measure);
     let bars: Vec<(Kind, f64)> = of_measure.map(|((_, kind), values)| (*kind, values.median())).collect();
     let limit = bars.iter().find_map(|&(kind, _)| goal::limit(figures, measure, kind));
     let all = || bars.iter().map(|&(_, value)| value).chain(limit);
     let (least, most) = (all().fold(f64::INFINITY, f64::min).max(1e-6), all().fold(0.0, f64::max));
-    // A decade below the least, so that its bar is seen as well.
+    // Starts half a decade below the least value, so that its bar is visible, too.
     let decades = (most / least).log10() + 0.5;
     let x = |value: f64| LEFT + ROOM * ((value.max(least) / least).log10() + 0.5) / decades;
     writeln!(body, "<text class=\"name\" x=\"0\" y=\"{:.0}\">{}</text>", top + 20.0, title(measure, limit))?;

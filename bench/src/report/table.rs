@@ -1,4 +1,4 @@
-//! The figures as a table in Markdown, which reads well on a terminal and can be put into a document as it is.
+//! Prints the results as a Markdown table. It is readable on a terminal, and can be pasted into a document.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// Prints rows of cells, of which the first is the head.
+/// Prints rows of cells. The first row is the header.
 pub(crate) fn print_table(rows: &[Vec<String>]) -> Result<()> {
     let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
@@ -43,7 +43,7 @@ fn head(kinds: &BTreeSet<Kind>) -> Vec<String> {
     std::iter::once(String::new()).chain(names).chain([String::from("goal for ours")]).collect()
 }
 
-/// The medians, each with its spread, and the limit for Tallybook.
+/// Returns the medians, each with its spread, and the limit for Tallybook.
 fn row(figures: &Figures, kinds: &BTreeSet<Kind>, measure: Measure) -> Vec<String> {
     let unit = measure.unit();
     let name = if unit.is_empty() { measure.name().to_owned() } else { format!("{} ({unit})", measure.name()) };
@@ -60,7 +60,7 @@ fn row(figures: &Figures, kinds: &BTreeSet<Kind>, measure: Measure) -> Vec<Strin
     std::iter::once(name).chain(cells).chain([goal]).collect()
 }
 
-/// A figure with three digits that count.
+/// Formats a value with about three significant digits.
 pub(crate) fn said(value: f64) -> String {
     match value.abs() {
         size if size >= 10_000.0 => format!("{:.0}k", value / 1000.0),

@@ -1,4 +1,4 @@
-//! How long a reader waits for the first token of a turn in which the model calls a tool first.
+//! Measures the time to the first token of a turn in which the model first calls a tool.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::{
 
 const TURN: Workload = Workload { tokens: 200, gap: Duration::ZERO, uses_tool: true, is_numbered: false };
 
-/// Turns before those that count: pools fill, and pages are read, only once.
+/// Turns before the measured ones: the first turns fill pools and read pages from disk.
 const WARM_UP: usize = 5;
 
-/// One turn after the other.
+/// Measures turns one after the other.
 pub(super) async fn one(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let turns = if quick { 2 } else { 40 };
@@ -32,7 +32,7 @@ pub(super) async fn one(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     Ok(vec![(Measure::TurnTtft, median(&mut firsts))])
 }
 
-/// Many at the same moment.
+/// Measures many concurrent turns.
 pub(super) async fn many(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let (clients, batches) = if quick { (4, 1) } else { (32, 5) };

@@ -1,5 +1,6 @@
-//! The tool history with two million calls: its pages, filtered in several ways, the newest, the slowest and a search, and the
-//! figures of a day, a week and a month; and whether a page from the middle costs more than the newest.
+//! Measures the tool history with two million calls: the newest page, pages with various filters, the slowest calls,
+//! searches, and the statistics of a day, a week, and a month. Also measures whether a page from the middle costs more
+//! than the newest page.
 
 use std::time::{Duration, Instant};
 
@@ -15,18 +16,18 @@ use crate::{
     report::{Measure, Taken, median},
 };
 
-/// How many calls there are.
+/// Returns the number of calls.
 pub(crate) fn tool_calls(quick: bool) -> u64 {
     if quick { 2_000 } else { 2_000_000 }
 }
 
-/// How often a search is made, which takes a second.
+/// Number of searches, because each takes a second.
 const SEARCHES: usize = 5;
 
-/// How long the server may take to count the hours of a month.
+/// Timeout for the server to count the hours of a month.
 const COUNTING_TIME: Duration = Duration::from_mins(15);
 
-/// Said on a page of figures of hours that are not counted yet.
+/// Text on a page of statistics if some of its hours are not counted yet.
 const NOT_COUNTED: &str = "still being counted";
 
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
@@ -35,14 +36,14 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let pages = if quick { 2 } else { 30 };
     let mut taken = HISTORY_PAGES.map(|_| Vec::new());
     for number in 0..=pages {
-        // In turns, so that whatever else happens meets all alike.
+        // Requests the pages in turns, so that other load affects all alike.
         for (page, taken) in HISTORY_PAGES.iter().zip(&mut taken) {
             if page.goal_ms >= 1000.0 && number > SEARCHES {
                 continue;
             }
             let asked = Instant::now();
             read(&client, peer, page.address).await?;
-            // Nothing has been read before the first.
+            // The first round only warms up.
             if number > 0 {
                 taken.push(milliseconds(asked.elapsed()));
             }
@@ -54,7 +55,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     Ok(all.chain([middle]).collect())
 }
 
-/// Waits until the server has counted what its figures are made of, which it does once.
+/// Waits until the server has counted all hours for its statistics, which it does once.
 async fn wait_until_counted(client: &Client, peer: &Peer) -> Result<()> {
     let began = Instant::now();
     while read(client, peer, "/admin/figures?range=30d").await?.contains(NOT_COUNTED) {
@@ -67,7 +68,7 @@ async fn wait_until_counted(client: &Client, peer: &Peer) -> Result<()> {
     Ok(())
 }
 
-/// A page of the history.
+/// Requests a page of the history.
 async fn read(client: &Client, peer: &Peer, address: &str) -> Result<String> {
     let response = client.get(format!("http://{}{address}", peer.process.address)).send().await?;
     let status = response.status();

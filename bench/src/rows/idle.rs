@@ -1,4 +1,4 @@
-//! What memory a stream takes on which nothing happens.
+//! Measures the memory of an idle stream.
 
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -10,13 +10,13 @@ use crate::{
     report::{Measure, Taken, per},
 };
 
-/// Streams that are opened at the same time.
+/// Number of streams that are opened concurrently.
 const AT_ONCE: usize = 64;
 
 pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let streams = if quick { 50 } else { 5000 };
     let client = client()?;
-    // What is made once for all of them is not theirs.
+    // The first stream pays for what the server allocates only once.
     let first = open_idle(peer.idle(&client)).await?;
     let before = peer.process.memory()?;
     let open_all = stream::iter((0..streams).map(|_| open_idle(peer.idle(&client)))).buffer_unordered(AT_ONCE);

@@ -1,5 +1,5 @@
-//! What is measured. Each row is measured round by round, everybody once in each, so that what else the machine does meanwhile
-//! meets all of them alike.
+//! The measured rows. Each row is measured in rounds, with every peer once per round, so that other load on the machine
+//! affects all peers alike.
 
 mod first_token;
 mod history;
@@ -19,7 +19,7 @@ use crate::{
     report::{Figures, Taken, said},
 };
 
-/// What is measured at a time.
+/// A row of measurements that are taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Row {
     /// From the question to the first token of a turn with a tool, one client
@@ -57,7 +57,7 @@ impl Row {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Whether this peer can do it.
+    /// Returns `true` if this peer supports the row.
     fn concerns(self, kind: Kind) -> bool {
         match self {
             Self::Persisting | Self::Programs | Self::History => kind.is_ours(),
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// Measures these rows of these peers.
+/// Measures these rows for these peers.
 pub(crate) async fn measure(
     programs: &Programs,
     kinds: &[Kind],

@@ -1,6 +1,6 @@
-//! What storing costs: the server's time for a token of an answer that is stored, by that for one of an answer that is not. A
-//! program's plain call of a model is the same way from the model to the client without a turn, so nothing of it is stored
-//! but its figures at the end.
+//! Measures the cost of storing: the CPU time of the server per token of a stored answer, divided by that of an answer
+//! that is not stored. The latter is an API client's direct model call. Its text takes the same way from the model to
+//! the client, but without a turn, so only its usage is stored, at the end.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let workload = Workload { tokens, gap: Duration::from_millis(5), uses_tool: false, is_numbered: false };
     let turns = || try_join_all((0..streams).map(|_| peer.turn(&client, workload)));
     let plain = || (0..streams).map(|_| peer.plain(&client, workload)).collect();
-    // Once for nothing, so that neither finds the server cold.
+    // Warms the server up.
     cpu_of(peer, turns().await?, tokens).await?;
     let stored = cpu_of(peer, turns().await?, tokens).await?;
     let unstored = cpu_of(peer, plain(), tokens).await?;
@@ -30,7 +30,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     Ok(vec![(Measure::PersistTax, stored.as_secs_f64() / unstored.as_secs_f64())])
 }
 
-/// How long the server computes for these answers.
+/// Returns the CPU time of the server for these answers.
 async fn cpu_of(peer: &Peer, requests: Vec<RequestBuilder>, tokens: usize) -> Result<Duration> {
     let before = peer.process.cpu_time()?;
     try_join_all(requests.into_iter().map(|request| ask(request, tokens))).await?;

@@ -1,5 +1,5 @@
-//! What the way of programs costs: the server's time for a turn that is asked for at `/v1/chat/completions`, by that for the same
-//! turn asked for as the page does.
+//! Measures the cost of the API for clients: the CPU time of the server for a turn through `/v1/chat/completions`,
+//! divided by that for the same turn through the API of the page.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let turns = if quick { 2 } else { 100 };
     let (mut of_page, mut of_programs) = (Duration::ZERO, Duration::ZERO);
-    // Once for nothing, so that neither finds the server cold; then in turns.
+    // The first round warms the server up. The two kinds take turns.
     for number in 0..=turns {
         let begin = peer.process.cpu_time()?;
         ask(peer.turn(&client, TURN).await?, TURN.tokens).await?;

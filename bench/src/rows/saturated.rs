@@ -1,4 +1,4 @@
-//! How many tokens a second go through, when 16 models write as fast as they can.
+//! Measures the throughput in tokens per second when 16 streams run as fast as they can.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     let client = client()?;
     let (tokens, batches) = match (quick, peer.kind) {
         (true, _) => (50, 1),
-        // It would take minutes.
+        // More would take minutes.
         (false, Kind::LangGraph) => (500, 2),
         (false, _) => (5000, 4),
     };

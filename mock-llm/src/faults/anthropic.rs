@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Fault, SUM};
 use crate::{Reply, raw, text, tool_call};
 
-pub(super) const FAULTS: &[Fault] = &[
+pub(crate) const FAULTS: &[Fault] = &[
     ("unknown_types", || {
         let block = json!({"type": "hologram", "text": {"a": 1}});
         let events = [

@@ -1,5 +1,5 @@
-//! Calls that go wrong for what they ask, in both wire formats. That of [`CALLS_FOR_EVER`] is asked for again after each
-//! result, as long as the request allows calls.
+//! Tool calls with bad content, in both wire formats. The call of [`CALLS_FOR_EVER`] is repeated after each result, as
+//! long as the request allows calls.
 
 use super::{Fault, SUM, stream};
 use crate::{Reply, tool_call, tool_call_with_id};
@@ -7,7 +7,7 @@ use crate::{Reply, tool_call, tool_call_with_id};
 /// The name of the fault that never ends by itself.
 pub(crate) const CALLS_FOR_EVER: &str = "calls_for_ever";
 
-pub(super) const FAULTS: &[Fault] = &[
+pub(crate) const FAULTS: &[Fault] = &[
     ("unknown_tool", || stream([tool_call("no_such_tool", SUM)])),
     ("arguments_miss_the_schema", || stream([tool_call("add", "{\"a\": {}, \"c\": 2}")])),
     (CALLS_FOR_EVER, || stream([tool_call("add", SUM)])),

@@ -1,9 +1,10 @@
-//! What models write into their text where nobody takes it out: calls in the dialects that they were taught, and thinking.
+//! Markup that models write into their text if the provider does not remove it: tool calls in the syntax of their
+//! training, and reasoning.
 
 use super::{Fault, stream};
 use crate::text;
 
-pub(super) const FAULTS: &[Fault] = &[
+pub(crate) const FAULTS: &[Fault] = &[
     ("qwen_xml_call", || {
         let parameters = "<parameter=a>\n0.10\n</parameter>\n<parameter=b>\n2\n</parameter>";
         stream([text(format!("Adding.\n<tool_call>\n<function=add>\n{parameters}\n</function>\n</tool_call>"))])

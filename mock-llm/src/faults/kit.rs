@@ -1,14 +1,14 @@
-//! What the faults are made of.
+//! Types and helpers to build faults.
 
 use crate::{Part, Reply};
 
-/// A fault's name, and the reply that plays it.
-pub(super) type Fault = (&'static str, fn() -> Reply);
+/// A fault's name, and the function that makes its reply.
+pub(crate) type Fault = (&'static str, fn() -> Reply);
 
-/// The arguments of a call that is as it should be.
-pub(super) const SUM: &str = "{\"a\": 1, \"b\": 2}";
+/// The arguments of a valid call.
+pub(crate) const SUM: &str = "{\"a\": 1, \"b\": 2}";
 
-/// An answer of these parts.
-pub(super) fn stream<const N: usize>(parts: [Part; N]) -> Reply {
+/// Returns an answer with these parts.
+pub(crate) fn stream<const N: usize>(parts: [Part; N]) -> Reply {
     parts.into()
 }

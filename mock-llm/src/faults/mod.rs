@@ -1,7 +1,6 @@
-//! Faults by name, so that a test (`model.reply(fault("cut"))`) and a person (`fault:cut` in a message to the binary)
-//! ask for the same thing. Here are those that mean the same in both wire formats; the other files hold
-//! those of one format, the calls that go wrong, and what models write into
-//! their text.
+//! Faults by name, so that a test (`model.reply(fault("cut"))`) and a user of the binary (`fault:cut` in a message) get
+//! the same reply. This file has the faults that mean the same in both wire formats. The other files have those of one
+//! format, bad tool calls, and markup that models write into their text.
 
 mod anthropic;
 mod calls;
@@ -18,7 +17,7 @@ pub(crate) use calls::CALLS_FOR_EVER;
 
 /// The faults of both formats.
 const COMMON: &[Fault] = &[
-    // HTTP: asked again.
+    // HTTP errors that are retried.
     ("request_timeout", || error(408, "timeout_error", "the request took too long")),
     ("conflict", || error(409, "conflict_error", "try again")),
     ("rate_limited", || error(429, "rate_limit_error", "slow down").header("retry-after", "1")),
@@ -32,7 +31,7 @@ const COMMON: &[Fault] = &[
     ("unavailable", || error(503, "api_error", "down for maintenance")),
     ("gateway_timeout", || Reply::fail(504, "")),
     ("overloaded", || error(529, "overloaded_error", "Overloaded")),
-    // HTTP: final.
+    // HTTP errors that are final.
     ("bad_request", || error(400, "invalid_request_error", "the request is not as it should be")),
     ("unauthorized", || error(401, "authentication_error", "invalid x-api-key")),
     ("forbidden", || error(403, "permission_error", "this key may not use this model")),
@@ -56,7 +55,7 @@ const COMMON: &[Fault] = &[
     ("overloaded_in_stream", || stream([overloaded()])),
     ("overloaded_after_thinking", || stream([thinking("hm", "c2ln"), overloaded()])),
     ("overloaded_after_text", || stream([beginning(), overloaded()])),
-    // Odd, but answers all the same.
+    // Odd replies that are still answers.
     ("everything", everything),
     ("split_at_every_byte", || everything().splintered()),
     ("comments_and_pings", || stream([noise(), text("Quiet"), noise(), text(" words."), noise()])),
@@ -71,12 +70,12 @@ const COMMON: &[Fault] = &[
     ("nothing_to_say", || stream([])),
 ];
 
-/// Every name that [`fault`] knows.
+/// Returns every name that [`fault`] accepts.
 pub fn fault_names() -> impl Iterator<Item = &'static str> {
     all().map(|(name, _)| *name)
 }
 
-/// The reply that plays this fault.
+/// Returns the reply of a fault; `None` if the name is unknown.
 pub fn fault(name: &str) -> Option<Reply> {
     all().find(|(known, _)| *known == name).map(|(_, reply)| reply())
 }
@@ -85,7 +84,7 @@ fn all() -> impl Iterator<Item = &'static Fault> {
     COMMON.iter().chain(calls::FAULTS).chain(dialects::FAULTS).chain(anthropic::FAULTS).chain(openai::FAULTS)
 }
 
-/// An error body that both providers' readers understand.
+/// Returns an error body that the readers of both providers understand.
 fn error(status: u16, kind: &str, message: &str) -> Reply {
     Reply::fail(status, crate::anthropic::error_body(kind, message))
 }
@@ -94,18 +93,19 @@ fn beginning() -> Part {
     text("The beginning of an answer, ")
 }
 
-/// An error event that both readers understand.
+/// Returns an error event that both readers understand.
 fn overloaded() -> Part {
     let body = crate::anthropic::error_body("overloaded_error", "Overloaded");
     raw(format!("event: error\ndata: {body}\n\n"))
 }
 
-/// Words in two scripts and beyond the first plane, and calls.
+/// Returns text in two scripts and outside the Basic Multilingual Plane, and calls.
 fn everything() -> Reply {
     stream([thinking("考え", "c2ln"), text("12.5 は🙂 “ok”"), tool_call("add", SUM), tool_call("add", "{}")])
 }
 
-/// What readers of event streams must pass over: comments, a ping, one whose data spans lines, fields unknown and empty.
+/// Returns what readers of event streams must ignore: comments, pings, one of them with data on several lines, and
+/// unknown and empty fields.
 fn noise() -> Part {
     raw(": OPENROUTER PROCESSING\n\n:\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\nevent: ping\ndata: {\ndata: \
          \"type\":\ndata:\"ping\"}\n\nretry: 5\nid\nunknown: field\n\n")

@@ -7,7 +7,7 @@ use crate::{Reply, tool_call};
 
 const DONE: &str = "data: [DONE]\n\n";
 
-pub(super) const FAULTS: &[Fault] = &[
+pub(crate) const FAULTS: &[Fault] = &[
     ("interleaved_calls", || {
         let begin = |index: u64, id: &str| call(&json!({"index": index, "id": id, "function": {"name": "add"}}));
         let part = |index: u64, arguments: &str| call(&json!({"index": index, "function": {"arguments": arguments}}));

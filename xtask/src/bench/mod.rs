@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: how fast the server is (`server`), and how fast and how light the page (`page`).
+//! `cargo xtask bench`: measures the speed of the server (`server`), and the speed and size of the page (`page`).
 
 mod options;
 mod page;
@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 pub(crate) use self::options::Options;
 use crate::{build, progress::say};
 
-/// Builds page and server, and prints what was measured, as a table each.
+/// Builds the page and the server, and prints a table of results for each.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let (rows, benches) = chosen(&options.only)?;
     let program = build::program(!options.quick)?;
@@ -25,12 +25,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Tries the server's benches with what is built already, to see that they work; their figures do not count.
+/// Tests the server's benches with the programs that are already built. Their results do not count.
 pub(crate) fn try_out() -> Result<()> {
     server::try_out()
 }
 
-/// The rows of the server and the benches of the page that are wanted, or all when none is named.
+/// Returns the wanted rows of the server and benches of the page; all if none is named.
 fn chosen(wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     let benches = page::benches()?;
     let rows = server::ROWS.map(str::to_owned);

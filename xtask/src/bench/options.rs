@@ -1,4 +1,4 @@
-//! What is to be measured, and where the figures go.
+//! Options of the benches: the selection of measurements, and files for the results.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Measuring the page in a real browser. What is measured, and what is to be reached, stands in `e2e/bench/`.
+//! Measures the page in a real browser. The measurements and goals are in `e2e/bench/`.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -6,13 +6,13 @@ use anyhow::{Context as _, Result};
 
 use crate::{progress::Step, shell, test::browser, workspace};
 
-/// What the files of the benches end in; the rest is the bench's name.
+/// End of the benches' file names; the rest is the bench's name.
 const END: &str = ".spec.ts";
 
-/// Tells the benches to be short.
+/// Variable that makes the benches short.
 const QUICK: &str = "BENCH_QUICK";
 
-/// Prints what these benches measure of the page that the program serves.
+/// Measures the page that the program serves with these benches, and prints the results.
 pub(super) fn run(program: &Path, names: &[String], quick: bool) -> Result<()> {
     let browser = browser::prepare()?;
     let step = Step::begin("measuring the page", "some minutes; leave the machine alone meanwhile");
@@ -27,7 +27,7 @@ pub(super) fn run(program: &Path, names: &[String], quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// The names of all benches.
+/// Returns the names of all benches.
 pub(super) fn benches() -> Result<BTreeSet<String>> {
     let folder = workspace::e2e().join("bench");
     let files = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! Measuring the server beside its peers. What is measured, and what is to be reached, stands in `bench/`.
+//! Measures the server and its peers. The measurements and goals are in `bench/`.
 
 use std::{path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::Options;
 use crate::{build, progress::Step, python, shell, workspace};
 
-/// What the program of the bench can measure, by its own names.
+/// Names of the rows that the benchmark program can measure.
 pub(super) const ROWS: [&str; 8] = [
     "turn_ttft",
     "turn_ttft_32",
@@ -19,7 +19,7 @@ pub(super) const ROWS: [&str; 8] = [
     "history",
 ];
 
-/// Tries each row once with what is built already and little of everything, to see that it works.
+/// Tests each row once with the programs that are already built and little data.
 pub(super) fn try_out() -> Result<()> {
     let [program, bench, seed] =
         ["tallybook", "tallybook-bench", "examples/seed"].map(|name| workspace::built("debug", name));
@@ -27,7 +27,7 @@ pub(super) fn try_out() -> Result<()> {
     shell::run(command.args(["--quick", "--rounds", "1"]))
 }
 
-/// The program of the bench, about to measure this program.
+/// Returns the command of the benchmark program to measure this program.
 fn command(program: &Path, bench: &Path, seed: &Path) -> Result<Command> {
     let requirements = workspace::root().join("bench/langgraph/requirements.txt");
     let folder = workspace::root().join("target/langgraph");
@@ -38,7 +38,7 @@ fn command(program: &Path, bench: &Path, seed: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// Prints what these rows measure.
+/// Measures these rows and prints the results.
 pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
     let mut command = command(program, &build::bench(!options.quick)?, &build::seed(!options.quick)?)?;
     let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");

@@ -1,6 +1,6 @@
-//! `cargo xtask clients`: real programs of other people's, set up in the versions that are written down and run against a
-//! running Tallybook. What each does and claims stands in `e2e/clients/NAME`; here is which there are, what they run on, and
-//! how they went. A new one is a line of [`CLIENTS`] and a function that runs it on a [`Stage`].
+//! `cargo xtask clients`: installs third-party clients in fixed versions, and runs them against a Tallybook server. The
+//! files in `e2e/clients/NAME` define what each client does and asserts. This module lists the clients, runs them, and
+//! reports the results. To add one, add a line to [`CLIENTS`] and a function that runs the client on a [`Stage`].
 
 mod run;
 mod schemathesis;
@@ -13,15 +13,15 @@ use anyhow::{Result, bail};
 use self::stage::{Accounts, Stage};
 use crate::{build, conformance, progress::say};
 
-/// A program that is tried.
+/// A client to run.
 struct Client {
-    /// What it is called, as is its folder in `e2e/clients`, where it has one.
+    /// Name of the client, and of its folder in `e2e/clients` if it has one.
     name: &'static str,
-    /// Whether `cargo xtask test` tries it as well.
+    /// `true` if `cargo xtask test` runs it as well.
     is_quick: bool,
-    /// Whether people sign in where it is tried, so that it needs a key.
+    /// Accounts of the server. With accounts, the client needs an API key.
     accounts: Accounts,
-    /// Sets it up, runs it, and fails where it does.
+    /// Installs and runs the client. Returns an error if the client fails.
     run: fn(&Stage) -> Result<()>,
 }
 
@@ -36,7 +36,7 @@ const CLIENTS: [Client; 8] = [
     Client { name: "schemathesis", is_quick: false, accounts: Accounts::On, run: schemathesis::with_key_and_without },
 ];
 
-/// How long most programs may run, which take seconds.
+/// Timeout of most clients; they take seconds.
 const USUAL: Duration = Duration::from_mins(3);
 
 /// What `cargo xtask clients` can be told.
@@ -46,19 +46,19 @@ pub(crate) struct Options {
     names: Vec<String>,
 }
 
-/// Builds what is tried, and tries the programs one after another.
+/// Builds the server, and runs the clients one after another.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let chosen = chosen(&options.names)?;
     build::without_page()?;
     try_all(&chosen)
 }
 
-/// Tries the programs that are quick, with what is built already.
+/// Runs the quick clients, with the programs that are already built.
 pub(crate) fn run_quick() -> Result<()> {
     try_all(&CLIENTS.iter().filter(|client| client.is_quick).collect::<Vec<_>>())
 }
 
-/// The wanted ones, or all when none is named.
+/// Returns the wanted clients; all if none is named.
 fn chosen(wanted: &[String]) -> Result<Vec<&'static Client>> {
     if let Some(unknown) = wanted.iter().find(|name| CLIENTS.iter().all(|client| client.name != **name)) {
         bail!(
@@ -70,7 +70,7 @@ fn chosen(wanted: &[String]) -> Result<Vec<&'static Client>> {
     Ok(CLIENTS.iter().filter(is_wanted).collect())
 }
 
-/// Tries them all, whatever becomes of one, and says at the end how each went.
+/// Runs all clients, even if one fails, and prints the results at the end.
 fn try_all(clients: &[&Client]) -> Result<()> {
     let mut failed = Vec::new();
     let mut outcomes = Vec::new();

@@ -1,4 +1,4 @@
-//! What programs run on: Node.js with the packages of the browser tests, or Python in an environment of their own.
+//! Runs clients: on Node.js with the packages of the browser tests, or on Python in a virtual environment.
 
 use std::{path::PathBuf, process::Command, time::Duration};
 
@@ -7,23 +7,23 @@ use anyhow::Result;
 use super::stage::Stage;
 use crate::{node, python, test::browser, workspace};
 
-/// The Codex CLI; its package brings a program for each machine.
+/// The Codex CLI. Its package contains an executable for each platform.
 const CODEX: &str = "@openai/codex@0.169.0";
 
-/// Runs the tests of a program in TypeScript, which are its files `*.spec.ts`.
+/// Runs the tests of a TypeScript client, its files `*.spec.ts`.
 pub(super) fn typescript(stage: &Stage, limit: Duration) -> Result<()> {
     node::find()?;
     node::install_packages(&workspace::e2e(), "installing the packages of the browser tests and clients")?;
     stage.run(&mut tests(stage), limit)
 }
 
-/// Runs a program in Python, which is `program.py`, with what its `requirements.txt` lists.
+/// Runs a Python client, its `program.py`, with the packages in its `requirements.txt`.
 pub(super) fn python(stage: &Stage, limit: Duration) -> Result<()> {
     let python = environment(stage, &[])?;
     stage.run(Command::new(python).arg(stage.folder().join("program.py")), limit)
 }
 
-/// Runs the Codex CLI by its test, which is `codex.test.mjs`.
+/// Runs the test of the Codex CLI, `codex.test.mjs`.
 pub(super) fn codex(stage: &Stage) -> Result<()> {
     let folder = workspace::root().join("target/clients").join(stage.name());
     node::install_apart(&folder, &[CODEX], "installing the Codex CLI")?;
@@ -32,10 +32,10 @@ pub(super) fn codex(stage: &Stage) -> Result<()> {
     stage.run(&mut test, Duration::from_mins(6))
 }
 
-/// Runs `Open WebUI`, which its tests start and use in a browser.
+/// Runs the tests of `Open WebUI`, which start it and use it in a browser.
 pub(super) fn open_webui(stage: &Stage) -> Result<()> {
     let browser = browser::prepare()?;
-    // What the list leaves out is what Open WebUI names and does not need for models elsewhere.
+    // The list leaves out dependencies of Open WebUI that remote models do not need, hence `--no-deps`.
     let python = environment(stage, &["--no-deps"])?;
     let mut tests = tests(stage);
     tests.env("CHROMIUM", browser.chromium()).env("OPEN_WEBUI", python.with_file_name("open-webui"));
@@ -50,7 +50,7 @@ fn tests(stage: &Stage) -> Command {
     playwright
 }
 
-/// The Python of an environment with what the program's `requirements.txt` lists.
+/// Returns the Python of an environment with the packages in the client's `requirements.txt`.
 fn environment(stage: &Stage, options: &[&str]) -> Result<PathBuf> {
     let requirements = stage.folder().join("requirements.txt");
     let folder = workspace::root().join("target/clients").join(stage.name());

@@ -1,5 +1,5 @@
-//! schemathesis, which asks for everything that `/openapi.json` describes and compares the answers with it: once with a key, and
-//! once where nobody signs in, and more may be done.
+//! Runs schemathesis, which sends requests to every operation in `/openapi.json` and compares the responses with it. It
+//! runs once with an API key, and once without accounts, where more operations are allowed.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{
     stage::{Accounts, Stage},
 };
 
-/// How long each may take, which is some minutes.
+/// Timeout of each of the two runs; they take minutes.
 const LIMIT: Duration = Duration::from_mins(15);
 
 pub(super) fn with_key_and_without(stage: &Stage) -> Result<()> {

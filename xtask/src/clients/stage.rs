@@ -1,5 +1,5 @@
-//! What a program is tried on: Tallybook in a folder of its own, on a port of its own, answered by the model for trying things
-//! by hand (`mock-llm`), which does as the message says. All of it ends with the [`Stage`].
+//! The environment of a client: Tallybook in a new folder and on a free port, with the mock model for manual tests
+//! (`mock-llm`), which does what the message says. All of it ends with the [`Stage`].
 
 use std::{
     ffi::OsStr,
@@ -17,34 +17,34 @@ use tempfile::TempDir;
 
 use crate::{node, shell, workspace};
 
-/// How long a server may take until it says where it is.
+/// Timeout for a server to print its address.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// The admin, who is the only person there, and whose key the program has.
+/// The admin, who is the only user and whose API key the client has.
 const ADMIN: &str = "root";
 const PASSWORD: &str = "a password of some length";
 
-/// Whether people sign in.
+/// Sign-in on the server: with or without accounts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Accounts {
     On,
     Off,
 }
 
-/// Tallybook and its model, running.
+/// A running Tallybook server with its model.
 pub(crate) struct Stage {
     name: &'static str,
     logs: PathBuf,
     url: String,
     model: String,
     key: Option<String>,
-    // Ended in this order.
+    // Dropped in this order.
     _servers: [Running; 2],
     _folder: TempDir,
 }
 
 impl Stage {
-    /// Starts everything for the program of this name.
+    /// Starts everything for the client with this name.
     pub(crate) fn set(name: &'static str, accounts: Accounts) -> Result<Self> {
         let logs = workspace::root().join("target/clients/logs").join(name);
         fs::create_dir_all(&logs)?;
@@ -61,28 +61,28 @@ impl Stage {
         Ok(Self { name, logs, url, model, key, _servers: [server, model_server], _folder: folder })
     }
 
-    /// What the program is called.
+    /// Returns the name of the client.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Where the program's files are.
+    /// Returns the folder of the client's files.
     pub(crate) fn folder(&self) -> PathBuf {
         workspace::e2e().join("clients").join(self.name)
     }
 
-    /// Where the servers' logs are.
+    /// Returns the folder of the servers' logs.
     pub(crate) fn logs(&self) -> &Path {
         &self.logs
     }
 
-    /// Where Tallybook is.
+    /// Returns the URL of Tallybook.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Runs a program, told where Tallybook is and by which key it is asked (`TALLYBOOK_URL`, `TALLYBOOK_KEY`), and where the
-    /// model is (`MODEL_URL`). One that takes longer than `limit` is ended, and has failed.
+    /// Runs a program with the URL of Tallybook, an API key, and the URL of the model in its environment
+    /// (`TALLYBOOK_URL`, `TALLYBOOK_KEY`, `MODEL_URL`). Ends it after `limit`, which is an error.
     pub(crate) fn run(&self, command: &mut Command, limit: Duration) -> Result<()> {
         command.env("TALLYBOOK_URL", &self.url).env("MODEL_URL", &self.model);
         match &self.key {
@@ -93,15 +93,15 @@ impl Stage {
     }
 }
 
-/// The server with its settings, or a command of its program's.
+/// Returns a `tallybook` command with the settings of the server.
 fn server(folder: &Path, model: &str) -> Result<Command> {
     let program = workspace::built("debug", "tallybook")?;
     let mut command = Command::new(program);
-    // Keys and settings of whoever runs this must not get in.
+    // The keys and settings of the user who runs this must not apply.
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).current_dir(folder);
     command.env("DATABASE_URL", format!("sqlite://{}", folder.join("tallybook.db").display()));
     command.env("LLM_PROVIDER", "openai").env("LLM_BASE_URL", format!("{model}/v1")).env("LLM_API_KEY", "not-a-key");
-    // What fails is told at once, and a program may ask as often as it likes.
+    // Failures show at once, without retries, and a client may send any number of requests.
     command.env("LLM_MODEL", "by-hand").env("LLM_MAX_RETRIES", "0").env("MAX_MESSAGES_PER_MINUTE", "0");
     command.env("PORT", "0").env("KEEP_ALIVE_SECS", "1");
     Ok(command)
@@ -121,7 +121,7 @@ fn create_admin(folder: &Path, model: &str) -> Result<()> {
     Ok(())
 }
 
-/// A key of the admin's, who signs in for it.
+/// Creates an API key of the admin, who signs in for it.
 fn create_key(url: &str) -> Result<String> {
     node::find()?;
     let mut command = Command::new("node");
@@ -129,11 +129,11 @@ fn create_key(url: &str) -> Result<String> {
     shell::ask(&mut command).with_context(|| format!("the server at {url} gave no key to e2e/clients/key.mjs"))
 }
 
-/// A server that runs, and is ended with this value.
+/// A running server. Dropping this ends it.
 struct Running(Child);
 
 impl Running {
-    /// Starts it, and gives what stands behind `mark` where it first says that. Its log goes into a file.
+    /// Starts a server, and returns the text after the first `mark` in its output. Its log goes to a file.
     fn start(command: &mut Command, logs: &Path, mark: &'static str) -> Result<(Self, String)> {
         let name = Path::new(command.get_program()).file_stem().unwrap_or_else(|| OsStr::new("server")).to_owned();
         let log = logs.join(&name).with_extension("log");
@@ -142,11 +142,11 @@ impl Running {
         let mut running = Self(child);
         let output = running.0.stdout.take().context("no output to read")?;
         let (sender, receiver) = mpsc::sync_channel(1);
-        // Reads to the end, which comes with the server's, so that it never waits for somebody to read.
+        // Reads until the server ends, so that the server never blocks on its output.
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if let Some((_, rest)) = line.split_once(mark) {
-                    // Only the first counts.
+                    // Only the first match counts.
                     let _ = sender.try_send(rest.trim().to_owned());
                 }
             }
@@ -160,7 +160,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // What it keeps goes with its folder.
+        // Its data is deleted with its folder.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! A process that ends with this program, however that ends, and that can be killed on purpose before.
+//! A supervised process: it ends with this program, no matter how that ends, and it can be killed on purpose before.
 
 use std::{
     ffi::OsStr,
@@ -13,8 +13,8 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::shell;
 
-/// A shell stands between. It says the number of the process, waits for its end, and kills it at the end of its own input, which
-/// comes when this program lets go of it. Ctrl-C reaches the shell, too.
+/// Script of the supervising shell. It prints the ID of the process, waits for its end, and kills it at the end of its
+/// own input. The input ends when this program closes it or ends. Ctrl-C reaches the shell, too.
 const KEEPER: &str = r#"trap '' INT HUP
 exec 3<&0
 log=$1; shift
@@ -33,7 +33,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Starts it; what it says goes to the end of `log`.
+    /// Starts a process. Its output is appended to `log`.
     pub(super) fn start(name: &str, command: &Command, log: &Path) -> Result<Self> {
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper"]).arg(log).arg(command.get_program()).args(command.get_args());
@@ -47,17 +47,17 @@ impl Kept {
         Ok(Self { name: name.to_owned(), keeper, id: id.trim().to_owned() })
     }
 
-    /// Sends it a signal: `KILL`, `TERM`.
+    /// Sends a signal to the process: `KILL`, `TERM`.
     pub(super) fn signal(&self, signal: &str) -> Result<()> {
         shell::run(Command::new("kill").args([OsStr::new("-s"), signal.as_ref(), self.id.as_ref()]))
     }
 
-    /// Whether it still runs.
+    /// Returns `true` if the process is still running.
     pub(super) fn runs(&mut self) -> Result<bool> {
         Ok(self.keeper.try_wait()?.is_none())
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process. Returns an error after `limit`.
     pub(super) fn wait(mut self, limit: Duration) -> Result<()> {
         let began = Instant::now();
         while self.runs()? {
@@ -73,7 +73,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // The process is no longer needed; how it ends interests nobody.
+        // The process is no longer needed, so its exit status does not matter.
         let _ = self.keeper.wait();
     }
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask cluster`: nodes of a database, servers and a proxy on this machine, as operators have them on several, and many
-//! turns during which a node and a server are killed and a new version comes. Afterwards it is looked whether anything was lost,
-//! doubled or run twice. All of it ends with this program.
+//! `cargo xtask cluster`: runs database nodes, servers, and a proxy on this machine, as operators run them on several
+//! machines. Many turns run while nodes and a server are killed and the servers are replaced. Afterwards it checks that
+//! nothing was lost, duplicated, or run twice. All processes end with this program.
 //!
-//! - `nodes`: the database; `replicas`: the servers and the proxy; `kept`: a process that ends with this one.
+//! - `nodes`: the database; `replicas`: the servers and the proxy; `kept`: a supervised process.
 
 mod kept;
 mod nodes;
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     keep: bool,
 }
 
-/// The pause between what is done to the cluster.
+/// Pause between disturbances of the cluster.
 const BREATH: Duration = Duration::from_secs(4);
 
 /// A whole cluster.
@@ -70,7 +70,7 @@ struct Cluster {
     _model: Kept,
 }
 
-/// Starts it, has turns answered, kills, and compares.
+/// Starts the cluster, runs turns during the disturbances, and checks the stored data.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let (program, bench) = match &options.programs {
         Some(folder) => {
@@ -114,14 +114,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         say(&format!("it goes on at {url} until Ctrl-C; logs are in {}", folder.path().display()));
         loop {
-            // It may wake up without reason.
+            // `park` may return without a reason.
             thread::park();
         }
     }
     Ok(())
 }
 
-/// The load, which ends with this value.
+/// The load. Dropping this ends it.
 struct Load(Child);
 
 impl Drop for Load {
@@ -166,7 +166,7 @@ impl Cluster {
         Ok(Self { nodes, proxy, recipe, replicas, _model: model })
     }
 
-    /// What happens to it meanwhile.
+    /// Disturbs the cluster while the load runs.
     fn disturb(&mut self) -> Result<()> {
         thread::sleep(BREATH);
         say("a node of the database is killed");
@@ -180,7 +180,7 @@ impl Cluster {
         self.nodes.start_one(1, false)?;
         self.nodes.wait_until_synced(1)?;
         say("the node is there again, with what it had missed");
-        // The one by which the others joined is no other than they.
+        // The node through which the others joined has no special role.
         self.nodes.kill(0)?;
         say("the first node of the database is killed");
         for (number, replica) in (1..).zip(&mut self.replicas) {
@@ -191,7 +191,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes it whole again.
+    /// Starts the node that is still down.
     fn mend(&mut self) -> Result<()> {
         self.nodes.start_one(0, false)?;
         self.nodes.wait_until_synced(0)?;

@@ -1,4 +1,4 @@
-//! The nodes of the database: MariaDB with Galera, each with a folder and ports of its own.
+//! The nodes of the database: MariaDB with Galera, each with its own folder and ports.
 
 use std::{
     fs,
@@ -19,28 +19,28 @@ use crate::{
     workspace,
 };
 
-/// How many there are: with three, one can go and the others are more than half.
+/// Number of nodes. With three, the cluster keeps its majority if a node fails.
 pub(super) const COUNT: usize = 3;
 
-/// How long a node may take until it has everything that the others have.
+/// Timeout for a node to catch up with the others.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// Where Debian and others put Galera.
+/// Paths of Galera on Debian and other systems.
 const PROVIDERS: [&str; 3] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
 
-/// Who runs the nodes where this program is run by root: Debian's package makes the user. Nodes of root's could not hand over their
-/// data, since rsync's daemon gives up root's rights.
+/// The user who runs the nodes if root runs this program; Debian's package creates the user. Nodes that run as root
+/// cannot transfer their data, because rsync's daemon drops root's permissions.
 const USER: &str = "mysql";
 
-/// The database of the servers.
+/// Name of the servers' database.
 pub(super) const DATABASE: &str = "tallybook";
 
-/// What is compared between nodes: every row of every table.
+/// Start of a statement that writes the statement for comparing nodes: checksums over every row of every table.
 const LIST_TABLES: &str = "SELECT CONCAT('CHECKSUM TABLE ', GROUP_CONCAT(CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) ORDER BY TABLE_NAME)) \
     FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA = ";
 
-/// What the nodes need from the machine.
+/// Programs and libraries that the nodes need.
 pub(super) struct Programs {
     server: PathBuf,
     client: PathBuf,
@@ -48,7 +48,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Finds them, or installs them.
+    /// Finds the programs, or installs them.
     pub(super) fn find() -> Result<Self> {
         if let Some(found) = Self::look() {
             return Ok(found);
@@ -72,16 +72,16 @@ impl Programs {
     }
 }
 
-/// One of them.
+/// A node.
 pub(super) struct Node {
     name: String,
     folder: PathBuf,
-    /// For programs, and between nodes: for the group, for what one has missed a little of, and for all of it.
+    /// Ports for clients, group communication, incremental state transfer (IST), and full state transfer (SST).
     ports: [u16; 4],
     running: Option<Kept>,
 }
 
-/// All of them.
+/// All nodes.
 pub(super) struct Nodes {
     programs: Programs,
     user: Option<&'static str>,
@@ -89,11 +89,11 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Starts them, the first one as a cluster of its own, which the others join.
+    /// Starts the nodes. The first one starts a new cluster, which the others join.
     pub(super) fn start(programs: Programs, folder: &Path) -> Result<Self> {
         let step = Step::begin("starting the nodes of the database", "");
         let user = shell::is_root().then_some(USER);
-        // They run in it, whoever they are.
+        // The nodes need access to the folder, whichever user runs them.
         shell::run(Command::new("chmod").arg("711").arg(folder))?;
         let mut all = Vec::new();
         for number in 1..=COUNT {
@@ -118,19 +118,19 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Where a node listens for programs.
+    /// Returns the address on which a node listens for clients.
     pub(super) fn address(&self, number: usize) -> String {
         format!("127.0.0.1:{}", self.all[number].ports[0])
     }
 
-    /// Kills one, as if its machine had lost power.
+    /// Kills a node, as if its machine had lost power.
     pub(super) fn kill(&mut self, number: usize) -> Result<()> {
         let running = self.all[number].running.take().context("the node does not run")?;
         running.signal("KILL")?;
         running.wait(START_LIMIT)
     }
 
-    /// Starts one, which joins the others unless it is to begin a cluster.
+    /// Starts a node. It joins the others unless it `begins` a new cluster.
     pub(super) fn start_one(&mut self, number: usize, begins: bool) -> Result<()> {
         let others: Vec<String> = self.all.iter().map(|node| format!("127.0.0.1:{}", node.ports[1])).collect();
         let node = &self.all[number];
@@ -162,7 +162,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Waits until a node has everything that the others have.
+    /// Waits until a node has caught up with the others.
     pub(super) fn wait_until_synced(&mut self, number: usize) -> Result<()> {
         let began = Instant::now();
         while !self.is_synced(number) {
@@ -173,7 +173,7 @@ impl Nodes {
                 let tail: Vec<_> = log.lines().rev().take(5).collect();
                 bail!("{} does not join the others: {}", node.name, tail.join(" / "));
             }
-            // There is nothing to wait on: a node does not announce that it is ready.
+            // Polls, because a node sends no notification when it is ready.
             thread::sleep(Duration::from_millis(100));
         }
         Ok(())
@@ -184,11 +184,12 @@ impl Nodes {
         state.is_ok_and(|state| state.ends_with("Synced"))
     }
 
-    /// Fails where nodes differ in what they hold. Nobody may write meanwhile. Gives how many tables were compared.
+    /// Returns the number of compared tables, or an error if the nodes have different rows. No client may write in the
+    /// meantime.
     pub(super) fn compare(&self) -> Result<usize> {
         let list = format!("SET SESSION group_concat_max_len = 100000; {LIST_TABLES}'{DATABASE}'");
         let sums = self.ask(&self.all[0], &list)?;
-        // A sum waits for nothing; a SELECT takes in first what the others had committed.
+        // CHECKSUM TABLE does not wait; the SELECT first applies what the other nodes have committed.
         let sums = format!("SET SESSION wsrep_sync_wait = 1; SELECT 'all is here'; {sums}");
         let sums = self.all.iter().map(|node| self.ask(node, &sums)).collect::<Result<Vec<_>>>()?;
         let first: Vec<&str> = sums[0].lines().collect();

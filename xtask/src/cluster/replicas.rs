@@ -1,4 +1,4 @@
-//! The servers under test, and the proxy before them and before the database.
+//! The servers under test, and the proxy in front of them and of the database.
 
 use std::{
     env,
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{shell, test::mysql::free_port, workspace};
 
-/// How long a server may take until it is ready, also on a machine that has much else to do.
+/// Timeout for a server to become ready, even on a busy machine.
 const START_LIMIT: Duration = Duration::from_mins(2);
 
-/// How long one may take to end when it is asked to.
+/// Timeout for a server to end after SIGTERM or SIGKILL.
 const END_LIMIT: Duration = Duration::from_mins(1);
 
 /// The proxy.
@@ -32,7 +32,7 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Starts it with the configuration that operators have.
+    /// Starts the proxy with the configuration for operators.
     pub(super) fn start(folder: &Path, nodes: &Nodes, replicas: &[u16]) -> Result<Self> {
         let (pages, databases) = (free_port()?, free_port()?);
         let mut command = Command::new(shell::find_program("haproxy").context("there is no haproxy")?);
@@ -48,29 +48,29 @@ impl Proxy {
         Ok(Self { _running: running, pages, databases })
     }
 
-    /// What browsers are told.
+    /// Returns the URL for browsers.
     pub(super) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.pages)
     }
 
-    /// What replicas are told.
+    /// Returns the database URL for replicas.
     pub(super) fn database_url(&self) -> String {
         format!("mysql://root@127.0.0.1:{}/{}", self.databases, nodes::DATABASE)
     }
 }
 
-/// How the servers are started.
+/// Settings with which the servers are started.
 pub(super) struct Recipe {
     pub(super) program: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) database_url: String,
-    /// The model's address.
+    /// Address of the model.
     pub(super) model: String,
-    /// A settings file with the tool servers.
+    /// Settings file with the tool servers.
     pub(super) tools: PathBuf,
 }
 
-/// One of the servers.
+/// A server.
 pub(super) struct Replica {
     port: u16,
     running: Option<Kept>,
@@ -81,7 +81,7 @@ impl Replica {
         Self { port, running: None }
     }
 
-    /// Starts it and waits until it is ready.
+    /// Starts the server and waits until it is ready.
     pub(super) fn start(&mut self, recipe: &Recipe) -> Result<()> {
         let mut command = Command::new(&recipe.program);
         command.current_dir(&recipe.folder);
@@ -95,8 +95,8 @@ impl Replica {
             ("MCP_SERVERS_FILE", recipe.tools.display().to_string()),
             ("LLM_TITLES", "false".to_owned()),
             ("LLM_TOOL_MODE", "native".to_owned()),
-            // Nobody wants to wait for what is the same after longer times. A database that is slower than a quarter of this lets no
-            // turn be closed, whose owner may be kept waiting by it, too.
+            // A short lease keeps the test short; longer times would show the same. If the database takes longer than a
+            // quarter of the lease, no turn is closed, because its owner may be waiting for the database, too.
             ("TURN_LEASE_SECS", "12".to_owned()),
             ("SHUTDOWN_GRACE_SECS", "5".to_owned()),
             ("RUST_LOG", env::var("RUST_LOG").unwrap_or_else(|_| "warn".to_owned())),
@@ -116,18 +116,18 @@ impl Replica {
         Ok(())
     }
 
-    /// Kills it, as if its machine had lost power.
+    /// Kills the server, as if its machine had lost power.
     pub(super) fn kill(&mut self) -> Result<()> {
         self.end("KILL")
     }
 
-    /// Asks it to end, and starts it again, as a new version would take its place.
+    /// Stops the server and starts it again, as for an upgrade to a new version.
     pub(super) fn replace(&mut self, recipe: &Recipe) -> Result<()> {
         self.stop()?;
         self.start(recipe)
     }
 
-    /// Asks it to end.
+    /// Stops the server with SIGTERM.
     pub(super) fn stop(&mut self) -> Result<()> {
         self.end("TERM")
     }
@@ -139,7 +139,7 @@ impl Replica {
     }
 }
 
-/// Whether a server says that it can be asked.
+/// Returns `true` if a server reports that it is ready.
 fn is_ready(port: u16) -> bool {
     let ask = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;

@@ -1,4 +1,4 @@
-//! What is tried of `backend/mcp` as a client, through its example `conformance_client`.
+//! Scenarios for `backend/mcp` as a client, run through its example `conformance_client`.
 
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(super) const SIDE: Side = Side {
 const NOBODY_IS_ASKED: &str = "A server cannot ask a person for input through Tallybook, and is told so: the capability is not \
     declared, and a call that wants it ends as `input_required`.";
 
-/// Builds the program that is tried.
+/// Builds the program under test.
 pub(super) fn build() -> Result<PathBuf> {
     let step = Step::begin("building the client", "");
     shell::run(shell::cargo().args(["build", "--package", "tallybook-mcp", "--example", "conformance_client"]))?;

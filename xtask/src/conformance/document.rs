@@ -1,4 +1,4 @@
-//! The document of what came of the suite, which has a table under a heading for each side.
+//! Writes the results to the document. It has a table under a heading for each side.
 
 use std::fs;
 
@@ -6,13 +6,13 @@ use anyhow::{Context as _, Result};
 
 use crate::workspace;
 
-/// Where it is, from the workspace's folder.
+/// Path in the workspace.
 pub(super) const PATH: &str = "docs/mcp-conformance.md";
 
-/// The head of a table.
+/// Header of a table.
 const HEAD: &str = "| scenario | revision | checks | explanation |\n|---|---|---|---|\n";
 
-/// Puts these rows in the place of those under a heading.
+/// Replaces the rows of the table under a heading.
 pub(super) fn write(heading: &str, rows: &str) -> Result<()> {
     let path = workspace::root().join(PATH);
     let text = fs::read_to_string(&path).with_context(|| format!("{PATH} is gone"))?;
@@ -20,7 +20,8 @@ pub(super) fn write(heading: &str, rows: &str) -> Result<()> {
     fs::write(&path, new).with_context(|| format!("cannot write {PATH}"))
 }
 
-/// The text with other rows in the table that comes first after the heading.
+/// Returns the text with these rows in the first table after the heading. `None` if the heading or the table is
+/// missing.
 fn replace(text: &str, heading: &str, rows: &str) -> Option<String> {
     let begin = text.find(&format!("{heading}\n"))?;
     let table = begin + text[begin..].find(HEAD)? + HEAD.len();

@@ -1,6 +1,6 @@
-//! `cargo xtask conformance`: MCP's own conformance suite, for clients against `backend/mcp` and for servers against a running
-//! Tallybook (`/mcp`), and what came of it in `docs/mcp-conformance.md`. What is run, and why a part of it may fail, is in
-//! `client` and `server`; the suite itself is in `suite`.
+//! `cargo xtask conformance`: runs MCP's conformance suite, for clients against `backend/mcp` and for servers against a
+//! Tallybook server (`/mcp`). Writes the results to `docs/mcp-conformance.md`. `client` and `server` have the scenarios
+//! and the reasons for failures; `suite` runs the suite.
 
 mod client;
 mod document;
@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
     server(&Stage::set("mcp-conformance", Accounts::Off)?)
 }
 
-/// Runs the server's side alone.
+/// Runs only the server side.
 pub(crate) fn server(stage: &Stage) -> Result<()> {
     let suite = Suite::prepare()?;
     let address = format!("{}/mcp", stage.url());
@@ -39,8 +39,8 @@ pub(crate) fn server(stage: &Stage) -> Result<()> {
     })
 }
 
-/// Runs the scenarios one after another and writes down what came of them. A failure that nothing explains is an error, and
-/// so is an explanation of what does not fail, and a scenario that nobody has decided about.
+/// Runs the scenarios one after another and writes the results to the document. These are errors: a failure without an
+/// explanation, an explanation without a failure, and a scenario that is neither run nor explained.
 fn try_side(suite: &Suite, side: &Side, on: impl Fn(&mut Command)) -> Result<()> {
     let mut table = String::new();
     let mut surprises = Vec::new();
@@ -51,7 +51,7 @@ fn try_side(suite: &Suite, side: &Side, on: impl Fn(&mut Command)) -> Result<()>
         if outcome.is_well() == explanation.is_some() {
             surprises.push(format!("{scenario} of {revision}: {}", outcome.words()));
         }
-        // Writing into a string does not fail.
+        // Writing to a string does not fail.
         let _ = writeln!(
             table,
             "| `{scenario}` | {revision} | {} | {} |",

@@ -1,4 +1,4 @@
-//! What is tried of a running Tallybook as a server (`/mcp`).
+//! Scenarios for a Tallybook server (`/mcp`).
 
 use super::side::Side;
 

@@ -1,15 +1,15 @@
-//! What is tried of the suite, and why a part of it may fail: what `client` and `server` each say of theirs.
+//! The scenarios of one side, and reasons for failures; `client` and `server` each define one.
 
-/// One side of the protocol, as the suite tries it.
+/// One side of the protocol, as the suite tests it.
 pub(super) struct Side {
-    /// What the suite calls it.
+    /// Name of the side in the suite.
     pub(super) name: &'static str,
-    /// Under which heading the document has it.
+    /// Heading of the side in the document.
     pub(super) heading: &'static str,
-    /// What is run: scenario and revision of the protocol.
+    /// Scenarios to run, each with the revision of the protocol.
     pub(super) scenarios: &'static [(&'static str, &'static str)],
-    /// Why a scenario may fail.
+    /// Reasons why scenarios fail.
     pub(super) explained: &'static [(&'static str, &'static str)],
-    /// What of the suite is not run, by how the names of its scenarios begin, and why.
+    /// Prefixes of scenario names that are not run, each with the reason.
     pub(super) not_run: &'static [(&'static str, &'static str)],
 }

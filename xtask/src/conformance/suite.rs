@@ -1,4 +1,4 @@
-//! The suite: npm `@modelcontextprotocol/conformance`, in a folder of its own in `target`.
+//! Runs the suite: npm `@modelcontextprotocol/conformance`, installed in `target`.
 
 use std::{
     fs,
@@ -12,20 +12,20 @@ use serde_json::Value;
 use super::side::Side;
 use crate::{node, shell, workspace};
 
-/// The suite. Only the versions that come before 0.2 know the protocol of 2026-07-28.
+/// The suite. Only the pre-releases of 0.2 support the protocol revision 2026-07-28.
 const SUITE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
-/// The Node.js that it needs, which npm brings along.
+/// The Node.js that the suite needs, installed by npm.
 const NODE: &str = "node@22.23.3";
 
-/// The suite, installed.
+/// The installed suite.
 pub(super) struct Suite {
     folder: PathBuf,
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 pub(super) struct Outcome {
     passed: usize,
-    /// What failed, by the suite's names.
+    /// IDs of the failed checks.
     failed: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Outcome {
 }
 
 impl Suite {
-    /// Installs the suite and its Node.js, unless these very versions are there.
+    /// Installs the suite and its Node.js, unless exactly these versions are installed.
     pub(super) fn prepare() -> Result<Self> {
         let folder = workspace::root().join("target/conformance");
         node::install_apart(&folder, &[SUITE, NODE], "installing MCP's conformance suite")?;
@@ -54,7 +54,7 @@ impl Suite {
         command
     }
 
-    /// The names of all scenarios for this side.
+    /// Returns the names of all scenarios for this side.
     pub(super) fn scenarios(&self, side: &Side) -> Result<Vec<String>> {
         let list = shell::ask(self.command().args(["list", &format!("--{}", side.name)]));
         let list = list.context("the conformance suite does not list its scenarios")?;
@@ -63,7 +63,7 @@ impl Suite {
         Ok(names.collect())
     }
 
-    /// Runs a scenario, on what `on` adds to the command.
+    /// Runs a scenario on the target that `on` adds to the command.
     pub(super) fn run(
         &self,
         side: &Side,
@@ -76,7 +76,7 @@ impl Suite {
         suite.args([side.name, "--scenario", scenario, "--spec-version", revision]);
         suite.arg("--output-dir").arg(results.path()).stdout(std::io::stderr());
         on(&mut suite);
-        // It fails where a check does; what counts is what it wrote.
+        // The suite exits with an error if a check fails. The file that it writes has the result.
         shell::status(&mut suite)?;
         let file = find_checks(results.path())?.with_context(|| format!("the suite wrote nothing about {scenario}"))?;
         let checks: Vec<Value> = serde_json::from_str(&fs::read_to_string(file)?)?;
@@ -89,7 +89,7 @@ impl Suite {
     }
 }
 
-/// The file `checks.json` in a folder of the suite's naming.
+/// Finds the file `checks.json` in a folder whose name the suite chooses.
 fn find_checks(folder: &Path) -> Result<Option<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

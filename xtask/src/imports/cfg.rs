@@ -1,17 +1,18 @@
-//! Which code is a part of the program, and not of its tests or of what fuzzes it.
+//! Decides which code is part of the program, and not of its tests or of fuzzing.
 
 use syn::{Attribute, Meta, Token, punctuated::Punctuated};
 
-/// What an ordinary build never sets. Whatever else is asked for may be set somewhere.
+/// Conditions that no ordinary build sets. Any other condition may hold in some build.
 const NEVER_SET: [&str; 2] = ["test", "fuzzing"];
 
-/// Whether code with these attributes may be compiled into the program.
+/// Returns `true` if code with these attributes may be compiled into the program.
 pub(super) fn is_in_program(attributes: &[Attribute]) -> bool {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     conditions.filter_map(|condition| condition.parse_args().ok()).all(|condition| holds(&condition) != Some(false))
 }
 
-/// Whether a condition holds; `None` where that depends on the build.
+/// Evaluates a condition: `Some(true)` if it always holds, `Some(false)` if it never does; `None` if that depends on
+/// the build.
 fn holds(condition: &Meta) -> Option<bool> {
     match condition {
         Meta::Path(name) if NEVER_SET.iter().any(|never| name.is_ident(never)) => Some(false),
@@ -23,7 +24,7 @@ fn holds(condition: &Meta) -> Option<bool> {
             } else if list.path.is_ident("any") {
                 inner.try_fold(false, |any, holds| if any { Some(true) } else { holds })
             } else {
-                // `all`: one that never holds decides, whatever becomes of the others.
+                // `all`: one condition that never holds is enough, regardless of the others.
                 inner.any(|holds| holds == Some(false)).then_some(false)
             }
         }

@@ -1,4 +1,4 @@
-//! The crates whose imports are drawn, as cargo knows them.
+//! Lists the crates whose imports are drawn, from cargo's metadata.
 
 use std::{
     collections::BTreeMap,
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::shell;
 
-/// A library or program: where its module tree begins.
+/// The root of a library or program, where its module tree begins.
 pub(super) struct Root {
-    /// By which name others import it; programs have none.
+    /// Name by which other crates import it; programs have none.
     pub(super) name: Option<String>,
     pub(super) file: PathBuf,
 }
 
-/// What cargo knows of the workspace.
+/// Returns cargo's metadata of the workspace.
 pub(super) fn metadata() -> Result<Value> {
     let output = shell::cargo().args(["metadata", "--no-deps", "--format-version", "1"]).output()?;
     if !output.status.success() {
@@ -26,8 +26,8 @@ pub(super) fn metadata() -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")
 }
 
-/// Every library and program of the workspace, by the folder at its top that they lie in. Those of one folder are looked at
-/// together, since what goes from one folder to another is Cargo's to keep.
+/// Returns every library and program of the workspace, by their top-level folder. The crates of one folder are analyzed
+/// together. Imports between folders need no check, because Cargo allows no cycles between crates.
 pub(super) fn by_folder(workspace: &Path, metadata: &Value) -> Result<BTreeMap<PathBuf, Vec<Root>>> {
     let mut folders: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let targets = array(&metadata["packages"]).flat_map(|package| array(&package["targets"]));
@@ -39,7 +39,7 @@ pub(super) fn by_folder(workspace: &Path, metadata: &Value) -> Result<BTreeMap<P
     Ok(folders)
 }
 
-/// What a target of cargo's is to us; tests, benches and build scripts are nothing.
+/// Converts a target of cargo; `None` for tests, benches, and build scripts.
 fn root(target: &Value) -> Option<Root> {
     let kinds: Vec<_> = array(&target["kind"]).filter_map(Value::as_str).collect();
     let name = if kinds.iter().any(|kind| kind.ends_with("lib")) {

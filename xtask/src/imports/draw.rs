@@ -1,4 +1,4 @@
-//! The imports as text, and for Graphviz.
+//! Writes the imports as text, or as a graph for Graphviz.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::graph::{Imports, folder, from_the_top};
 
-/// Folders and then files, each with what it imports. What imports stands above what is imported.
+/// Lists folders and then files, each with its imports. A file or folder is above those that it imports.
 pub(super) fn text(imports: &Imports) -> String {
     let between = imports.between_folders();
     let files_of = by_folder(imports.files.iter().map(String::as_str));
@@ -40,7 +40,7 @@ pub(super) fn text(imports: &Imports) -> String {
     text
 }
 
-/// What a file imports: of its own folder by name, of others as `folder/{one, two}`.
+/// Lists the imports of a file: files of its own folder by name, others as `folder/{one, two}`.
 fn targets(imports: &Imports, file: &str) -> String {
     let imported = imports.between_files().filter(|(from, _)| *from == file).map(|(_, to)| to);
     let mut groups = by_folder(imported);
@@ -64,12 +64,12 @@ fn by_folder<'a>(files: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, Vec<
     folders
 }
 
-/// A file's name without its folder.
+/// Returns a file's name without its folder.
 fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// A graph for `dot`, with a box around each folder.
+/// Returns a graph for `dot`, with a box around each folder.
 pub(super) fn dot(imports: &Imports) -> String {
     let mut dot = String::from("digraph imports {\n  node [shape=plain];\n");
     for (number, (folder, files)) in by_folder(imports.files.iter().map(String::as_str)).iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn dot(imports: &Imports) -> String {
     dot
 }
 
-/// Each circle, with what its files import from one another.
+/// Lists each cycle, with the names that its files import from one another.
 pub(super) fn circles(imports: &Imports, circles: &[BTreeSet<&str>]) -> String {
     let mut text = String::new();
     for circle in circles {
@@ -101,7 +101,7 @@ pub(super) fn circles(imports: &Imports, circles: &[BTreeSet<&str>]) -> String {
     text
 }
 
-/// Writes to stdout. Whoever reads it may stop early, as `head` does.
+/// Writes to stdout. The reader may stop early, as `head` does.
 pub(super) fn print(text: &str) -> Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),

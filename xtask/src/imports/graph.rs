@@ -1,4 +1,4 @@
-//! The imports between files, and what follows from them: circles, and what stands above what.
+//! The imports between files, and what is calculated from them: cycles and a top-down order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use petgraph::{algo::tarjan_scc, prelude::DiGraphMap};
 
 use super::{methods::Added, resolve::Place, tree::Tree};
 
-/// Which file imports which.
+/// The imports between files.
 #[derive(Default)]
 pub(super) struct Imports {
     pub(super) files: BTreeSet<String>,
@@ -15,14 +15,14 @@ pub(super) struct Imports {
 }
 
 impl Imports {
-    /// Looks up every name that the files' code uses.
+    /// Resolves every name that the files' code uses.
     pub(super) fn of(tree: &Tree) -> Self {
         let mut imports = Self::default();
         let methods = Added::to(tree);
         for (id, module) in tree.modules.iter().enumerate() {
             imports.files.insert(module.file.clone());
             for place in module.named.iter().flat_map(|path| tree.find(id, path)) {
-                // A module is a name to write before others; they are what is imported.
+                // A module only qualifies other names; the import is of the item.
                 if let Place::Item { module: definer, name } = place {
                     imports.add(&module.file, &tree.modules[definer].file, name);
                 }
@@ -42,7 +42,7 @@ impl Imports {
         }
     }
 
-    /// The groups of files in which each needs, by way of the others, itself.
+    /// Returns the groups of files that import one another in a cycle.
     pub(super) fn circles(&self) -> Vec<BTreeSet<&str>> {
         let groups = tarjan_scc(&graph(self.between_files())).into_iter().filter(|group| group.len() > 1);
         let mut circles: Vec<BTreeSet<_>> = groups.map(BTreeSet::from_iter).collect();
@@ -50,24 +50,24 @@ impl Imports {
         circles
     }
 
-    /// From each file to each that it imports.
+    /// Returns the pairs of an importing and an imported file.
     pub(super) fn between_files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.names.keys().map(|(from, to)| (from.as_str(), to.as_str()))
     }
 
-    /// From each folder to each whose files those in it import.
+    /// Returns the pairs of an importing and an imported folder.
     pub(super) fn between_folders(&self) -> BTreeSet<(&str, &str)> {
         let folders = self.between_files().map(|(from, to)| (folder(from), folder(to)));
         folders.filter(|(from, to)| from != to).collect()
     }
 }
 
-/// The folder that a file lies in, or `.`.
+/// Returns the folder of a file, or `.`.
 pub(super) fn folder(file: &str) -> &str {
     file.rsplit_once('/').map_or(".", |(folder, _)| folder)
 }
 
-/// Puts what imports before what it imports, as far as there are no circles.
+/// Returns all names in an order in which each comes before those it imports, unless they are in a cycle.
 pub(super) fn from_the_top<'a>(
     all: impl Iterator<Item = &'a str>,
     imports: impl Iterator<Item = (&'a str, &'a str)>,

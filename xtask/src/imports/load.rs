@@ -1,4 +1,4 @@
-//! From the crates' first files to all of their modules.
+//! Reads all modules of crates, starting with their root files.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use super::{
     tree::Tree,
 };
 
-/// Reads the crates, whose files are named from `folder`.
+/// Reads the crates. File names are relative to `folder`.
 pub(super) fn load(folder: &Path, roots: &[Root]) -> Result<Tree> {
     let mut tree = Tree::default();
     let mut waiting = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn load(folder: &Path, roots: &[Root]) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Reads a module's file, and gives back the modules in it that have files of their own.
+/// Reads a module's file, and returns the modules in it that have files of their own.
 fn read_file(tree: &mut Tree, folder: &Path, declared: &Declared) -> Result<Vec<Declared>> {
     let file = declared.files.iter().find(|file| file.is_file()).with_context(|| {
         let tried: Vec<_> = declared.files.iter().map(|file| file.display().to_string()).collect();
@@ -53,7 +53,7 @@ fn read_file(tree: &mut Tree, folder: &Path, declared: &Declared) -> Result<Vec<
     Ok(reader.waiting)
 }
 
-/// How a file is called: `backend/server/http/mod.rs` for `backend/server/src/http/mod.rs`.
+/// Returns the name of a file: `backend/server/http/mod.rs` for `backend/server/src/http/mod.rs`.
 fn name(folder: &Path, file: &Path) -> String {
     let parts = file.strip_prefix(folder).unwrap_or(file).components();
     let parts = parts.filter(|part| part.as_os_str() != "src");

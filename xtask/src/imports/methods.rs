@@ -1,4 +1,5 @@
-//! Methods that a file adds to another file's type. Whoever calls one needs that file, and no `use` says so.
+//! Methods that a file adds to a type of another file. A file that calls such a method needs it, but no `use` shows
+//! that.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +8,15 @@ use super::{
     tree::{Call, Method, ModuleId, Tree},
 };
 
-/// Such methods, with the module that each is in, by name.
+/// Such methods, with their modules, by name.
 ///
-/// Which type a call is for only the compiler knows, so these are the methods whose name no other of ours has, and a call
-/// must have their number of arguments and be where they can be seen: the standard library has methods, too.
+/// Only the compiler knows which type a call is for. So this has only methods whose name is unique in the crates.
+/// Because the standard library may have a method of the same name, a call must also have the right number of
+/// arguments, and be where the method is visible.
 pub(super) struct Added<'a>(BTreeMap<&'a str, (ModuleId, &'a Method)>);
 
 impl<'a> Added<'a> {
-    /// The methods of that kind in all crates.
+    /// Returns such methods of all crates.
     pub(super) fn to(tree: &'a Tree) -> Self {
         let mut named: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (id, module) in tree.modules.iter().enumerate() {
@@ -29,7 +31,7 @@ impl<'a> Added<'a> {
         Self(alone.collect())
     }
 
-    /// The module with the method that is called in another.
+    /// Returns the module of the method that is called in the module `at`, if there is one.
     pub(super) fn called(&self, tree: &Tree, at: ModuleId, call: &Call) -> Option<ModuleId> {
         let (id, method) = *self.0.get(call.name.as_str())?;
         let fits = call.arguments.is_none_or(|arguments| arguments == method.arguments);
@@ -38,7 +40,7 @@ impl<'a> Added<'a> {
     }
 }
 
-/// Whether the method's type is defined in another file.
+/// Returns `true` if the method's type is defined in another file.
 fn is_elsewhere(tree: &Tree, id: ModuleId, method: &Method) -> bool {
     let Some(of) = &method.of else { return false };
     tree.find(id, of).iter().any(|place| match place {

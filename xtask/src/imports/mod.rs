@@ -1,11 +1,12 @@
-//! `cargo xtask imports`: which files of a crate import which, in every crate of the workspace. A circle of files is
-//! an error, since none of them can then be read, tested or moved without the others.
+//! `cargo xtask imports`: shows which files of a crate import which, for every crate of the workspace. A cycle of files
+//! is an error, because none of them can then be read, tested, or moved without the others.
 //!
-//! What counts is where a name is defined, not the way by which it comes: with `use super::Thing`, which `mod.rs` re-exports
-//! from `thing.rs`, a file imports `thing.rs`. So a parent that only lists its children, by `mod` or `pub use`, imports none
-//! of them; it does when its own code names what they define. Test code is left out.
+//! An import counts for the file that defines the name, not for the modules on the way. With `use super::Thing`, which
+//! `mod.rs` re-exports from `thing.rs`, a file imports `thing.rs`. So a parent that only lists its children, with `mod`
+//! or `pub use`, imports none of them. It does import them if its own code names their items. Test code is left out.
 //!
-//! What this does not see: calls of trait methods, methods of a name that several types have, paths within attributes.
+//! This does not detect calls of trait methods, methods with a name that several types have, and paths within
+//! attributes.
 
 mod cfg;
 mod crates;
@@ -38,7 +39,7 @@ pub(crate) struct Options {
     dot: bool,
 }
 
-/// Draws the imports on stdout, and fails when there are circles.
+/// Prints the imports to stdout. Returns an error if there are cycles.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folders = read(&workspace::root(), &crates::metadata()?)?;
     for imports in &folders {
@@ -47,14 +48,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     refuse_circles(&folders)
 }
 
-/// Fails when there are circles. Gives back how many files were read.
+/// Returns the number of files, or an error if there are cycles.
 pub(crate) fn check() -> Result<usize> {
     let folders = read(&workspace::root(), &crates::metadata()?)?;
     refuse_circles(&folders)?;
     Ok(folders.iter().map(|imports| imports.files.len()).sum())
 }
 
-/// The imports in each of the workspace's folders.
+/// Returns the imports in each of the workspace's top-level folders.
 fn read(workspace: &Path, metadata: &Value) -> Result<Vec<Imports>> {
     let folders = crates::by_folder(workspace, metadata)?;
     folders.values().map(|roots| Ok(Imports::of(&load::load(workspace, roots)?))).collect()

@@ -1,4 +1,4 @@
-//! One file: what its modules define, bring in, and name.
+//! Reads one file: the items that its modules define, import, and name.
 
 use std::{
     mem,
@@ -19,31 +19,31 @@ use super::{
     use_tree::{self, text},
 };
 
-/// A module that has a file of its own, which is still to be read.
+/// A module with its own file, which has not been read yet.
 pub(super) struct Declared {
     pub(super) module: ModuleId,
-    /// Where the file may be.
+    /// Paths where the file may be.
     pub(super) files: Vec<PathBuf>,
-    /// Whether the modules in it lie beside it, as those of a `mod.rs` do, and not in a folder of its name.
+    /// `true` if the module's own modules are next to it, as for a `mod.rs`, and not in a folder of its name.
     pub(super) owns_folder: bool,
 }
 
-/// Walks through a file's syntax and tells its module what is there.
+/// Walks through a file's syntax and records what it finds in the file's module.
 pub(super) struct Reader<'a> {
     tree: &'a mut Tree,
     module: ModuleId,
-    /// Where the files of this module's modules lie.
+    /// Folder of the files of this module's own modules.
     folder: PathBuf,
-    /// What a path in `#[path = "…"]` begins at.
+    /// Folder that a path in `#[path = "…"]` is relative to.
     path_base: PathBuf,
-    /// The type that the code around adds methods to.
+    /// The type of the surrounding `impl` block.
     implemented: Option<Path>,
-    /// The modules that were declared.
+    /// The modules with their own files that were declared.
     pub(super) waiting: Vec<Declared>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader for the file of a module.
+    /// Creates a reader for the file of a module.
     pub(super) fn new(tree: &'a mut Tree, module: ModuleId, file: &path::Path, owns_folder: bool) -> Self {
         let beside = file.parent().unwrap_or(file).to_owned();
         let folder = if owns_folder || file.ends_with("mod.rs") { beside.clone() } else { file.with_extension("") };
@@ -104,8 +104,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         let is_private = is_private(&item.vis);
         let here = self.here();
         for (path, name) in use_tree::flatten(&item.tree) {
-            // What is brought in for this module alone is used by its code, even where that does not name it: a trait is
-            // there for its methods. What is passed on as well is looked for in the code.
+            // A private import counts as used, even if the code does not name it: a trait may be imported for its
+            // methods. A re-export counts only if the code names it.
             if is_private {
                 here.named.insert(path.clone());
             }
@@ -171,12 +171,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
     }
 
-    /// Who may see an item is no import, and neither is what a derive macro is told.
+    /// The visibility of an item is not an import, and neither are the arguments of a derive macro.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 }
 
-/// An item's attributes and, unless it is a module, the name that it defines.
+/// Returns an item's attributes and, unless it is a module, the name that it defines.
 fn describe(item: &Item) -> (&[Attribute], Option<&Ident>) {
     match item {
         Item::Const(item) => (&item.attrs, Some(&item.ident)),
@@ -204,7 +204,7 @@ fn words(path: &syn::Path) -> Path {
     path.segments.iter().map(|segment| text(&segment.ident)).collect()
 }
 
-/// What `#[path = "…"]` says.
+/// Returns the path in `#[path = "…"]`.
 fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(meta) if meta.path.is_ident("path") => match &meta.value {

@@ -1,24 +1,24 @@
-//! From a path to the file that defines what it names, by way of every `use` between.
+//! Resolves a path to the file that defines the item, through every `use` in between.
 
 use std::collections::BTreeSet;
 
 use super::tree::{ModuleId, Path, Tree};
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// Something that a module defines.
+    /// An item that a module defines.
     Item { module: ModuleId, name: String },
-    /// A module itself.
+    /// A module.
     Module(ModuleId),
 }
 
-/// The names that are being looked up, so that re-exports in a circle come to an end.
+/// The lookups in progress, so that a cycle of re-exports ends.
 type Pending = Vec<(ModuleId, String)>;
 
 impl Tree {
-    /// What a path leads to that the module `at` writes. Several, where a name means one thing as a type and another as a
-    /// value; none, where that is outside of the crates. What stands after an item, such as a variant, is not looked at.
+    /// Resolves a path in the code of the module `at`. There are several results if a name is both a type and a value.
+    /// There are none if the path leads outside of the crates. Segments after an item, such as a variant, are ignored.
     pub(super) fn find(&self, at: ModuleId, path: &Path) -> BTreeSet<Place> {
         self.follow(at, path, &mut Pending::new())
     }
@@ -33,7 +33,7 @@ impl Tree {
             places.extend(self.libraries.get(first).copied().map(Place::Module));
         }
         for word in rest {
-            // Only a module has items in it, so where a function has the same name it is not meant.
+            // Only a module contains items, so a function with the same name is not meant.
             if places.iter().any(|place| matches!(place, Place::Module(_))) {
                 places.retain(|place| matches!(place, Place::Module(_)));
             }
@@ -46,7 +46,7 @@ impl Tree {
         places
     }
 
-    /// What one word means within a module.
+    /// Resolves one segment within a module.
     fn inside(&self, module: ModuleId, word: &str, pending: &mut Pending) -> BTreeSet<Place> {
         match word {
             "self" => BTreeSet::from([Place::Module(module)]),
@@ -69,7 +69,7 @@ impl Tree {
         for path in module.uses.get(name).into_iter().flatten() {
             places.extend(self.follow(id, path, pending));
         }
-        // What has a name is meant before what `*` brings in.
+        // A name takes precedence over a glob import.
         if places.is_empty() {
             for glob in &module.globs {
                 for place in self.follow(id, glob, pending) {

@@ -1,4 +1,4 @@
-//! Small made-up trees, from their files to what is said of them.
+//! Tests with small generated module trees: from their files to the reported imports.
 
 use std::{fs, path::Path, slice};
 
@@ -31,7 +31,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Every import, as `from → to: names`.
+/// Returns every import as `from → to: names`.
 fn lines(imports: &Imports) -> Vec<String> {
     let short = |file: &str| file.strip_prefix("book/").unwrap().to_owned();
     let line = |((from, to), names): (&(String, String), &std::collections::BTreeSet<String>)| {

@@ -1,19 +1,19 @@
-//! Paths within what a macro is given, which is no syntax until the macro has made some of it.
+//! Finds paths in the tokens of a macro call. The tokens have no syntax until the macro expands them.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::tree::Path;
 
-/// What the tokens name.
+/// The names in the tokens.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) paths: Vec<Path>,
-    /// The names of methods that are called.
+    /// Names of the methods that are called.
     pub(super) calls: Vec<String>,
 }
 
 impl Names {
-    /// Takes in the tokens, and those in brackets among them.
+    /// Adds the names in the tokens, including those in brackets.
     pub(super) fn read(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -37,7 +37,7 @@ impl Names {
     }
 }
 
-/// The punctuation before a token, but for the end of a range such as `0..end`.
+/// Returns the punctuation before a token, except the end of a range such as `0..end`.
 fn before(tokens: &[TokenTree], at: usize) -> Option<char> {
     let mark = |back: usize| match tokens.get(at.checked_sub(back)?)? {
         TokenTree::Punct(mark) => Some(mark.as_char()),
@@ -50,7 +50,7 @@ fn is_in_brackets(token: Option<&TokenTree>) -> bool {
     matches!(token, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis)
 }
 
-/// The path that the tokens begin with: a word, and words after `::`, each of which is three tokens.
+/// Returns the path at the start of the tokens: a word, then words after `::`. A word with its `::` is three tokens.
 fn path(tokens: &[TokenTree]) -> Path {
     let words = tokens.chunks(3).map_while(|three| match three {
         [TokenTree::Ident(word), ..] => Some((word.to_string(), is_colons(&three[1..]))),

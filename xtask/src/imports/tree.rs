@@ -5,64 +5,64 @@ use std::{
     iter,
 };
 
-/// A path as code writes it: `super::Thing` is `["super", "Thing"]`.
+/// A path as it is written in code: `super::Thing` is `["super", "Thing"]`.
 pub(super) type Path = Vec<String>;
 
-/// A module's place in [`Tree::modules`].
+/// Index of a module in [`Tree::modules`].
 pub(super) type ModuleId = usize;
 
 /// All modules of all crates.
 #[derive(Default)]
 pub(super) struct Tree {
     pub(super) modules: Vec<Module>,
-    /// The libraries, by the name that others import them by.
+    /// The libraries, by the name that other crates import them by.
     pub(super) libraries: BTreeMap<String, ModuleId>,
 }
 
 /// A module: a file, or a part of one.
 #[derive(Default)]
 pub(super) struct Module {
-    /// The file that it stands in, named from the workspace and without its crate's `src`.
+    /// The file with the module, relative to the workspace and without its crate's `src`.
     pub(super) file: String,
-    /// The crate's first module.
+    /// The crate's root module.
     pub(super) root: ModuleId,
     pub(super) parent: Option<ModuleId>,
     pub(super) modules: BTreeMap<String, ModuleId>,
-    /// What it defines, by name.
+    /// Names of the items that it defines.
     pub(super) items: BTreeSet<String>,
-    /// What `use` brings in, by the name that it has here. A name may have several meanings, one a namespace.
+    /// Paths that `use` imports, by their name here. A name may have several meanings, one per namespace.
     pub(super) uses: BTreeMap<String, Vec<Path>>,
-    /// What `use …::*` brings the contents of in.
+    /// Paths of `use …::*`.
     pub(super) globs: Vec<Path>,
-    /// What its own code names.
+    /// Paths in its own code.
     pub(super) named: BTreeSet<Path>,
-    /// The methods that are declared here, those of traits included.
+    /// Methods that are declared here, including those of traits.
     pub(super) methods: Vec<Method>,
-    /// What its own code calls.
+    /// Calls in its own code.
     pub(super) calls: BTreeSet<Call>,
 }
 
-/// A method's declaration.
+/// The declaration of a method.
 pub(super) struct Method {
     pub(super) name: String,
-    /// How many arguments it takes beside `self`.
+    /// Number of arguments, without `self`.
     pub(super) arguments: usize,
-    /// The type whose own it is, where others may call it.
+    /// The type that it is an inherent method of, if other files may call it.
     pub(super) of: Option<Path>,
-    /// The module within which it may be called, if not everywhere.
+    /// The module within which it may be called; `None` if everywhere.
     pub(super) within: Option<ModuleId>,
 }
 
-/// A call of a method, or of whatever may be one.
+/// A call of a method, or code that may be one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) name: String,
-    /// How many arguments it is given beside `self`, where one can tell.
+    /// Number of arguments without `self`, if known.
     pub(super) arguments: Option<usize>,
 }
 
 impl Module {
-    /// Notes a path that the module's code names. One that goes on after a type, which is known by its capital, may be a
+    /// Records a path in the module's code. A path with a segment after a type, which starts with a capital, may be a
     /// call: `Till::open`.
     pub(super) fn name(&mut self, path: Path) {
         if let [.., of, name] = path.as_slice()
@@ -75,7 +75,7 @@ impl Module {
 }
 
 impl Tree {
-    /// Adds a module that nothing is known of yet.
+    /// Adds an empty module.
     pub(super) fn add(&mut self, parent: Option<ModuleId>) -> ModuleId {
         let id = self.modules.len();
         let (root, file) =
@@ -84,7 +84,7 @@ impl Tree {
         id
     }
 
-    /// The modules that a module lies in, from within.
+    /// Returns the modules that contain a module, innermost first.
     pub(super) fn outside(&self, module: ModuleId) -> impl Iterator<Item = ModuleId> {
         let parent = |id: &ModuleId| self.modules[*id].parent;
         iter::successors(parent(&module), parent)

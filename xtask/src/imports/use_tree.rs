@@ -1,10 +1,10 @@
-//! Taking `use` apart.
+//! Flattens `use` trees.
 
 use syn::{Ident, UseTree, ext::IdentExt as _};
 
 use super::tree::Path;
 
-/// Each path that a `use` brings in, and the name that it gets; none for all that is in it.
+/// Returns each path that a `use` imports, with its name here; `None` for a glob.
 pub(super) fn flatten(tree: &UseTree) -> Vec<(Path, Option<String>)> {
     let mut brought = Vec::new();
     collect(tree, &mut Path::new(), &mut brought);
@@ -38,7 +38,7 @@ fn end(before: &Path, last: &Ident, rename: Option<&Ident>) -> (Path, Option<Str
     (path, name)
 }
 
-/// A name as it is looked up: `type` for `r#type`.
+/// Returns a name as it is looked up: `type` for `r#type`.
 pub(super) fn text(ident: &Ident) -> String {
     ident.unraw().to_string()
 }

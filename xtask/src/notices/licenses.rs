@@ -1,4 +1,4 @@
-//! Under which licences others let us pass their work on: which ones we take, and the list that goes with the release.
+//! Licenses of third-party crates: the allowed ones, and the list that goes with a release.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 
@@ -7,14 +7,14 @@ use spdx::{Expression, ParseMode};
 
 use super::parts::Part;
 
-/// What asks for no more than being named.
+/// Licenses that require no more than attribution.
 const ALLOWED: [&str; 9] =
     ["Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
 
-/// How the files begin that say under which terms a crate is.
+/// Prefixes of the names of license files in a crate.
 const FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// Fails with the names of those that are under anything else.
+/// Returns an error with the names of the crates that have any other license.
 pub(super) fn check(parts: &[Part]) -> Result<()> {
     let refused: Vec<_> = parts
         .iter()
@@ -27,20 +27,20 @@ pub(super) fn check(parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// An exception, as LLVM's, only lets one do more than its licence.
+/// An exception, such as LLVM's, only grants more than its license.
 fn is_allowed(license: &str) -> bool {
     Expression::parse_mode(license, ParseMode::LAX).is_ok_and(|expression| {
         expression.evaluate(|wanted| wanted.license.id().is_some_and(|id| ALLOWED.contains(&id.name)))
     })
 }
 
-/// The same in SPDX's own terms: some crates write `MIT/Apache-2.0`.
+/// Returns the license as a canonical SPDX expression; some crates write `MIT/Apache-2.0`.
 pub(super) fn canonical(license: &str) -> Result<String> {
     let changed = Expression::canonicalize(license).with_context(|| format!("{license} is no SPDX expression"))?;
     Ok(changed.unwrap_or_else(|| license.to_owned()))
 }
 
-/// The list, and each text once with whose it is.
+/// Returns the list of crates, followed by each license text once, with the crates that it applies to.
 pub(super) fn list(parts: &[Part]) -> Result<String> {
     let mut list = "What Tallybook is made of, besides its own code, and under which licences.\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -59,7 +59,7 @@ pub(super) fn list(parts: &[Part]) -> Result<String> {
     Ok(list)
 }
 
-/// What the crate brings along, else the texts of the licences that it names.
+/// Returns the license files of the crate; if it has none, the texts of the licenses that its manifest names.
 fn texts_of(part: &Part) -> Result<Vec<String>> {
     let folder = fs::read_dir(&part.folder).with_context(|| format!("cannot read {}", part.folder.display()))?;
     let mut texts = Vec::new();

@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Returns the notices; fails if a license does not allow to pass its crate on.
+/// Returns the notices, or an error if a crate's license does not allow redistribution.
 pub(crate) fn checked() -> Result<Notices> {
     let parts = parts::all()?;
     licenses::check(&parts)?;

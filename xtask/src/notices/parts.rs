@@ -1,5 +1,5 @@
-//! What the release is made of: the crates that are compiled into the server and into the page, and no tools that only help to
-//! build them. Nothing of JavaScript is among them; what the page runs is compiled from Rust.
+//! Lists the parts of a release: the crates that are compiled into the server and into the page, without tools that
+//! only help to build them. There is no JavaScript among them; everything that the page runs is compiled from Rust.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,20 +14,20 @@ use crate::{
     ui::{programs::PROGRAMS, toolchain::TARGET},
 };
 
-/// A crate by its name and version.
+/// Name and version of a crate.
 pub(super) type Id = (String, String);
 
-/// Crates, each with those that it depends on.
+/// Crates, each with its dependencies.
 type Graph = BTreeMap<Id, BTreeSet<Id>>;
 
-/// A crate of somebody else's that is a part of the release.
+/// A third-party crate that is part of the release.
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) version: String,
-    /// As its manifest says it, in SPDX's terms or nearly so.
+    /// License in its manifest, as an SPDX expression or close to one.
     pub(super) license: String,
     pub(super) repository: String,
-    /// Where its files are.
+    /// Folder of its files.
     pub(super) folder: PathBuf,
     /// The parts that it is compiled with.
     pub(super) needs: BTreeSet<Id>,
@@ -35,10 +35,10 @@ pub(super) struct Part {
     pub(super) is_direct: bool,
 }
 
-/// All of them, sorted, without the crates of this workspace.
+/// Returns all parts, sorted, without the crates of this workspace.
 pub(super) fn all() -> Result<Vec<Part>> {
     let mut graph = Graph::new();
-    // Chosen from the whole workspace, since the program is built with the features that this gives its dependencies.
+    // The tree is that of the whole workspace, because the program is built with the features that this selects.
     add_reached("tallybook", &tree(&["--workspace"])?, &mut graph);
     for program in &PROGRAMS {
         let features = program.features.join(",");
@@ -61,7 +61,7 @@ pub(super) fn all() -> Result<Vec<Part>> {
 }
 
 impl Part {
-    /// Its name and version.
+    /// Returns its name and version.
     pub(super) fn id(&self) -> Id {
         (self.name.clone(), self.version.clone())
     }
@@ -91,8 +91,8 @@ fn ask(arguments: &[&str]) -> Result<String> {
     shell::ask(shell::cargo().args(arguments)).with_context(|| format!("`cargo {}` fails", arguments.join(" ")))
 }
 
-/// Adds the crates that `root` depends on, and itself. Cargo writes what a crate depends on below its first mention alone,
-/// wherever that is.
+/// Adds `root` and the crates that it depends on. Cargo lists the dependencies of a crate only below its first mention,
+/// anywhere in the tree.
 fn add_reached(root: &str, tree: &str, graph: &mut Graph) {
     let mut below = Graph::new();
     let mut path: Vec<Id> = Vec::new();

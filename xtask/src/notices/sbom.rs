@@ -1,5 +1,5 @@
-//! Writes the bill of materials that scanners for known vulnerabilities read, in `CycloneDX` 1.6
-//! (<https://cyclonedx.org/docs/1.6/json>). Two builds of one commit write the same.
+//! Writes the bill of materials for vulnerability scanners, in `CycloneDX` 1.6 (<https://cyclonedx.org/docs/1.6/json>).
+//! Two builds of one commit write the same.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,18 +18,18 @@ use super::{
 };
 use crate::{shell, workspace};
 
-/// A library in C that a crate brings along and compiles.
+/// A C library that a crate contains and compiles.
 struct Bundled {
     name: &'static str,
-    /// The crate that brings it.
+    /// The crate that contains it.
     by: &'static str,
-    /// The header that names its version, in that crate.
+    /// The header with its version, in that crate.
     header: &'static str,
     /// Text before the version in that header.
     define: &'static str,
     license: &'static str,
     supplier: &'static str,
-    /// Its name in the Common Platform Enumeration, by which vulnerabilities are listed.
+    /// Its name in the Common Platform Enumeration (CPE), which vulnerability databases use.
     cpe: &'static str,
 }
 
@@ -126,7 +126,7 @@ impl Bundled {
     }
 }
 
-/// Reads a version as headers write it: `"3.51.3"`, or 30302 for 3.3.2.
+/// Parses a version as headers write it: `"3.51.3"`, or 30302 for 3.3.2.
 fn version_of(written: &str) -> String {
     let word = written.split_whitespace().next().unwrap_or_default().trim_matches('"');
     match word.parse::<u32>() {
@@ -144,8 +144,8 @@ fn depends(on: &str, needs: impl Iterator<Item = Id>) -> Value {
     json!({ "ref": on, "dependsOn": needs })
 }
 
-/// Returns when the commit was made that is built, in ISO 8601. `SOURCE_DATE_EPOCH` says it where there is no Git, as packagers
-/// have agreed; without both it is now.
+/// Returns the time of the built commit, in ISO 8601. `SOURCE_DATE_EPOCH`, the convention of packagers, takes
+/// precedence over Git. Without both, returns the current time.
 fn timestamp() -> Result<String> {
     let named = env::var("SOURCE_DATE_EPOCH").ok();
     let committed =
@@ -158,8 +158,8 @@ fn timestamp() -> Result<String> {
     Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// Returns the checksum of each crate's archive from the text of `Cargo.lock`, whose blocks have `name`, `version`,
-/// `source` and `checksum` in this order.
+/// Returns the checksum of each crate's archive from the text of `Cargo.lock`. A block in it has `name`, `version`,
+/// `source`, and `checksum` in this order.
 fn checksums(lock: &str) -> BTreeMap<Id, String> {
     let blocks = lock.split("[[package]]").filter_map(|block| {
         let value = |key: &str| {

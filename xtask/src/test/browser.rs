@@ -1,4 +1,5 @@
-//! What the browser tests need: Node.js, the packages of `e2e/package-lock.json`, a Chromium, and a Firefox for the tour.
+//! Finds what the browser tests need: Node.js, the packages of `e2e/package-lock.json`, a Chromium, and a Firefox for
+//! the tour.
 
 use std::{
     env,
@@ -10,15 +11,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{debian, node, shell, workspace};
 
-/// Where a browser is found, and what to tell who has none.
+/// A kind of browser: where it is found, and the advice for users who lack it.
 struct Kind {
-    /// The variable that names it, where it is not in its usual place.
+    /// Variable with its path, if it is not in a usual place.
     variable: &'static str,
-    /// What it is called on `PATH`.
+    /// Its names on `PATH`.
     names: &'static [&'static str],
-    /// Where it is on a Mac.
+    /// Its path on macOS.
     application: &'static str,
-    /// The Debian package.
+    /// Its Debian package.
     package: &'static str,
     advice: &'static str,
 }
@@ -41,24 +42,26 @@ const FIREFOX: Kind = Kind {
         the path of one",
 };
 
-/// Chromium without its windows: the same engine in about half the time, since no tab strip is drawn for each page of a test.
+/// Chromium without windows. It is the same engine in about half the time, because it draws no tab strip for each page
+/// of a test.
 const HEADLESS_SHELL: Kind = Kind {
     names: &["chromium-headless-shell", "chrome-headless-shell"],
     package: "chromium-headless-shell",
     ..CHROMIUM
 };
 
-/// A browser and Playwright, ready to be run.
+/// A browser and Playwright, ready to run.
 pub(crate) struct Browser {
     chromium: PathBuf,
 }
 
-/// Finds all of it, installing what is missing where that can be done without asking.
+/// Finds everything. Installs what is missing, if that needs no confirmation.
 pub(crate) fn prepare() -> Result<Browser> {
     prepare_with(find(&CHROMIUM)?)
 }
 
-/// The same for many tests: with the headless shell where there is one, or where no Chromium is there and it can be installed.
+/// Like [`prepare`], for many tests. Uses the headless shell if it is installed, or if no Chromium is and it can be
+/// installed.
 pub(crate) fn prepare_headless() -> Result<Browser> {
     let is_there = |kind: &Kind| installed(kind).is_some();
     let kind = if is_there(&HEADLESS_SHELL) || !is_there(&CHROMIUM) { &HEADLESS_SHELL } else { &CHROMIUM };
@@ -71,25 +74,25 @@ fn prepare_with(chromium: PathBuf) -> Result<Browser> {
     Ok(Browser { chromium })
 }
 
-/// Finds Firefox, which the tests need and no other command, installing it where that can be done without asking.
+/// Finds Firefox. Installs it if that needs no confirmation. Only the tests need it.
 pub(crate) fn prepare_firefox() -> Result<PathBuf> {
     find(&FIREFOX)
 }
 
 impl Browser {
-    /// Where Chromium is.
+    /// Returns the path of Chromium.
     pub(crate) fn chromium(&self) -> &Path {
         &self.chromium
     }
 
-    /// TypeScript's check of the tests themselves.
+    /// Returns the command for TypeScript's check of the tests.
     pub(crate) fn type_check() -> Command {
         let mut command = Command::new("npm");
         command.args(["run", "--silent", "check"]).current_dir(workspace::e2e());
         command
     }
 
-    /// Playwright, in the folder of the tests, for this server program.
+    /// Returns the command for Playwright, in the folder of the tests and for this server program.
     pub(crate) fn playwright(&self, program: &Path) -> Command {
         let mut command = Command::new("node");
         command
@@ -101,7 +104,7 @@ impl Browser {
     }
 }
 
-/// The browser that is named, the installed one, or one installed for the occasion.
+/// Returns the browser that the variable names, an installed one, or one that this installs.
 fn find(kind: &Kind) -> Result<PathBuf> {
     if let Some(named) = env::var_os(kind.variable).filter(|path| !path.is_empty()) {
         let named = PathBuf::from(named);
@@ -114,7 +117,7 @@ fn find(kind: &Kind) -> Result<PathBuf> {
         return Ok(found);
     }
     if debian::can_install() {
-        // Ubuntu has none of this name.
+        // Ubuntu lacks a package of this name.
         debian::install(&[kind.package]).context(kind.advice)?;
     }
     installed(kind).context(kind.advice)
@@ -134,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_browser_is_found_by_its_variable_and_a_wrong_one_is_named() {
-        // The variables of whoever runs the tests are theirs, and PATH is everywhere: a list of folders, so no file.
+        // The tests must not use the user's own variables. `PATH` is set everywhere: it is a list of folders, so not a
+        // file.
         let error = find(&Kind { variable: "PATH", ..FIREFOX }).unwrap_err().to_string();
         assert!(error.starts_with("PATH names ") && error.ends_with("there is no such file"), "{error}");
         let found = find(&Kind { variable: "CARGO", ..FIREFOX }).unwrap();

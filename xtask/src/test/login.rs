@@ -1,8 +1,8 @@
-//! Asking a MySQL or MariaDB server whether root may log in without a password.
+//! Checks whether root can log in to a MySQL or MariaDB server without a password.
 //!
-//! This is the connection phase of the MySQL client/server protocol, as far as an empty password needs it
+//! This implements the connection phase of the MySQL client/server protocol, as needed for an empty password
 //! (<https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_connection_phase.html>). A developer's own server
-//! on the usual port mostly has a password; then the tests bring up one of their own.
+//! on the usual port mostly has a password; then the tests start one of their own.
 
 use std::{
     io::{self, Read, Write},
@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-/// A local server answers at once or is busy with something else.
+/// Timeout. A local server answers at once, or is busy.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Long enough for every packet of a login; a longer one is not from a MySQL server.
+/// Maximum length of a packet, in bytes. Every packet of a login is shorter; a longer one is not from a MySQL server.
 const MAX_PACKET: usize = 4096;
 
 const LONG_PASSWORD: u32 = 1;
@@ -24,7 +24,7 @@ const PLUGIN_AUTH: u32 = 1 << 19;
 const OK: u8 = 0x00;
 const AUTH_SWITCH: u8 = 0xFE;
 
-/// Whether `root` may log in on this port of the loopback address, with an empty password.
+/// Returns `true` if `root` can log in on this port of the loopback address with an empty password.
 pub(crate) fn root_may_enter(port: u16) -> bool {
     try_login(port).unwrap_or(false)
 }
@@ -43,7 +43,8 @@ fn try_login(port: u16) -> io::Result<bool> {
         match answer.first() {
             Some(&OK) => return Ok(true),
             Some(&AUTH_SWITCH) => {
-                // An empty password is a single zero byte to the plugins of MySQL 8 and later, and nothing to the old.
+                // For the plugins of MySQL 8 and later, an empty password is a single zero byte; for the old plugin it
+                // is nothing.
                 let empty: &[u8] = if answer[1..].starts_with(b"mysql_native_password\0") { b"" } else { b"\0" };
                 write_packet(&mut stream, number.wrapping_add(1), empty)?;
             }
@@ -52,7 +53,7 @@ fn try_login(port: u16) -> io::Result<bool> {
     }
 }
 
-/// The packet `HandshakeResponse41` for root, without a password or a database.
+/// Returns the packet `HandshakeResponse41` for root, without a password or a database.
 fn login_request() -> Vec<u8> {
     let capabilities = LONG_PASSWORD | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH;
     let utf8mb4_general_ci = 45;
@@ -91,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that greets, reads the login, and answers it with `answer`.
+    /// Starts a server that sends a greeting, reads the login, and sends `answer`.
     fn server(answer: &'static [u8]) -> io::Result<u16> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();

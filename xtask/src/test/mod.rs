@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test there is. What the tests need is found first, so that a lack shows in seconds.
+//! `cargo xtask test`: runs all tests. Finds what they need first, so that a missing program shows within seconds.
 
 pub(crate) mod browser;
 mod login;
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<()> {
     let mysql = mysql::find()?;
     let python = python::prepare()?;
 
-    // The server program comes with the tests, since integration tests need it.
+    // The build of the tests includes the server program, because integration tests need it.
     let program = workspace::built("debug", "tallybook")?;
     let remark = if program.exists() { "" } else { "the first time takes about 6 minutes" };
     ui::build_beside(&ui::Options { release: false }, || {
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
     step.done(if page.is_ok() { "all passed" } else { "some failed" });
 
     if !rust.failures.is_empty() {
-        // So much has been printed since that it is said once more.
+        // Repeats the failures, because much else was printed since.
         say(&format!("what the Rust tests that failed printed:\n{}", rust.failures));
     }
     rust.result.and(clients).and(measures).and(page)?;

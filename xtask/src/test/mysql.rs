@@ -1,4 +1,4 @@
-//! A MySQL or MariaDB server for the tests: the one that is named, the one that runs, or one started for the occasion.
+//! Finds a MySQL or MariaDB server for the tests: the named one, a running one, or a temporary one.
 
 use std::{
     env,
@@ -19,25 +19,25 @@ use crate::{
     test::login,
 };
 
-/// The variable that names the servers to test on: one URL without a database, or several separated by commas.
+/// Variable with the servers to test on: one URL without a database, or several separated by commas.
 pub(crate) const VARIABLE: &str = "MYSQL_TEST_URL";
 
-/// How long a new server may take until it lets somebody in.
+/// Timeout for a new server to accept a login.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// What to tell who has no server and cannot get one.
+/// Advice for users without a server that cannot be installed.
 const ADVICE: &str = "the tests need a MySQL or MariaDB server: install one (on Debian or Ubuntu \
     `sudo apt-get install mariadb-server-core`), or set MYSQL_TEST_URL to one that tests may make databases on, \
     such as mysql://root@127.0.0.1:3306";
 
-/// Servers to test on. One that was started for the tests ends with this value.
+/// Servers to test on. A temporary one ends with this value.
 pub(crate) struct TestServers {
     urls: String,
     _own: Option<ThrowAway>,
 }
 
 impl TestServers {
-    /// What `MYSQL_TEST_URL` has to say.
+    /// Returns the value for `MYSQL_TEST_URL`.
     pub(crate) fn urls(&self) -> &str {
         &self.urls
     }
@@ -73,16 +73,16 @@ fn installed() -> Option<PathBuf> {
     ["mariadbd", "mysqld"].into_iter().find_map(shell::find_program)
 }
 
-/// A server with a data folder of its own, gone with everything in it when this value is dropped.
+/// A temporary server. Dropping this ends it and deletes its data folder.
 ///
-/// A shell stands between: it waits for the end of its input, which comes when this program lets go of it or ends in
-/// any way whatsoever, and then stops the server and removes the folder.
+/// A shell supervises the server. It waits for the end of its input, which comes when this program closes it or ends in
+/// any way. Then it stops the server and removes the folder.
 struct ThrowAway {
     port: u16,
     keeper: Child,
 }
 
-/// Ctrl-C reaches the shell too; it must outlive that to clean up.
+/// Ctrl-C reaches the shell, too; it must survive that to clean up.
 const KEEPER: &str = r#"trap '' INT HUP
 folder=$1; shift
 "$@" >"$folder/log" 2>&1 &
@@ -95,16 +95,16 @@ impl ThrowAway {
         let step = Step::begin("starting a database server for the tests", "");
         let folder = tempfile::Builder::new().prefix("tallybook-mysql-").tempdir()?;
         let data = folder.path().join("data");
-        // Database servers refuse to run as root unless they are told so.
+        // Database servers refuse to run as root unless `--user=root` is set.
         let user = shell::is_root().then_some("root");
         initialize(program, &data, user)?;
         let port = free_port()?;
         let mut keeper = Command::new("sh");
-        // The keeper removes the folder from here on.
+        // From here on, the shell removes the folder.
         let folder = folder.keep();
         keeper.args(["-c", KEEPER, "keeper"]).args([&folder, program]);
         keeper.args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-log-bin", "--loose-mysqlx=OFF"]);
-        // Nobody needs this data after a power cut.
+        // The data need not survive a power failure.
         keeper.args(["--innodb-flush-log-at-trx-commit=0", "--max-connections=500"]);
         keeper.arg(format!("--port={port}")).arg(path_option("datadir", &data));
         keeper.arg(path_option("socket", &folder.join("socket")));
@@ -119,7 +119,7 @@ impl ThrowAway {
                 let tail: Vec<_> = log.lines().rev().take(5).collect();
                 bail!("the database server for the tests does not start: {}", tail.join(" / "));
             }
-            // There is nothing to wait on: a port does not announce that it is open.
+            // Polls, because a port sends no notification when it opens.
             thread::sleep(Duration::from_millis(50));
         }
         step.done(&format!("on port {port}"));
@@ -130,12 +130,12 @@ impl ThrowAway {
 impl Drop for ThrowAway {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // The server is no longer needed; how it ends interests nobody.
+        // The server is no longer needed, so its exit status does not matter.
         let _ = self.keeper.wait();
     }
 }
 
-/// Fills a new data folder, in the way of the one product or the other; where root does so, for the user who is to run it.
+/// Initializes a new data folder, for either product. If root does so, `user` is the user who will run the server.
 pub(crate) fn initialize(program: &Path, data: &Path, user: Option<&str>) -> Result<()> {
     let version = shell::ask(Command::new(program).arg("--version")).unwrap_or_default();
     let mut command = if version.contains("MariaDB") {
@@ -164,7 +164,8 @@ pub(crate) fn path_option(name: &str, path: &Path) -> OsString {
     option
 }
 
-/// A port that nobody uses. Somebody could take it before the server does; the server then says so and does not start.
+/// Returns a free port. Another program could take it before the server does; the server then reports that and does not
+/// start.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -183,7 +184,7 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn()?;
         assert!(folder.exists());
-        // As when the program that started it has ended.
+        // Simulates the end of the program that started it.
         drop(keeper.stdin.take());
         keeper.wait()?;
         assert!(!folder.exists());

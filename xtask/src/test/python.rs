@@ -1,5 +1,5 @@
-//! A Python with the official SDKs of MCP and of OpenAI, for the tests with a real tool server and a real program: in an
-//! environment of its own in `target`.
+//! Creates a Python environment with the official SDKs of MCP and OpenAI, for the tests with a real tool server and a
+//! real API client. It is in `target`.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::{python, workspace};
 
-/// The variable that names the Python to the tests.
+/// Variable with the path of the Python for the tests.
 pub(crate) const VARIABLE: &str = "TEST_PYTHON";
 
-/// What the tests need.
+/// Requirements of the tests.
 const REQUIREMENTS: [&str; 2] = ["mock-mcp/requirements.txt", "backend/server/tests/it/programs/requirements.txt"];
 
-/// Makes the environment, unless it is there with just these packages.
+/// Creates the environment, unless it exists with exactly these packages.
 pub(crate) fn prepare() -> Result<PathBuf> {
     let requirements = REQUIREMENTS.map(|file| workspace::root().join(file));
     let files = requirements.each_ref().map(PathBuf::as_path);

@@ -1,4 +1,4 @@
-//! Runs the Rust tests and keeps what the failed ones printed, so that it can be shown again when all else has run.
+//! Runs the Rust tests and keeps the output of the failed ones, so that it can be repeated at the end.
 
 use std::{
     env,
@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{progress::Step, shell};
 
-/// How many tests of a program run at once.
+/// Variable with the number of concurrent tests of a program.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// How many bytes of the failed tests' output are kept, at most.
+/// Maximum size of the failed tests' output that is kept, in bytes.
 const KEPT: usize = 64 * 1024;
 
-/// How the Rust tests ended.
+/// The result of the Rust tests.
 pub(super) struct Outcome {
     /// An error if a test failed, or could not be compiled.
     pub(super) result: Result<()>,
-    /// What the failed tests printed.
+    /// Output of the failed tests.
     pub(super) failures: String,
 }
 
-/// Returns two threads a core: half of the time a test waits for a database, a lease or a model.
+/// Returns two threads per core, because a test waits half of the time for a database, a lease, or a model.
 fn threads() -> usize {
     2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -64,7 +64,7 @@ fn run_tests(mysql: &TestServers, python: &Path, failures: &mut Failures) -> Res
     Ok(())
 }
 
-/// What failed tests printed. A test program prints it at its end, from the line `failures:` to the line `test result: …`.
+/// Output of failed tests. A test program prints it at its end, from the line `failures:` to the line `test result: …`.
 #[derive(Default)]
 struct Failures {
     text: String,

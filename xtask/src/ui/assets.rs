@@ -1,6 +1,7 @@
-//! The page's files around the WASM: the style, the static files, and putting all of it in place.
+//! Prepares the page's files other than WASM: the style sheets and the static files; and moves all files to their
+//! place.
 //!
-//! A server may be reading a file while it is replaced, so each is written beside its place and then renamed into it.
+//! A server may be reading a file while it is replaced. So each file is written next to its place and then renamed.
 
 use std::{
     fs, io,
@@ -12,13 +13,13 @@ use anyhow::{Context as _, Result};
 use super::compress;
 use crate::workspace;
 
-/// How a new chat looks.
+/// Style sheet of a new chat.
 pub(crate) const STYLE: &str = "tallybook.css";
 
-/// How everything else looks, which a first visit does without.
+/// Style sheet of everything else, which a first visit does not need.
 pub(crate) const LATER_STYLE: &str = "later.css";
 
-/// Puts the style and the static files into the site.
+/// Copies the style sheets and the static files to the site.
 pub(crate) fn copy_all(site: &Path) -> Result<()> {
     let frontend = workspace::root().join("frontend");
     let public = frontend.join("public");
@@ -31,7 +32,7 @@ pub(crate) fn copy_all(site: &Path) -> Result<()> {
     replace(&site.join("pkg").join(LATER_STYLE), &joined_style(&style.join("later"))?)
 }
 
-/// Makes a folder that has nothing in it.
+/// Creates an empty folder.
 pub(crate) fn empty(folder: &Path) -> Result<()> {
     let removed = match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -40,7 +41,7 @@ pub(crate) fn empty(folder: &Path) -> Result<()> {
     removed.and_then(|()| fs::create_dir_all(folder)).with_context(|| format!("cannot empty {}", folder.display()))
 }
 
-/// Moves every file of one folder to the same place in another.
+/// Moves every file of one folder to the same path in another.
 pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
     for file in files_below(from)? {
         let place = to.join(file.strip_prefix(from)?);
@@ -50,8 +51,8 @@ pub(crate) fn move_all(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes from a folder all but the files of these names and their compressed forms: what an older build made would be
-/// handed out with the rest.
+/// Removes all files from a folder except those with these names and their compressed forms. Otherwise the server would
+/// also serve files of older builds.
 pub(crate) fn keep_only(folder: &Path, names: &[String]) -> Result<()> {
     for file in files_below(folder)? {
         let name = if compress::is_form(&file) { file.file_stem() } else { file.file_name() };
@@ -62,21 +63,21 @@ pub(crate) fn keep_only(folder: &Path, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The files that the site is made of, without their compressed forms.
+/// Returns the files of the site, without their compressed forms.
 pub(crate) fn files(site: &Path) -> Result<Vec<PathBuf>> {
     let mut files = files_below(site)?;
     files.retain(|file| !compress::is_form(file));
     Ok(files)
 }
 
-/// A file's name and size: `tallybook.js 34 KB`.
+/// Returns a file's name and size: `tallybook.js 34 KB`.
 pub(crate) fn describe(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let bytes = fs::metadata(file).map_or(0, |data| data.len());
     format!("{name} {} KB", bytes.div_ceil(1000))
 }
 
-/// The style sheets of a folder, without those of folders in it, one after another in the order of their names.
+/// Concatenates the style sheets of a folder in the order of their names, without those in subfolders.
 fn joined_style(folder: &Path) -> Result<Vec<u8>> {
     let is_style = |file: &&PathBuf| file.parent() == Some(folder) && file.extension().is_some_and(|end| end == "css");
     let mut style = Vec::new();
@@ -87,7 +88,7 @@ fn joined_style(folder: &Path) -> Result<Vec<u8>> {
     Ok(style)
 }
 
-/// All files in a folder and the folders in it, sorted; none when there is no such folder.
+/// Returns all files in a folder and its subfolders, sorted; empty if the folder does not exist.
 pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -107,7 +108,7 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes a file in one step, and not at all when it says this already, so that its time of change stays true.
+/// Writes a file atomically. Does nothing if the file has this content, so that its modification time stays correct.
 pub(super) fn replace(place: &Path, content: &[u8]) -> Result<()> {
     if fs::read(place).is_ok_and(|old| old == content) {
         return Ok(());

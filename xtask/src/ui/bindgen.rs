@@ -1,14 +1,14 @@
-//! wasm-bindgen, as a library: the JavaScript that loads a program of the browser's.
+//! Runs wasm-bindgen, as a library. It writes the JavaScript that loads a WASM module in the browser.
 //!
-//! The command-line tool would have to be installed at exactly the version that the crate uses; a dependency of that
-//! version in `Cargo.toml` cannot be missing.
+//! The command-line tool would have to be installed in exactly the version of the crate. A dependency of that version
+//! in `Cargo.toml` cannot be missing.
 
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
-/// Makes `name.js` and `name_bg.wasm` of a WASM file, in this folder.
+/// Writes `name.js` and `name_bg.wasm` for a WASM file to this folder.
 pub(crate) fn bind(wasm: &Path, name: &str, folder: &Path, is_split: bool, release: bool) -> Result<()> {
     Bindgen::new()
         .web(true)?
@@ -16,9 +16,9 @@ pub(crate) fn bind(wasm: &Path, name: &str, folder: &Path, is_split: bool, relea
         .out_name(name)
         .typescript(false)
         .remove_producers_section(true)
-        // A program's other parts share its memory and its table of functions.
+        // A module's lazy chunks share its memory and its function table.
         .keep_lld_exports(is_split)
-        // Function names are worth their weight only to whoever reads a stack trace of the quick build.
+        // Function names are worth their size only for stack traces in the quick build.
         .remove_name_section(release)
         .generate(folder)
         .with_context(|| format!("wasm-bindgen cannot read {}", wasm.display()))

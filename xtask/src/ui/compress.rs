@@ -1,5 +1,5 @@
-//! The page's files in the forms in which they travel, made once here instead of for each visitor: with brotli, which
-//! every browser takes, and with gzip for other clients.
+//! Compresses the page's files once at build time, instead of for each visitor: with Brotli, which every browser
+//! supports, and with gzip for other clients.
 
 use std::{
     fs, io,
@@ -11,15 +11,15 @@ use anyhow::{Context as _, Result, ensure};
 use brotli::enc::BrotliEncoderParams;
 use flate2::{Compression, write::GzEncoder};
 
-/// What a first visit may load in all, in compressed bytes: the page must be there at once on a slow line too.
+/// Maximum total size of a first visit, in compressed bytes. The page must load at once on a slow connection, too.
 const FIRST_LOAD_LIMIT: u64 = 330_000;
-/// What of that the document itself takes, which the server makes.
+/// Assumed size of the document in that total, in bytes. The server renders it.
 const DOCUMENT: u64 = 10_000;
 
-/// The names of the forms, which the server knows too.
+/// File extensions of the compressed forms; the server has the same list.
 const ENDS: [&str; 2] = ["br", "gz"];
 
-/// Puts the compressed forms beside files that lack them, or have changed since.
+/// Writes the compressed forms of files that lack them or have changed since.
 pub(crate) fn all(files: &[PathBuf]) -> Result<()> {
     for file in files {
         let content = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -37,7 +37,7 @@ pub(crate) fn all(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// Removes the compressed forms: of files that were only built quickly there are none, and old ones would be handed out.
+/// Removes the compressed forms. A quick build has none, and the server would serve old ones.
 pub(crate) fn none(files: &[PathBuf]) -> Result<()> {
     for form in files.iter().flat_map(|file| ENDS.map(|end| form(file, end))) {
         match fs::remove_file(&form) {
@@ -50,7 +50,7 @@ pub(crate) fn none(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// How many bytes a first visit loads, compressed, the document included.
+/// Returns the size of a first visit in compressed bytes, including the document.
 pub(crate) fn first_load(files: &[PathBuf]) -> Result<u64> {
     let sizes = files.iter().map(|file| {
         let form = form(file, "br");
@@ -59,13 +59,13 @@ pub(crate) fn first_load(files: &[PathBuf]) -> Result<u64> {
     sizes.sum::<Result<u64>>().map(|sum| sum + DOCUMENT)
 }
 
-/// Says what the first visit loads.
+/// Describes the size of the first visit.
 pub(crate) fn describe_first_load(bytes: u64) -> String {
     let [loaded, limit] = [bytes, FIRST_LOAD_LIMIT].map(|bytes| bytes.div_ceil(1000));
     format!("a first visit loads {loaded} KB, compressed; it should be at most {limit} KB")
 }
 
-/// Fails when the first visit loads too much.
+/// Returns an error if the first visit is too large.
 pub(crate) fn check_first_load(bytes: u64) -> Result<()> {
     ensure!(
         bytes <= FIRST_LOAD_LIMIT,
@@ -76,7 +76,7 @@ pub(crate) fn check_first_load(bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file is a compressed form of another.
+/// Returns `true` if a file is a compressed form of another.
 pub(crate) fn is_form(file: &Path) -> bool {
     file.extension().is_some_and(|end| ENDS.iter().any(|form| end == *form))
 }

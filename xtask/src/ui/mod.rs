@@ -1,9 +1,9 @@
-//! `cargo xtask ui`: the browser side, from Rust, CSS and static files to what the server hands out.
+//! `cargo xtask ui`: builds the browser side, from Rust, CSS, and static files to the files that the server serves.
 //!
-//! The result is `target/site`: the files of `frontend/public` as they are, and under `pkg/` the programs
-//! (`tallybook.js`, `tallybook_bg.wasm`) and the style (`tallybook.css`), and what a page loads when it needs it: the other
-//! parts of its program (`split_….wasm`) and their style (`later.css`), and `typeset.js` with `typeset_bg.wasm`. In a release
-//! each has its compressed forms beside it. Nothing is ever fetched ready-made.
+//! The result is `target/site`. It has the files of `frontend/public` unchanged. The folder `pkg/` has the main WASM
+//! module (`tallybook.js`, `tallybook_bg.wasm`) and its style sheet (`tallybook.css`). It also has the lazily loaded
+//! files: the other chunks of that module (`split_….wasm`) with their style sheet (`later.css`), and `typeset.js` with
+//! `typeset_bg.wasm`. In a release, each file has its compressed forms next to it. No prebuilt file is ever downloaded.
 
 mod assets;
 mod bindgen;
@@ -36,7 +36,7 @@ use crate::{
 /// Cargo profile of the page that is quick to build.
 pub(crate) const DEV_PROFILE: &str = "wasm-dev";
 
-/// The file with the licenses, which the server hands out and prints.
+/// The file with the licenses, which the server serves and prints.
 const LICENSES: &str = "licenses.txt";
 
 /// How the page is built.
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pub(crate) release: bool,
 }
 
-/// Builds the page and gives back the folder that it is in. Quick when nothing changed.
+/// Builds the page, and returns its folder. Fast if nothing has changed.
 pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     let site = workspace::site();
     let pkg = site.join("pkg");
@@ -74,7 +74,7 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
         let first: Vec<_> = files.iter().filter(|file| is_loaded_first(file)).cloned().collect();
         let bytes = compress::first_load(&first)?;
         say(&compress::describe_first_load(bytes));
-        // Without wasm-opt the page is known to be large.
+        // Without wasm-opt the page is known to be too large.
         if optimizer.is_some()
             && let Some(warning) = over_budget(compress::check_first_load(bytes), env::var_os("CI").is_some())?
         {
@@ -88,7 +88,7 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     Ok(site)
 }
 
-/// Builds the page while other work goes on. Each uses the processors that the other leaves idle while it links.
+/// Builds the page in parallel with other work. Each uses the processors that the other leaves idle while it links.
 pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>) -> Result<()> {
     thread::scope(|scope| {
         let page = scope.spawn(|| build(options));
@@ -98,7 +98,7 @@ pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>)
     })
 }
 
-/// Writes the licenses of all that the program and the page are made of, if other crates are locked since.
+/// Writes the licenses of all crates in the program and the page, if `Cargo.lock` has changed since.
 fn write_licenses(site: &Path) -> Result<()> {
     let place = site.join(LICENSES);
     let fingerprint = fingerprint::of("licenses", &[&workspace::root().join("Cargo.lock")])?;
@@ -110,8 +110,8 @@ fn write_licenses(site: &Path) -> Result<()> {
     fingerprint::write(&note, &fingerprint)
 }
 
-/// Returns the warning about a page that is too heavy. In CI it is an error: a user who builds a release needs a page, and CI
-/// needs the budget.
+/// Returns the warning about a page that is too large. In CI it is an error: a user who builds a release needs a page,
+/// and CI needs the budget.
 fn over_budget(checked: Result<()>, is_ci: bool) -> Result<Option<String>> {
     match checked {
         Ok(()) => Ok(None),
@@ -122,7 +122,7 @@ fn over_budget(checked: Result<()>, is_ci: bool) -> Result<Option<String>> {
 
 fn is_loaded_first(file: &Path) -> bool {
     let mut later = PROGRAMS.iter().flat_map(Program::later_files);
-    // What the program looks like once it is installed.
+    // Icons are used only once the app is installed.
     let is_icon = file.extension().is_some_and(|end| end == "png");
     !is_icon
         && !file.ends_with(LICENSES)
@@ -130,7 +130,8 @@ fn is_loaded_first(file: &Path) -> bool {
         && !later.any(|later| file.ends_with(later))
 }
 
-/// Puts a program's files into `pkg`, made of cargo's WASM file, unless they are there and it has not changed.
+/// Creates a module's files from cargo's WASM file and moves them to `pkg`, unless they exist and the WASM file has not
+/// changed.
 fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer: Option<&Path>) -> Result<()> {
     let how = format!("release={} wasm-opt={optimizer:?}", options.release);
     let fingerprint = fingerprint::of(&how, &[wasm])?;
@@ -160,7 +161,7 @@ fn bind(program: &Program, wasm: &Path, pkg: &Path, options: &Options, optimizer
     Ok(())
 }
 
-/// Compiles the programs and gives back the folder with cargo's WASM files.
+/// Compiles the WASM modules, and returns the folder with cargo's WASM files.
 fn compile(options: &Options) -> Result<PathBuf> {
     let profile = if options.release { "wasm-release" } else { DEV_PROFILE };
     let toolchain = toolchain::find()?;
@@ -168,11 +169,12 @@ fn compile(options: &Options) -> Result<PathBuf> {
     let built = target_dir.join(TARGET).join(profile);
     let remark = if built.exists() { "" } else { "the first time takes about 5 minutes" };
     let step = Step::begin("building the page", remark);
-    // One after the other: built together, each would get the features of their common dependencies that the other needs.
+    // Builds one after the other. In one build, each would get the features of common dependencies that only the other
+    // needs.
     for program in &PROGRAMS {
         let mut cargo = toolchain.cargo();
-        // Said here and not in its manifest, where it would hold for each build that uses the crate: the programs would
-        // overwrite what the others are built from, and all be built anew each time.
+        // The crate type is set here instead of in the manifest, where it would apply to every build of the crate. The
+        // modules would then overwrite files that other builds use, and everything would be rebuilt each time.
         cargo.args(["rustc", "--package", program.package, "--lib", "--crate-type", "cdylib"]);
         cargo.args(["--features", &program.features.join(",")]);
         cargo.args(["--profile", profile, "--target", TARGET, "--target-dir"]).arg(&target_dir);

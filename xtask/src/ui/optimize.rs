@@ -1,4 +1,4 @@
-//! wasm-opt, which makes the release page about a third of its size. It is used where there is one.
+//! Runs wasm-opt, if it is installed. It shrinks the release page to about a third of its size.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,13 +9,13 @@ use anyhow::Result;
 
 use crate::{shell, workspace};
 
-/// Finds the wasm-opt of the version that `e2e/package-lock.json` names, so that the page has the same size everywhere; else
-/// the one on `PATH`.
+/// Finds the wasm-opt of the version in `e2e/package-lock.json`, so that the page has the same size everywhere;
+/// otherwise the one on `PATH`.
 pub(crate) fn find() -> Option<PathBuf> {
     find_in(&workspace::e2e())
 }
 
-/// Finds the one that npm installed in a folder, or the one on `PATH`.
+/// Finds the wasm-opt that npm installed in a folder, or the one on `PATH`.
 fn find_in(folder: &Path) -> Option<PathBuf> {
     let locked = folder.join("node_modules/.bin/wasm-opt");
     if locked.is_file() { Some(locked) } else { shell::find_program("wasm-opt") }
@@ -23,7 +23,8 @@ fn find_in(folder: &Path) -> Option<PathBuf> {
 
 /// Optimizes a WASM file for size, in place.
 ///
-/// Which WASM features it may use is written in the file. `--all-features` would let it use some that no browser has.
+/// The file itself lists the WASM features that it may use. `--all-features` would also allow features that no browser
+/// has.
 pub(crate) fn run(optimizer: &Path, wasm: &Path) -> Result<()> {
     shell::run(Command::new(optimizer).args(["-Oz", "-o"]).args([wasm, wasm]))
 }

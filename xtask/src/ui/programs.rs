@@ -1,8 +1,8 @@
-//! The programs that the page runs in a browser.
+//! The WASM modules that the page runs in a browser.
 
 use super::split;
 
-/// A crate that becomes a program of the browser's.
+/// A crate that is built as a WASM module for the browser.
 pub(crate) struct Program {
     /// The crate, and the features that it is built with.
     pub(crate) package: &'static str,
@@ -11,7 +11,7 @@ pub(crate) struct Program {
     pub(super) name: &'static str,
     /// `true` if a first visit loads it.
     pub(super) first: bool,
-    /// Names of its other parts, which a first visit doesn't load.
+    /// Names of its lazy chunks, which a first visit doesn't load.
     pub(super) parts: &'static [&'static str],
 }
 
@@ -27,7 +27,7 @@ pub(crate) const PROGRAMS: [Program; 2] = [
 ];
 
 impl Program {
-    /// The name of the file that cargo makes of it.
+    /// Returns the name of cargo's WASM file.
     pub(super) fn compiled(&self) -> String {
         format!("{}.wasm", self.package.replace('-', "_"))
     }
@@ -41,7 +41,7 @@ impl Program {
         format!("{}.js", self.name)
     }
 
-    /// Those of its files that a first visit does not load.
+    /// Returns the names of its files that a first visit does not load.
     pub(super) fn later_files(&self) -> Vec<String> {
         if self.first { split::files_of(self.parts) } else { self.files() }
     }

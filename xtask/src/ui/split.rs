@@ -1,5 +1,6 @@
-//! Splitting a program into what runs at once and parts that are loaded when they are first needed. Where a part begins stands in
-//! the program (`wasm_split`); what only that reaches goes into it, and what several parts reach into one that they share.
+//! Splits a WASM module into a main part and chunks that are loaded when they are first needed. Split points are marked
+//! in the source with `wasm_split`. Code that is reachable from only one split point goes into its chunk. Code that is
+//! reachable from several goes into a shared chunk.
 
 use std::{
     fs,
@@ -9,28 +10,28 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use wasm_split_cli_support::{Options, transform};
 
-/// By this name the program imports what loads its second part.
+/// Name by which the main part imports the loader of the chunks.
 const LINK: &str = "./link.js";
 
-/// What the linker has to leave in the file, since only that tells which code belongs to what.
+/// Linker argument that keeps relocations in the file. Only they show which code belongs to which chunk.
 pub(crate) const LINK_ARGUMENT: &str = "link-arg=--emit-relocs";
 
-/// The files of these parts, with what they share.
+/// Returns the file names of these chunks and of the chunk that they share.
 pub(crate) fn files_of(parts: &[&str]) -> Vec<String> {
     let shared = (parts.len() > 1).then_some("shared");
     parts.iter().copied().chain(shared).map(|part| format!("split_{part}.wasm")).collect()
 }
 
-/// A program in parts.
+/// A split WASM module.
 pub(crate) struct Split {
-    /// The first, as it goes to wasm-bindgen.
+    /// The main part, as the input of wasm-bindgen.
     pub(crate) main: PathBuf,
-    /// What loads the others.
+    /// The loader of the chunks.
     link: PathBuf,
     folder: PathBuf,
 }
 
-/// Splits cargo's WASM file of the program `name`, in a folder of its own that is empty.
+/// Splits cargo's WASM file of the module `name`. `folder` must be empty.
 pub(crate) fn split(wasm: &Path, name: &str, folder: &Path) -> Result<Split> {
     let program = fs::read(wasm).with_context(|| format!("cannot read {}", wasm.display()))?;
     let main = folder.join("main.wasm");
@@ -45,14 +46,15 @@ pub(crate) fn split(wasm: &Path, name: &str, folder: &Path) -> Result<Split> {
 }
 
 impl Split {
-    /// Puts the other parts beside the first, and what loads them into the first's JavaScript: as a file of its own it would
-    /// import that by the name of a module that may have failed, while the page runs one that it asked for again.
+    /// Moves the chunks next to the main part, and adds their loader to the main part's JavaScript. As a separate file,
+    /// the loader would import the main part by its module name. That module may have failed to load, while the page
+    /// runs one that it requested again.
     pub(crate) fn join(&self, parts: &[&str], script: &Path) -> Result<()> {
         let (program, mut link) = (read(script)?, read(&self.link)?);
         for file in files_of(parts) {
             let mut made = self.folder.join(&file);
             if !made.is_file() {
-                // What is shared is named after its number.
+                // The name of the shared chunk contains its number.
                 made = self.shared()?;
                 let number = made.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 link = link.replace(&number, &file);
@@ -73,7 +75,7 @@ impl Split {
     }
 }
 
-/// wasm-bindgen's JavaScript with the splitter's in it. The one imports the other, once for each part, and is imported by it.
+/// Merges the splitter's JavaScript into wasm-bindgen's. Each imports the other, wasm-bindgen's once for each chunk.
 fn with_link(program: &str, link: &str) -> Result<String> {
     let from_link = format!(" from \"{LINK}\"");
     let name_of = |line: &str| Some(line.strip_prefix("import * as ")?.split_once(&from_link)?.0.to_owned());

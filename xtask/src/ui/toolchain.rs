@@ -1,7 +1,7 @@
-//! Finding a compiler that has, or can build, a standard library for the browser.
+//! Finds a compiler that has, or can build, a standard library for the browser.
 //!
-//! In this order: the active toolchain where it has the target; the target added by rustup; Debian's own compiler with
-//! the standard library's sources, which builds that library along with the page; the same, installed through apt.
+//! In this order: the active toolchain if it has the target; the target added by rustup; Debian's own compiler with the
+//! sources of the standard library, which it builds along with the page; the same, installed with apt.
 
 use std::{
     fs,
@@ -14,18 +14,19 @@ use anyhow::{Result, bail};
 
 use crate::{debian, progress::say, shell, workspace};
 
-/// What the browser side is built for.
+/// Target triple of the browser side.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Debian's packages: a compiler that knows the target, its cargo, the standard library's sources, a linker.
+/// Debian's packages: a compiler that supports the target, its cargo, the sources of the standard library, and a
+/// linker.
 const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
 
-/// Where those packages put things.
+/// Paths of the files in those packages.
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_LIBRARY: &str = "/usr/lib/rustlib/src/rust/library/std/Cargo.toml";
 
-/// How long rustup may take to download about 20 MB.
+/// Timeout for rustup to download about 20 MB.
 const RUSTUP_LIMIT: Duration = Duration::from_mins(3);
 
 /// A compiler for the browser side.
@@ -33,29 +34,30 @@ const RUSTUP_LIMIT: Duration = Duration::from_mins(3);
 pub(crate) enum Toolchain {
     /// The toolchain that builds everything else.
     Active,
-    /// Debian's, which builds the standard library from source.
+    /// Debian's toolchain, which builds the standard library from source.
     Debian,
 }
 
 impl Toolchain {
-    /// Its cargo, ready for `rustc --target wasm32-unknown-unknown`.
+    /// Returns its cargo, ready for `rustc --target wasm32-unknown-unknown`.
     pub(crate) fn cargo(self) -> Command {
         let mut command = match self {
             Self::Active => shell::cargo(),
             Self::Debian => debian_cargo(),
         };
-        // Flags that somebody set for this machine's processor or linker mean nothing to the browser, and a target
-        // folder of theirs would put this build back into the queue behind the server's.
+        // The user's flags for the processor or linker of this machine do not apply to the browser. The user's target
+        // folder would make this build wait for the server's build again.
         for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR"] {
             command.env_remove(name);
         }
-        // Views of one type instead of a type each, which makes the page smaller by a tenth and builds faster.
+        // One view type for all components instead of a type for each. It makes the page a tenth smaller, and the build
+        // faster.
         command.env("RUSTFLAGS", "--cfg erase_components");
         command
     }
 }
 
-/// Finds a compiler, installing what is missing where that can be done without asking.
+/// Finds a compiler. Installs what is missing, if that needs no confirmation.
 pub(crate) fn find() -> Result<Toolchain> {
     if active_has_target() {
         return Ok(Toolchain::Active);
@@ -77,7 +79,7 @@ pub(crate) fn find() -> Result<Toolchain> {
     );
 }
 
-/// Whether the active toolchain's standard library for the browser is on disk.
+/// Returns `true` if the active toolchain's standard library for the browser is on disk.
 fn active_has_target() -> bool {
     let libraries = shell::ask(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
     libraries.is_some_and(|folder| {
@@ -87,7 +89,8 @@ fn active_has_target() -> bool {
     })
 }
 
-/// Lets rustup download the target. It may have no network, so it gets a limited time, and what comes of it is noted.
+/// Lets rustup download the target, and returns `true` if that succeeds. There may be no network, so the time is
+/// limited, and a failure is noted.
 fn add_with_rustup() -> bool {
     if shell::find_program("rustup").is_none() {
         return false;
@@ -98,7 +101,7 @@ fn add_with_rustup() -> bool {
     let added = shell::run_bounded(&mut rustup, RUSTUP_LIMIT).is_some_and(|output| output.status.success());
     if !added {
         say("rustup cannot download it");
-        // Without the note the next run merely tries again.
+        // Without the note, the next run tries again.
         let note = rustup_note();
         let _ = note.parent().map(fs::create_dir_all);
         let _ = fs::write(note, active_version());
@@ -106,7 +109,7 @@ fn add_with_rustup() -> bool {
     added
 }
 
-/// Whether rustup was asked before, for this very compiler, and could not.
+/// Returns `true` if rustup has already failed for exactly this compiler.
 fn rustup_failed_before() -> bool {
     fs::read_to_string(rustup_note()).is_ok_and(|version| version == active_version())
 }
@@ -124,16 +127,16 @@ fn debian_is_installed() -> bool {
         && shell::find_program("wasm-ld").is_some()
 }
 
-/// Debian's cargo, told to build the standard library along with the page.
+/// Returns Debian's cargo, configured to build the standard library along with the page.
 fn debian_cargo() -> Command {
     let mut command = shell::cargo_at(DEBIAN_CARGO);
-    // rustup and cargo leave the active toolchain's paths to whatever they start, and those would win.
+    // rustup and cargo pass the active toolchain's paths to child processes, where they would take precedence.
     for name in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTDOC", "RUSTC_WRAPPER", "LD_LIBRARY_PATH"] {
         command.env_remove(name);
     }
     command
         .env("RUSTC", DEBIAN_RUSTC)
-        // Building the standard library is an unstable feature, which this lets a stable compiler do.
+        // Building the standard library is an unstable feature; this enables it in a stable compiler.
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "wasm-ld")
         .args(["-Zbuild-std=std,panic_abort"]);

@@ -1,4 +1,4 @@
-//! Asking a model beside the steps of a plan, and reading the JSON that it answers with.
+//! Auxiliary model calls of a plan: asks a model and parses the JSON of its answer.
 
 use std::time::Duration;
 
@@ -14,26 +14,27 @@ use super::super::{
     recorder::{Purpose, TurnRecorder},
 };
 
-/// Places in a text at which an object is looked for.
+/// Maximum number of positions in a text at which an object is searched for.
 const MAX_PLACES: usize = 32;
 
-/// What a model is asked.
-pub(super) struct Asked {
-    pub(super) purpose: Purpose,
-    pub(super) system: String,
-    pub(super) words: String,
-    pub(super) timeout: Duration,
+/// One question to a model.
+pub(crate) struct Asked {
+    pub(crate) purpose: Purpose,
+    pub(crate) system: String,
+    pub(crate) words: String,
+    pub(crate) timeout: Duration,
 }
 
-/// What the model writes; nothing where it cannot be asked. Fails where the turn is over.
-pub(super) async fn ask<R: TurnRecorder>(
+/// Asks the model. Returns its text, or `None` if the model fails. Returns an error if the turn must end.
+pub(crate) async fn ask<R: TurnRecorder>(
     react: &mut React<'_, R>,
     model: &dyn ModelClient,
     asked: Asked,
 ) -> Result<Option<String>, AgentError> {
     let Asked { purpose, system, words, timeout } = asked;
     let (halt, deadline) = (react.halt, Instant::now() + timeout);
-    // Always the same words for the same question, where the model lets one choose: some refuse every temperature.
+    // Temperature 0 gives the same text for the same question, if the model allows it. Some models refuse every
+    // temperature, so the second attempt sends none.
     for temperature in [Some(0.0), None] {
         let question = Question {
             purpose,
@@ -61,8 +62,8 @@ pub(super) async fn ask<R: TurnRecorder>(
     Ok(None)
 }
 
-/// The first object in a text that is what was asked for. Models like to put a fence around JSON, or words.
-pub(super) fn find_object<T: DeserializeOwned>(text: &str) -> Option<T> {
+/// Returns the first JSON object in a text that parses as `T`. Models often put a code fence or prose around JSON.
+pub(crate) fn find_object<T: DeserializeOwned>(text: &str) -> Option<T> {
     let from = |(at, _): (usize, &str)| serde_json::Deserializer::from_str(&text[at..]).into_iter().next()?.ok();
     text.match_indices('{').take(MAX_PLACES).find_map(from)
 }

@@ -1,4 +1,5 @@
-//! Whether a step of a plan was done: by how its run ended and what it says where that is plain, else by a model.
+//! Judges whether a step of a plan was done. If the end of the run and its text leave no doubt, no model is asked;
+//! otherwise a model judges.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -16,39 +17,39 @@ use super::{
     words::evaluate_prompt,
 };
 
-/// What a step says that could not be done.
+/// Prefix of a step's text if the step could not be done.
 const ERROR: &str = "Error:";
 
-/// Said of a step that the turn's limit cut short.
+/// Reason if the turn's limit ended the step.
 const USED_UP: &str = "The answer has used up its steps.";
 
-/// Said of a step that says nothing.
+/// Reason if the step wrote no text.
 const NOTHING: &str = "It gave nothing.";
 
-/// Said of a step of which its judge says no more.
+/// Reason if the judge rejects a step and gives none.
 const UNEXPECTED: &str = "It did not give what was expected.";
 
-/// What is thought of an attempt at a step.
+/// The verdict on an attempt at a step.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub(super) passed: bool,
-    /// Where there is something to say.
+pub(crate) struct Verdict {
+    pub(crate) passed: bool,
+    /// The reason; `None` if there is nothing to say.
     #[serde(default)]
-    pub(super) reason: Option<String>,
-    /// Whether the rest of the plan no longer fits.
+    pub(crate) reason: Option<String>,
+    /// `true` if the rest of the plan no longer fits.
     #[serde(default)]
-    pub(super) need_replan: bool,
+    pub(crate) need_replan: bool,
 }
 
 impl Verdict {
     /// Returns that an attempt failed for this reason.
-    pub(super) fn failed(reason: &str) -> Self {
+    pub(crate) fn failed(reason: &str) -> Self {
         Self { passed: false, reason: Some(one_line(reason, MAX_REASON_CHARS)), need_replan: false }
     }
 }
 
-/// Judges an attempt at a step, whose run ended for `stop_reason` with these words.
-pub(super) async fn judge<R: TurnRecorder>(
+/// Judges an attempt at a step, whose run ended for `stop_reason` with the text `words`.
+pub(crate) async fn judge<R: TurnRecorder>(
     react: &mut React<'_, R>,
     plan: &Plan,
     step: &PlanStep,
@@ -69,12 +70,12 @@ pub(super) async fn judge<R: TurnRecorder>(
     let asked = Asked { purpose: Purpose::Evaluate, system, words, timeout: EVALUATE_TIMEOUT };
     let model = react.model;
     let text = ask(react, model, asked).await?;
-    // It says something, and nobody says that it is wrong.
+    // The step wrote a text, and no judge said that it is wrong.
     let unread = Verdict { passed: true, ..Verdict::default() };
     Ok(text.and_then(|text| find_object::<Verdict>(&text)).map_or(unread, bounded))
 }
 
-/// What can be said without asking anybody.
+/// Returns the verdict that needs no model; `None` if a model must judge.
 fn plain_verdict(stop_reason: &str, words: &str) -> Option<Verdict> {
     if stop_reason == STEP_LIMIT {
         return Some(Verdict::failed(USED_UP));
@@ -82,7 +83,7 @@ fn plain_verdict(stop_reason: &str, words: &str) -> Option<Verdict> {
     if words.trim().is_empty() {
         return Some(Verdict::failed(NOTHING));
     }
-    // Further down a step that went well may quote an error.
+    // Only the first paragraph counts: further down, a successful step may quote an error.
     let first_paragraph = words.trim_start().lines().take_while(|line| !line.trim().is_empty());
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | '>');
     let mut lines = first_paragraph.map(|line| line.trim_start_matches(is_mark));

@@ -1,5 +1,5 @@
-//! Having a plan made: the first one, and another one when that did not do. Whatever the model is told of the conversation is
-//! data, as JSON strings in one object; and what it answers that is not the plan that was asked for is none.
+//! Asks a model for a plan: the first one, and a revised one if the first was not enough. Everything the model receives
+//! about the conversation is data: JSON strings in one object. An answer that is not the requested plan is refused.
 
 use std::collections::HashMap;
 
@@ -24,10 +24,10 @@ use super::{
     words::{plan_prompt, steps_so_far},
 };
 
-/// How often a model is asked for a plan.
+/// Maximum number of times that a model is asked for a plan.
 const MAX_QUESTIONS: usize = 2;
 
-/// What a planner answers.
+/// The JSON that a planner answers with.
 #[derive(Deserialize)]
 struct Draft {
     #[serde(default)]
@@ -42,8 +42,8 @@ struct DraftStep {
     expected: String,
 }
 
-/// A plan for the question; nothing where there is none to be had.
-pub(super) async fn first<R: TurnRecorder>(
+/// Makes a plan for the question. Returns `None` if the model produces no valid plan.
+pub(crate) async fn first<R: TurnRecorder>(
     react: &mut React<'_, R>,
     planning: &Planning,
 ) -> Result<Option<NewPlan>, AgentError> {
@@ -51,8 +51,9 @@ pub(super) async fn first<R: TurnRecorder>(
     make(react, planning, envelope).await
 }
 
-/// A plan for what is left to be done for it, by what came of the one before.
-pub(super) async fn anew<R: TurnRecorder>(
+/// Makes a plan for the remaining work, from the results of the previous plan. Returns `None` if the model produces no
+/// valid plan.
+pub(crate) async fn anew<R: TurnRecorder>(
     react: &mut React<'_, R>,
     planning: &Planning,
     plan: &Plan,
@@ -66,7 +67,7 @@ pub(super) async fn anew<R: TurnRecorder>(
     make(react, planning, envelope).await
 }
 
-/// What the planner is told.
+/// Builds the planner's input.
 fn envelope<R>(react: &React<'_, R>) -> Value {
     let question = shorten(&react.told.question(), MAX_PLANNED_QUESTION_BYTES);
     let tool = |tool: &tallybook_tools::ToolSpec| json!({"name": tool.name, "description": tool.description});
@@ -74,7 +75,7 @@ fn envelope<R>(react: &React<'_, R>) -> Value {
     json!({"earlier": earlier(react.told.before()), "request": question, "tools": tools})
 }
 
-/// The newest of what was said before, as far as there is room for it.
+/// Returns the newest messages before the question, as many as fit into [`MAX_PLANNED_EARLIER_BYTES`].
 fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
     let mut room = MAX_PLANNED_EARLIER_BYTES;
     let mut told = Vec::new();
@@ -120,7 +121,7 @@ async fn make<R: TurnRecorder>(
     Ok(None)
 }
 
-/// A plan, or why it is none, for who wrote it.
+/// Parses a plan. The error tells the planner why its answer was refused.
 fn read(text: &str) -> Result<NewPlan, &'static str> {
     let draft: Draft = find_object(text).ok_or("Your last answer was not the JSON object that was asked for.")?;
     if !(1..=MAX_PLAN_STEPS).contains(&draft.steps.len()) {

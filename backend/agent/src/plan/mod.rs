@@ -1,7 +1,8 @@
-//! Answering by a plan: a model makes one, each of its steps is a run of the loop and is judged, what fails is tried again or
-//! planned anew, and at the end the answer is written from what came of it. What is to be done next follows from the plan as
-//! it is stored, so a turn that was cut off or has waited goes on where it was. How a plan is made is in `make`, how a step
-//! is judged in `judge`, what the models are told in `words`; how they are asked, and read, in `ask`.
+//! Answers by a plan. A model makes the plan; each step is a run of the agent loop and is judged. A failed step is
+//! retried, or the rest is planned again. At the end the answer is written from the results of the steps.
+//!
+//! The next action follows from the stored plan, so a turn resumes where it was after an interruption or a wait. `make`
+//! makes plans, `judge` judges steps, `words` builds the prompts, and `ask` calls the models and parses their answers.
 
 mod ask;
 mod judge;
@@ -24,8 +25,8 @@ use super::{
     turn::{AnsweredStep, ContinuedPlan, Planning},
 };
 
-/// Answers by a plan; where none can be made, without one.
-pub(super) async fn run<R: TurnRecorder>(
+/// Answers by a plan, or without one if none can be made.
+pub(crate) async fn run<R: TurnRecorder>(
     react: &mut React<'_, R>,
     planning: &Planning,
     continued: Option<ContinuedPlan>,
@@ -33,7 +34,7 @@ pub(super) async fn run<R: TurnRecorder>(
 ) -> Result<RunEnd, AgentError> {
     let ContinuedPlan { plan, results } = match continued {
         Some(continued) => continued,
-        // It was begun without a plan.
+        // The turn began without a plan.
         None if answered.is_some() => return react.run(answered, &ToolChoice::Auto).await,
         None => {
             let Some(draft) = make::first(react, planning).await? else {
@@ -46,27 +47,27 @@ pub(super) async fn run<R: TurnRecorder>(
     Planned { react, planning, plan, results, anew: None, gives_up: false }.run(answered).await
 }
 
-/// A plan that is worked on.
+/// A plan in progress.
 struct Planned<'r, 'a, R> {
     react: &'r mut React<'a, R>,
     planning: &'r Planning,
     plan: Plan,
-    /// What came of the steps.
+    /// The results of the steps.
     results: HashMap<PlanStepId, String>,
-    /// Why it is to be planned anew, where somebody asked for that.
+    /// The reason for a new plan, if a judge asked for one.
     anew: Option<String>,
-    /// There is no other plan to be had.
+    /// `true` if no further plan can be made.
     gives_up: bool,
 }
 
-/// What is to be done next.
+/// The next action.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// Working on the step at this place.
+    /// Work on the step at this index.
     Work(usize),
-    /// Planning anew, for this reason.
+    /// Make a new plan, for this reason.
     PlanAnew(String),
-    /// Answering from what there is.
+    /// Answer from the results so far.
     Answer,
 }
 
@@ -75,7 +76,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         loop {
             let next = match self.next() {
                 work @ Next::Work(_) => work,
-                // What was answered after the last step is the answer's.
+                // A step that was answered after the last plan step belongs to the final answer.
                 _ if answered.is_some() => Next::Answer,
                 next => next,
             };
@@ -114,13 +115,14 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         place(PlanStepStatus::Pending).map_or(Next::Answer, Next::Work)
     }
 
-    /// Whether there is no further attempt.
+    /// Returns whether no further attempt is allowed.
     fn is_used_up(&self) -> bool {
         let attempts: i64 = self.plan.steps.iter().map(|step| i64::from(step.attempt)).sum();
         attempts >= i64::from(self.planning.max_total_attempts) || self.react.is_used_up()
     }
 
-    /// Makes an attempt at a step, or goes on with one. Gives how the run ends where calls wait for consent.
+    /// Makes an attempt at a step, or resumes one. Returns the end of the run if calls wait for approval, otherwise
+    /// `None`.
     async fn work(&mut self, at: usize, answered: Option<AnsweredStep>) -> Result<Option<RunEnd>, AgentError> {
         if self.plan.steps[at].status == PlanStepStatus::Pending {
             self.change(at, PlanStepStatus::Executing, 1, None).await?;
@@ -176,7 +178,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         Ok(())
     }
 
-    /// Makes a plan of what is left to be done; where there is none to be had, what there is must do.
+    /// Makes a plan for the remaining work. If there is none, the answer must be written from the results so far.
     async fn plan_anew(&mut self, reason: String) -> Result<(), AgentError> {
         let draft = make::anew(self.react, self.planning, &self.plan, &self.results, &reason).await?;
         let Some(draft) = draft else {

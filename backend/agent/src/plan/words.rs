@@ -1,5 +1,5 @@
-//! What models are told of a plan, from the files in `backend/prompts`. What came of steps is data: JSON strings, so that
-//! nothing in it can pass for anything else.
+//! Prompts for plans, from the files in `backend/prompts`. Results of steps are data: JSON strings, so that nothing in
+//! them can pass for anything else.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::super::{
 #[derive(Template)]
 #[template(path = "plan.txt", escape = "none")]
 struct PlanPrompt {
-    /// At most so many of each.
+    /// Maximum number of steps, and maximum length of each text in characters.
     steps: usize,
     criteria_chars: usize,
     instruction_chars: usize,
@@ -31,7 +31,7 @@ struct StepTask<'a> {
     so_far: &'a str,
     instruction: &'a str,
     expected: &'a str,
-    /// Why the attempt before was not good enough.
+    /// Why the previous attempt was not good enough; `None` for the first attempt.
     reason: Option<&'a str>,
 }
 
@@ -48,8 +48,8 @@ struct AnswerTask<'a> {
     success_criteria: &'a str,
 }
 
-/// What the planner is told before it is told what of.
-pub(super) fn plan_prompt() -> askama::Result<String> {
+/// Returns the system prompt of the planner.
+pub(crate) fn plan_prompt() -> askama::Result<String> {
     let prompt = PlanPrompt {
         steps: MAX_PLAN_STEPS,
         criteria_chars: MAX_CRITERIA_CHARS,
@@ -59,27 +59,27 @@ pub(super) fn plan_prompt() -> askama::Result<String> {
     prompt.render()
 }
 
-/// What a model is told that judges a step.
-pub(super) fn evaluate_prompt() -> askama::Result<String> {
+/// Returns the system prompt of the model that judges a step.
+pub(crate) fn evaluate_prompt() -> askama::Result<String> {
     EvaluatePrompt { max_reason_chars: MAX_REASON_CHARS }.render()
 }
 
-/// What is added to the question for an attempt at a step.
-pub(super) fn step_task(plan: &Plan, step: &PlanStep, results: &HashMap<PlanStepId, String>) -> askama::Result<String> {
+/// Returns the task that is appended to the question for an attempt at a step.
+pub(crate) fn step_task(plan: &Plan, step: &PlanStep, results: &HashMap<PlanStepId, String>) -> askama::Result<String> {
     let so_far = steps_so_far(plan, results).to_string();
     let PlanStep { instruction, expected, attempt, reason, .. } = step;
     let reason = reason.as_deref().filter(|_| *attempt > 1);
     StepTask { so_far: &so_far, instruction, expected, reason }.render()
 }
 
-/// What is added to the question for the answer.
-pub(super) fn answer_task(plan: &Plan, results: &HashMap<PlanStepId, String>) -> askama::Result<String> {
+/// Returns the task that is appended to the question for the final answer.
+pub(crate) fn answer_task(plan: &Plan, results: &HashMap<PlanStepId, String>) -> askama::Result<String> {
     let so_far = steps_so_far(plan, results).to_string();
     AnswerTask { so_far: &so_far, success_criteria: &plan.success_criteria }.render()
 }
 
-/// The steps, and what came of those that have ended.
-pub(super) fn steps_so_far(plan: &Plan, results: &HashMap<PlanStepId, String>) -> Value {
+/// Returns the steps as JSON, with the results of those that have ended.
+pub(crate) fn steps_so_far(plan: &Plan, results: &HashMap<PlanStepId, String>) -> Value {
     let limit = (MAX_PLAN_RESULTS_BYTES / results.len().max(1)).max(MIN_PLAN_RESULT_BYTES);
     let step = |step: &PlanStep| {
         let (status, has_ended) = match step.status {

@@ -1,5 +1,5 @@
-//! Asking one model what it thinks of a call. Whatever it is told of the call is data, as JSON strings in an envelope; and
-//! whatever it answers that is not the JSON that was asked for is no vote.
+//! Asks one model for its vote on a call. Everything the model receives about the call is data: JSON strings in an
+//! envelope. An answer that is not the requested JSON is an abstention.
 
 use std::{fmt, sync::Arc};
 
@@ -21,26 +21,26 @@ use crate::{
     vote::Vote,
 };
 
-/// Said of a reviewer that has no vote.
+/// Reasons of a reviewer that abstains because it gave no valid vote in time.
 const LATE: &str = "It did not answer in time.";
 const NO_VOTE: &str = "Its answer was not the JSON that was asked for.";
 
 /// A model that reviews.
 #[derive(Clone)]
 pub struct Reviewer {
-    /// The catalog's name of it.
+    /// Its name in the catalog.
     pub name: String,
-    /// What is asked.
+    /// The client that calls it.
     pub model: Arc<dyn ModelClient>,
 }
 
-/// What is reviewed.
+/// A call to be reviewed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
-    /// What the person asked for.
+    /// The user's request.
     pub(crate) request: &'a str,
     pub(crate) tool: &'a ToolSpec,
-    /// The arguments, whole.
+    /// The complete arguments.
     pub(crate) input: &'a str,
 }
 
@@ -56,7 +56,7 @@ struct Prompt {
     max_reason_chars: usize,
 }
 
-/// What a reviewer answers.
+/// The JSON that a reviewer answers with.
 #[derive(Deserialize)]
 struct Answer {
     verdict: Verdict,
@@ -65,8 +65,8 @@ struct Answer {
 }
 
 impl Subject<'_> {
-    /// Asks a reviewer. Its failure is an abstention; only the turn's end is an error.
-    pub(super) async fn ask(
+    /// Asks a reviewer. If the reviewer fails, it abstains; only an error that ends the turn is returned as an error.
+    pub(crate) async fn ask(
         &self,
         reviewer: &Reviewer,
         step: u32,
@@ -116,7 +116,8 @@ impl Subject<'_> {
         (Ok(vote), Some(call))
     }
 
-    /// The call as one JSON object, in which whatever others wrote is a string and so cannot pass for anything else.
+    /// Returns the call as one JSON object. Everything that others wrote is a string in it, and cannot pass for
+    /// anything else.
     fn envelope(&self) -> String {
         let ToolSpec { name, description, .. } = self.tool;
         let request = shorten(self.request, MAX_REVIEWED_REQUEST_BYTES);
@@ -124,12 +125,12 @@ impl Subject<'_> {
     }
 }
 
-/// A verdict and its reason. Models like to put a fence around JSON, which says nothing.
+/// Parses a verdict and its reason. Models often put a code fence around JSON, which is ignored.
 fn read(text: &str) -> (Verdict, String) {
     let text = text.trim();
     let fenced = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let json = fenced.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner));
-    // An array of the right values would do for serde.
+    // serde would also accept an array with the right values.
     let object = json.trim_start().starts_with('{').then(|| serde_json::from_str(json));
     match object.unwrap_or_else(|| Err(serde::de::Error::custom("no object"))) {
         Ok(Answer { verdict: verdict @ (Verdict::Approve | Verdict::Reject | Verdict::Abstain), reason }) => {

@@ -1,5 +1,5 @@
-//! Reviewing models: they vote on calls that want to run and need consent, and where the settings let them, their votes
-//! decide. How one is asked is in `ask`; what a vote is, in `vote`; what votes come to is here.
+//! Reviewing models: they vote on calls that need approval, and if the settings allow it, their votes decide. `ask`
+//! asks one model for a vote, `vote` defines votes and outcomes, and this module collects and counts the votes.
 
 mod ask;
 
@@ -18,45 +18,46 @@ use super::{
 };
 
 pub use ask::Reviewer;
-pub(super) use ask::Subject;
+pub(crate) use ask::Subject;
 
-/// What votes are good for.
+/// The effect of votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewMode {
-    /// A person decides, who sees them.
+    /// The user decides and sees the votes.
     Advise,
-    /// They decide, and a person where they do not.
+    /// The votes decide; if they reach no decision, the user decides.
     Decide,
 }
 
-/// The models that review, and what their votes are good for.
+/// The models that review calls, and the effect of their votes.
 #[derive(Clone, Debug)]
 pub struct Reviewers {
-    /// Who votes.
+    /// The models that vote.
     pub models: Vec<Reviewer>,
-    /// What the votes are good for.
+    /// The effect of the votes.
     pub mode: ReviewMode,
-    /// How many votes must be cast, abstentions not counted, so that they decide.
+    /// Minimum number of votes, not counting abstentions, for the votes to decide.
     pub quorum: usize,
-    /// How long all votes on the calls of a step may take together. Who has not voted by then abstains.
+    /// Time limit for all votes on a step's calls together. A model that has not voted by then abstains.
     pub timeout: Duration,
 }
 
-/// One vote as it comes in.
-pub(super) struct Voted {
-    /// Which of the subjects it is on.
-    pub(super) subject: usize,
-    /// Which of the reviewers voted.
-    pub(super) reviewer: usize,
-    /// Fails when the turn is over.
-    pub(super) vote: Result<Vote, AgentError>,
-    /// The model call, unless the time was up before it.
-    pub(super) call: Option<ModelCallRecord>,
+/// One vote, as it arrives.
+pub(crate) struct Voted {
+    /// Index of the subject.
+    pub(crate) subject: usize,
+    /// Index of the reviewer.
+    pub(crate) reviewer: usize,
+    /// The vote; an error if the turn must end.
+    pub(crate) vote: Result<Vote, AgentError>,
+    /// Record of the model call; `None` if the time limit passed before the call.
+    pub(crate) call: Option<ModelCallRecord>,
 }
 
 impl Reviewers {
-    /// Asks everybody about every subject, some at a time. When the turn is over, what is still to come comes at once.
-    pub(super) fn votes<'a>(
+    /// Asks every reviewer about every subject, several at a time. When the turn ends, the remaining votes fail at
+    /// once.
+    pub(crate) fn votes<'a>(
         &'a self,
         subjects: &'a [Subject<'a>],
         step: u32,
@@ -72,9 +73,9 @@ impl Reviewers {
         stream::iter(pairs).map(asked).buffer_unordered(MAX_VOTES_AT_ONCE)
     }
 
-    /// What these votes of all reviewers come to. Those that were cast decide by their majority, where there are enough; a
-    /// tie, or too few, is for a person.
-    pub(super) fn review(&self, votes: Vec<Vote>) -> Review {
+    /// Counts the votes of all reviewers. If enough of them voted, the majority decides. A tie, or too few votes,
+    /// leaves the decision to the user.
+    pub(crate) fn review(&self, votes: Vec<Vote>) -> Review {
         let count = |verdict| votes.iter().filter(|vote| vote.verdict == verdict).count();
         let (approve, reject) = (count(Verdict::Approve), count(Verdict::Reject));
         let decides = self.mode == ReviewMode::Decide && approve + reject >= self.quorum && approve != reject;

@@ -1,4 +1,4 @@
-//! What a model and its tools may overflow: each is a failed call, and the turn goes on.
+//! Tests of models and tools that exceed limits: each is a failed call, and the turn continues.
 
 use tallybook_tools::MAX_INPUT_BYTES;
 
@@ -7,7 +7,7 @@ use super::{
     ToolOutput, ToolRegistry, agent, ends, reason, run, run_turn, text, tool_call,
 };
 
-/// Fails in as many words as it is asked for.
+/// A tool that fails with an error whose length its argument sets.
 struct Rants;
 
 impl Tool for Rants {

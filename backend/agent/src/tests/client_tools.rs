@@ -1,4 +1,5 @@
-//! Tools of the program that asks: offered beside ours, and never run here.
+//! Tests of the API client's tools: the model can call them in addition to Tallybook's, and they never run on the
+//! server.
 
 use serde_json::{Value, json};
 use tallybook_llm::{ModelMessage, ProviderKind, ToolChoice};

@@ -1,4 +1,4 @@
-//! How many calls run at the same time, and what becomes of those that wait.
+//! Tests of the limits on concurrent calls, and of calls that wait for a slot.
 
 use tokio::sync::watch;
 
@@ -11,7 +11,7 @@ use super::{
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-/// Runs until it is let go; says how many calls of it run.
+/// A tool that runs until it is released. Counts its concurrent calls.
 #[derive(Clone)]
 struct Waits {
     running: watch::Sender<usize>,
@@ -123,11 +123,11 @@ async fn a_stop_counts_for_calls_that_wait() {
     };
     let ((outcome, events), ()) = tokio::join!(run_turn(&agent, &cancel), stop);
     assert!(matches!(outcome, Err(AgentError::Cancelled)), "{outcome:?}");
-    // Those that ran are in the book, the others never were.
+    // The calls that ran are recorded, the others are not.
     assert_eq!((started(&events), ends(&events).len()), (2, 2));
     assert!(ends(&events).iter().all(|end| end.1 == ToolCallStatus::Cancelled));
 
-    // Their slots are free again.
+    // The slots are free again.
     calls(&model, 2);
     model.reply([text("Done.")]);
     tool.let_go.send_replace(true);

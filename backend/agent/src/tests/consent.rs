@@ -1,4 +1,5 @@
-//! High-risk calls: which wait, which run, in which order, and what the model is told of those that a person changed.
+//! Tests of high-risk calls: which of them wait, which run, in which order, and how the model learns of edited
+//! arguments.
 
 use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_protocol::ToolCallId;
@@ -11,14 +12,14 @@ use super::{
 
 struct Run {
     outcome: Result<TurnOutcome, AgentError>,
-    /// What was asked and started, in order.
+    /// Calls that requested approval or started, in order.
     calls: Vec<String>,
     /// The arguments with which the tool ran.
     launched: Vec<usize>,
     most_at_once: usize,
 }
 
-/// A run of a turn with the tools `echo` and `launch`, of which `approved` need no consent.
+/// Runs a turn with the tools `echo` and `launch`. Tools in `approved` need no approval.
 async fn run(model: &MockLlm, continued: Option<ContinuedTurn>, approved: &[&'static str]) -> Run {
     let launch = Launch::default();
     let tools = ToolRegistry::default().with(Echo).unwrap().with(launch.clone()).unwrap();
@@ -44,7 +45,8 @@ fn launch_hash() -> String {
     ToolRegistry::default().with(Launch::default()).unwrap().find_spec("launch").unwrap().hash()
 }
 
-/// A turn that goes on after its calls, given with key and arguments, were approved.
+/// Returns a turn that resumes after its calls were approved. Each call has a key, an argument, and whether it was
+/// edited.
 fn approved(tool_hash: &str, calls: &[(i64, usize, bool)]) -> ContinuedTurn {
     let call = |(position, &(key, n, is_edited)): (u32, &(i64, usize, bool))| {
         let input_text = format!(r#"{{"n":{n}}}"#);

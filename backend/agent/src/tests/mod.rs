@@ -1,4 +1,4 @@
-//! The loop by itself: a scripted model over real HTTP, tools made for the test, and a recorder in memory.
+//! Tests of the agent loop alone: a scripted model over real HTTP, tools made for the test, and a recorder in memory.
 
 mod bounds;
 mod client_tools;
@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use recorder::{MemoryRecorder, RecordedEvent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tallybook_llm::{ApiKey, ModelClient, ModelMessage, ModelSettings, ProviderKind};
@@ -25,14 +26,13 @@ use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 use tokio_util::sync::CancellationToken;
 
 use super::{AgentError, AgentService, EndReason, Limits, SystemPrompt, TurnInput, TurnOutcome};
-use recorder::{MemoryRecorder, RecordedEvent};
 
 #[derive(Deserialize, JsonSchema)]
 struct Number {
     n: usize,
 }
 
-/// Gives its argument back; with 0 it never does.
+/// Returns its argument. With 0 it never returns.
 struct Echo;
 
 impl Tool for Echo {
@@ -45,7 +45,7 @@ impl Tool for Echo {
     }
 }
 
-/// Gives back as many bytes as it is asked for.
+/// Returns about the requested number of bytes.
 struct Flood;
 
 impl Tool for Flood {
@@ -58,7 +58,7 @@ impl Tool for Flood {
     }
 }
 
-/// Notes when it runs, and whether another high-risk call ran at the same time.
+/// Records its runs, and the maximum number of its calls that ran at the same time.
 #[derive(Clone, Default)]
 struct Launch {
     order: Arc<Mutex<Vec<usize>>>,
@@ -81,7 +81,7 @@ impl Tool for Launch {
     }
 }
 
-/// An agent with the model and the tools of its turns.
+/// An agent, with the model and the tools of its turns.
 #[derive(Clone)]
 struct Agent {
     service: AgentService,
@@ -116,13 +116,13 @@ async fn run_turn(agent: &Agent, cancel: &CancellationToken) -> (Result<TurnOutc
     (outcome, recorder.events)
 }
 
-/// The word for why a turn is over.
+/// Returns the reason why a turn is over.
 fn reason(outcome: Result<TurnOutcome, AgentError>) -> String {
     let EndReason::Over(word) = outcome.unwrap().reason else { panic!("it waits") };
     word
 }
 
-/// The keys of the calls that ended, in the order in which they did, with how.
+/// Returns the keys of the calls that ended, in the order of their ends, with status and error type.
 fn ends(events: &[RecordedEvent]) -> Vec<(i64, ToolCallStatus, Option<&str>)> {
     let ends = events.iter().filter_map(|event| match event {
         RecordedEvent::ToolEnded(key, end) => Some((*key, end.status, end.error_type.as_deref())),
@@ -144,7 +144,7 @@ async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
     assert_eq!(ends.len(), 10);
     assert!(ends[..9].iter().all(|end| end.1 == ToolCallStatus::Success), "{ends:?}");
     assert_eq!(ends[9], (1, ToolCallStatus::Error, Some("timeout")));
-    // The results go back in the order asked for, whatever the order in which they came.
+    // Results are returned in the order of the calls, whatever the order in which they ended.
     let told = &model.requests()[1].body["messages"][2]["content"];
     let told: Vec<bool> =
         told.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
@@ -229,7 +229,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
     assert_eq!(model.requests().len(), 4);
 }
 
-/// Every call is named in the turn's end, which must stay an event that readers take.
+/// The turn's final event lists every call, and must remain an event that clients accept.
 #[tokio::test]
 async fn a_turn_that_used_up_its_calls_answers_without() {
     let model = MockLlm::start().await.unwrap();

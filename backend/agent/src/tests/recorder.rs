@@ -1,4 +1,4 @@
-//! Keeps a turn in memory.
+//! A recorder that keeps a turn in memory.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::super::{
     StartedToolCall, TurnRecorder,
 };
 
-/// What a [`MemoryRecorder`] was told.
+/// An event that a [`MemoryRecorder`] received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RecordedEvent {
-    /// [`TurnRecorder::text`]; neighbouring texts are joined.
+pub(crate) enum RecordedEvent {
+    /// [`TurnRecorder::text`]; adjacent texts are joined.
     Text(String),
-    /// [`TurnRecorder::reasoning`]: the step and what was thought.
+    /// [`TurnRecorder::reasoning`]: the step and the text.
     Thought(u32, String),
     /// [`TurnRecorder::request_consent`] of a call that has to wait: key, name and arguments.
     Asked(i64, String, String),
@@ -30,32 +30,32 @@ pub(super) enum RecordedEvent {
 
 /// Keeps a turn in memory.
 #[derive(Debug, Default)]
-pub(super) struct MemoryRecorder {
-    /// Everything told so far, in order.
-    pub(super) events: Vec<RecordedEvent>,
-    /// When what is settled is stored; at once when nothing.
-    pub(super) stored: Option<watch::Receiver<bool>>,
-    /// Ends of calls that are to be settled.
-    pub(super) ended: Vec<RecordedEvent>,
-    /// What was told and is not kept.
-    pub(super) activities: Vec<String>,
-    /// Tools that were approved for good.
-    pub(super) approved: Vec<&'static str>,
-    pub(super) last_key: i64,
-    /// What is left to be told of the time before the question.
-    pub(super) shorter: Option<Earlier>,
-    /// How much the model was said to read whenever it was told too much.
-    pub(super) limits: Vec<Option<usize>>,
+pub(crate) struct MemoryRecorder {
+    /// All events so far, in order.
+    pub(crate) events: Vec<RecordedEvent>,
+    /// Signals that settled results are stored; if `None`, they are stored at once.
+    pub(crate) stored: Option<watch::Receiver<bool>>,
+    /// Results of calls that are still to be settled.
+    pub(crate) ended: Vec<RecordedEvent>,
+    /// Activities, which the storing recorder does not store.
+    pub(crate) activities: Vec<String>,
+    /// Tools that a user always allows.
+    pub(crate) approved: Vec<&'static str>,
+    pub(crate) last_key: i64,
+    /// The shorter history to return; `None` if there is nothing left to drop.
+    pub(crate) shorter: Option<Earlier>,
+    /// The context limit in each request for a shorter history.
+    pub(crate) limits: Vec<Option<usize>>,
 }
 
 impl MemoryRecorder {
-    /// Adds something, before which all calls that ended must have been settled.
+    /// Adds an event. All calls that ended must have been settled before it.
     fn record(&mut self, event: RecordedEvent) {
         assert_eq!(self.ended, [], "they were to be settled before {event:?}");
         self.events.push(event);
     }
 
-    /// The key of a call, which it has already where it waited.
+    /// Returns the key of a call. A call that waited has one already.
     fn key(&mut self, call: &StartedToolCall<'_>) -> ToolCallId {
         call.waited.unwrap_or_else(|| {
             self.last_key += 1;

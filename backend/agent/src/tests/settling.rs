@@ -1,4 +1,5 @@
-//! How calls ended is stored while the model is asked already; what it answers counts after that.
+//! Tests that the results of calls are stored while the model is already called, and that its answer is recorded after
+//! them.
 
 use tokio::sync::watch;
 
@@ -7,7 +8,7 @@ use super::{
     RecordedEvent, ToolCallStatus, ToolRegistry, TurnInput, agent, ends, hang, reason, text, tool_call,
 };
 
-/// A model that calls a tool and then answers, and a turn of it whose call is settled when `stored` says so.
+/// Scripts a model that calls a tool, and returns a turn whose results are stored when `stored` is set.
 fn turn(model: &MockLlm, stored: &watch::Sender<bool>) -> (Agent, TurnInput, MemoryRecorder) {
     model.reply([tool_call("echo", r#"{"n": 7}"#)]);
     let tools = ToolRegistry::default().with(Echo).unwrap();

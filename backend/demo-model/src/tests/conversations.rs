@@ -1,4 +1,5 @@
-//! More than one question, and what the agent may ask of a model: pacing, ids, an end without tools.
+//! Tests of several questions in a conversation, and of what the agent requires of a model: pacing, IDs, an end without
+//! tools.
 
 use std::{collections::HashSet, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What the demo model understands in English, and what it leaves alone.
+//! Tests of questions in English that the demo model understands, and of questions that it refuses.
 
 use super::{Talk, answer, number};
 

@@ -1,4 +1,4 @@
-//! What the demo model understands in Japanese, and what it leaves alone.
+//! Tests of questions in Japanese that the demo model understands, and of questions that it refuses.
 
 use super::{Talk, answer, number};
 

@@ -1,12 +1,12 @@
-//! What holds for all expressions, and for all nonsense.
+//! Property tests: facts that hold for all expressions, and for all nonsense.
 
-use crate::expr::{Expr, Op};
 use bigdecimal::{BigDecimal, Zero as _};
 use proptest::prelude::*;
 
 use super::{Talk, answer};
+use crate::expr::{Expr, Op};
 
-/// Expressions that the tools compute exactly.
+/// Generates expressions that the tools compute exactly.
 fn exact_expr() -> impl Strategy<Value = Expr> {
     let number = "(0|[1-9][0-9]{0,6})(\\.[0-9]{1,4})?".prop_map(Expr::Number);
     number.prop_recursive(5, 40, 2, |inner| {

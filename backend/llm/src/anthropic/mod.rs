@@ -1,7 +1,7 @@
-//! Anthropic Messages: the request is in `request`, the answer in `stream`.
+//! The wire format of Anthropic's Messages API. Requests are in `request`, answers in `stream`.
 
 mod request;
-pub(super) mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -9,11 +9,11 @@ use tallybook_protocol::ModelInfo;
 
 use super::{provider_model::WireFormat, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings};
 
-/// The format of the Messages API.
-pub(super) struct Anthropic(request::Options);
+/// The wire format of the Messages API, with the settings that apply to every request.
+pub(crate) struct Anthropic(request::Options);
 
 impl Anthropic {
-    pub(super) fn new(settings: &ModelSettings) -> Self {
+    pub(crate) fn new(settings: &ModelSettings) -> Self {
         Self(request::Options {
             max_tokens: settings.max_tokens,
             temperature: settings.temperature,

@@ -1,5 +1,6 @@
-//! A request in the shape of the Messages API (<https://docs.claude.com/en/api/messages>), with marks up to where the
-//! provider may keep it from one request to the next (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
+//! Writes requests for the Messages API (<https://docs.claude.com/en/api/messages>). Cache marks show the provider
+//! which parts of a request to cache for the next one
+//! (<https://docs.claude.com/en/docs/build-with-claude/prompt-caching>).
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -12,20 +13,20 @@ use crate::{
     request::{ModelRequest, ToolChoice},
 };
 
-/// What the settings add to every request.
+/// The settings that apply to every request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Options {
-    pub(super) max_tokens: u32,
-    pub(super) temperature: Option<f64>,
-    pub(super) effort: Option<ReasoningEffort>,
-    pub(super) thinking_tokens: Option<u32>,
+pub(crate) struct Options {
+    pub(crate) max_tokens: u32,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) effort: Option<ReasoningEffort>,
+    pub(crate) thinking_tokens: Option<u32>,
 }
 
-/// The highest temperature that the API takes.
+/// Maximum temperature that the API accepts.
 const MAX_TEMPERATURE: f64 = 1.0;
 
-/// The JSON text of a request.
-pub(super) fn body(
+/// Returns the JSON text of a request.
+pub(crate) fn body(
     info: &ModelInfo,
     options: &Options,
     request: &ModelRequest,
@@ -36,8 +37,8 @@ pub(super) fn body(
     let entries = history::repair(info, &request.messages);
     let mut messages = messages(&entries)?;
     let mut tools = tools(request, &entries);
-    // With those of the system texts these are the four marks that a request may hold. Each request of a turn repeats the
-    // one before up to the last mark.
+    // Together with the marks of the system texts, these are the four marks that a request may contain. Each request of
+    // a turn repeats the previous one up to its last mark.
     if let Some(tool) = tools.last_mut() {
         tool.cache_control = mark;
     }
@@ -50,7 +51,7 @@ pub(super) fn body(
         max_tokens,
         output_config: thinking.and(options.effort).map(|effort| OutputConfig { effort: effort.as_str() }),
         stream: true,
-        // A model that thinks refuses one.
+        // The API refuses a temperature if reasoning is enabled.
         temperature: request
             .sampling
             .temperature
@@ -58,7 +59,7 @@ pub(super) fn body(
             .or(options.temperature)
             .filter(|_| thinking.is_none() && takes(Quirk::NoTemperature)),
         thinking,
-        // The API refuses blank ones.
+        // The API refuses blank stop sequences.
         stop_sequences: request
             .sampling
             .stop
@@ -94,14 +95,14 @@ struct Body<'a> {
     messages: Vec<Message<'a>>,
 }
 
-/// Whether and how the model thinks first: as it sees fit, by an effort
-/// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>), or with so many tokens, which newer models
-/// refuse (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
+/// The reasoning options. With an effort, the model decides how much to reason
+/// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>). Alternatively, there is a fixed token
+/// budget, which newer models refuse (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
 #[derive(Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Thinking {
     Adaptive {
-        /// Newer models show nothing of it unless asked.
+        /// Newer models do not return their reasoning unless this field requests it.
         display: &'static str,
     },
     Enabled {
@@ -110,7 +111,8 @@ enum Thinking {
 }
 
 impl Thinking {
-    /// Nothing where a call is required, which a model that thinks refuses, and where there is no room for the answer.
+    /// Returns the reasoning options. Returns `None` if a tool call is required, because the API refuses that together
+    /// with reasoning. Also returns `None` if the budget leaves no room for the answer.
     fn of(options: &Options, request: &ModelRequest, max_tokens: u32) -> Option<Self> {
         if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
             return None;
@@ -135,7 +137,7 @@ struct Tool<'a> {
     cache_control: Option<CacheControl>,
 }
 
-/// "Keep the request up to here."
+/// A mark that asks the provider to cache the request up to here.
 #[derive(Clone, Copy, Serialize)]
 struct CacheControl {
     #[serde(rename = "type")]
@@ -153,7 +155,7 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Nothing where the model decides, which is what the API takes silence for.
+    /// Returns `None` if the model decides, which is the API's default.
     fn of(choice: &'a ToolChoice) -> Option<Self> {
         let (kind, name) = match choice {
             ToolChoice::Auto => return None,
@@ -200,7 +202,8 @@ enum Known<'a> {
     },
 }
 
-/// Two marks: up to the first text, which all conversations have in common, and up to the last.
+/// Returns the system texts with two cache marks: at the first text, which all conversations have in common, and at the
+/// last.
 fn system(texts: &[String], mark: Option<CacheControl>) -> Vec<Known<'_>> {
     let texts: Vec<&String> = texts.iter().filter(|text| !text.trim().is_empty()).collect();
     let is_marked = |at: usize| at == 0 || at + 1 == texts.len();
@@ -208,8 +211,8 @@ fn system(texts: &[String], mark: Option<CacheControl>) -> Vec<Known<'_>> {
     blocks.map(|(at, text)| Known::Text { text, cache_control: mark.filter(|_| is_marked(at)) }).collect()
 }
 
-/// Marks the end of the history, unless it is a block that can bear no mark (thinking, or a call) because the provider
-/// paused there.
+/// Marks the end of the history. If the provider paused the turn, the last block may be reasoning or a call, which
+/// cannot have a mark; then nothing is marked.
 fn mark_last(messages: &mut [Message<'_>], mark: Option<CacheControl>) {
     let last = messages.last_mut().and_then(|message| message.content.last_mut());
     if let Some(Content::Known(Known::Text { cache_control, .. } | Known::ToolResult { cache_control, .. })) = last {
@@ -217,7 +220,8 @@ fn mark_last(messages: &mut [Message<'_>], mark: Option<CacheControl>) {
     }
 }
 
-/// Roles alternate: the results of a step and the words that follow them are one message, results first.
+/// Converts the history to messages with alternating roles. The results of a step and the user text after them form one
+/// message, results first.
 fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json::Error> {
     let mut messages: Vec<Message<'a>> = Vec::new();
     for entry in entries {
@@ -249,7 +253,7 @@ fn text(words: &str) -> Content<'_> {
 fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
         Block::Text(words) => text(words),
-        // Digits and the order of keys stay as the model wrote them.
+        // Keeps the digits of numbers and the order of keys as the model wrote them.
         Block::Call { id, name, input, .. } => {
             Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })
         }
@@ -262,7 +266,8 @@ fn result<'a>(outcome: &'a Outcome<'a>) -> Content<'a> {
     Content::Known(Known::ToolResult { tool_use_id: id, content, is_error: *is_error, cache_control: None })
 }
 
-/// The tools on offer. Where there are none but the history holds calls, the API still wants definitions.
+/// Returns the available tools. If there are none but the history contains calls, the API still requires definitions of
+/// the called tools.
 fn tools<'a>(request: &'a ModelRequest, entries: &'a [Entry<'a>]) -> Vec<Tool<'a>> {
     if !request.tools.is_empty() {
         let specs = request.tools.iter();

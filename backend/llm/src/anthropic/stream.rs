@@ -1,4 +1,4 @@
-//! An answer as the Messages API streams it (<https://docs.claude.com/en/api/messages-streaming>), read frame by frame.
+//! Reads a streamed answer of the Messages API, frame by frame (<https://docs.claude.com/en/api/messages-streaming>).
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -18,13 +18,13 @@ use crate::{
     stream_error,
 };
 
-/// Reads one answer.
+/// A reader of one answer.
 pub(crate) struct Reader {
     model: String,
-    /// Blocks begun and not closed, by their index.
+    /// Blocks that were started but not closed, by index.
     open: BTreeMap<u64, Open>,
     begun: usize,
-    /// Whether something of its thinking was shown.
+    /// `true` once some reasoning was shown.
     has_thought: bool,
     calls: Vec<PendingCall>,
     stop_reason: Option<StopReason>,
@@ -32,7 +32,7 @@ pub(crate) struct Reader {
     budget: AnswerBudget,
 }
 
-/// A block that is being written.
+/// A block that is being received.
 enum Open {
     Text,
     Call(PendingCall),
@@ -40,13 +40,13 @@ enum Open {
         thinking: String,
         signature: String,
     },
-    /// Complete from the start: `redacted_thinking`.
+    /// A block that is complete from the start: `redacted_thinking`.
     Whole(String),
-    /// A kind that nobody here knows.
+    /// A block of an unknown kind.
     Unknown,
 }
 
-/// Tokens as the provider counts them; input apart from what the cache took and gave.
+/// Token counts as the provider reports them. `input` does not include tokens that the cache stored or supplied.
 #[derive(Default)]
 struct Counts {
     input: i64,
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// Opens a block under an index. One that was never closed is closed first.
+    /// Opens a block at an index. Closes an open block at the same index first.
     fn open_block(&mut self, index: u64, raw: &RawValue) -> Result<Vec<ModelEvent>, ModelError> {
         self.begun += 1;
         if self.begun > MAX_BLOCKS {
@@ -100,7 +100,7 @@ impl Reader {
                 let signature = block.string("signature").unwrap_or_default().into_owned();
                 self.budget.take_nested(&thinking)?;
                 self.budget.take_nested(&signature)?;
-                // Two thoughts are two paragraphs.
+                // Each reasoning block is a paragraph of its own.
                 let gap = if self.has_thought { "\n\n" } else { "" };
                 events.extend(self.thought(&format!("{gap}{thinking}")));
                 Open::Thinking { thinking, signature }
@@ -117,7 +117,7 @@ impl Reader {
 
     fn started_call(&mut self, block: &Object<'_>) -> Result<PendingCall, ModelError> {
         let text = |key: &str| block.text(key).unwrap_or_default().into_owned();
-        // Some gateways send the whole input here instead of in deltas.
+        // Some gateways send the complete input here instead of in deltas.
         let input = block.get("input").map(RawValue::get).unwrap_or_default();
         let input = if arguments::is_empty_object(input) { "" } else { input };
         let call = PendingCall::begun(text("id"), text("name"), input.to_owned());
@@ -133,7 +133,7 @@ impl Reader {
         let text = |key: &str| delta.string(key).unwrap_or_default();
         let block = index.and_then(|index| self.open.get_mut(&index));
         match (&*kind_of_delta(&delta), block) {
-            // What a block of an unknown kind holds is not for readers.
+            // The content of an unknown block is not shown to users.
             (_, Some(Open::Unknown)) => {}
             ("text_delta", _) => return self.text(&text("text")),
             ("thinking_delta", block) => {
@@ -148,21 +148,22 @@ impl Reader {
                 signature.push_str(&text("signature"));
             }
             ("input_json_delta", _) => {
-                // Some gateways send an object in place of its text.
+                // Some gateways send an object instead of its text.
                 let part = delta.get("partial_json").map(object::written).unwrap_or_default();
                 self.budget.take(&part)?;
-                // An empty part begins no call.
+                // An empty part adds nothing to a call.
                 let Some(call) = self.call_of(index).filter(|_| !part.is_empty()) else { return Ok(vec![]) };
                 call.push_input(&part);
                 return Ok(call.growth().into_iter().collect());
             }
-            // A kind of delta that is new.
+            // An unknown kind of delta.
             _ => {}
         }
         Ok(vec![])
     }
 
-    /// Returns the call that arguments for this block belong to: the call that was begun last, if the block is something else.
+    /// Returns the call that arguments for this block belong to. If the block isn't a call, this is the open call with
+    /// the highest index.
     fn call_of(&mut self, index: Option<u64>) -> Option<&mut PendingCall> {
         let is_call = |open: Option<&Open>| matches!(open, Some(Open::Call(_)));
         let last = || self.open.iter().rev().find(|(_, open)| is_call(Some(open))).map(|(index, _)| *index);
@@ -204,7 +205,7 @@ impl Reader {
 
     fn message_start(&mut self, message: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
         self.usage.replace(&message.value("usage"));
-        // Some gateways send what was written at once in the message that should only announce it.
+        // Some gateways send complete content in `message_start`, which should only announce the message.
         let mut events = Vec::new();
         for block in message.get("content").and_then(object::elements).unwrap_or_default() {
             let index = self.next_index();
@@ -214,7 +215,7 @@ impl Reader {
         Ok(events)
     }
 
-    /// Reads an answer that comes as one object, with its end.
+    /// Reads an answer that is one object with a stop reason. Returns no events if the stop reason is missing.
     fn whole(&mut self, message: &Object<'_>) -> Result<Vec<ModelEvent>, ModelError> {
         let Some(word) = message.string("stop_reason") else { return Ok(vec![]) };
         let mut events = self.message_start(message)?;
@@ -230,7 +231,7 @@ impl Reader {
     }
 
     fn end(&mut self) -> Vec<ModelEvent> {
-        // Nothing of a block is lost because its server did not close it.
+        // A block that the server did not close is still read.
         let open: Vec<u64> = self.open.keys().copied().collect();
         let mut events: Vec<ModelEvent> = open.into_iter().flat_map(|index| self.close_block(index)).collect();
         let stop_reason = self.stop_reason.take().unwrap_or(StopReason::EndTurn);
@@ -244,10 +245,10 @@ impl StreamReader for Reader {
         stream_error::check(frame, &self.model)?;
         let data = frame.data.trim_start_matches('\u{feff}').trim();
         let Some(event) = Object::parse(data) else {
-            // Gateways of Chat Completions end every stream so.
+            // Gateways of Chat Completions end every stream with this mark.
             return if data == DONE { Ok(vec![]) } else { parse::<IgnoredAny>(data).map(|_| vec![]) };
         };
-        // The event's name repeats the data's `type`; gateways are known to leave it out.
+        // The event's name repeats the data's `type`; some gateways omit the name.
         let kind = event.string("type").filter(|_| frame.event == "message");
         match kind.as_deref().unwrap_or(&frame.event) {
             "message_start" => match event.object("message") {
@@ -265,9 +266,9 @@ impl StreamReader for Reader {
                 Ok(vec![])
             }
             "message_stop" => Ok(self.end()),
-            // The whole answer of a server that does not stream.
+            // The complete answer of a server that does not stream.
             "message" => self.whole(&event),
-            // `ping`, and whatever the API may learn to say.
+            // `ping`, and event types that the API may add.
             _ => Ok(vec![]),
         }
     }
@@ -276,13 +277,13 @@ impl StreamReader for Reader {
         self.stop_reason.is_some()
     }
 
-    /// `message_stop` finishes an answer, and a reason to stop is enough: some gateways leave out the rest.
+    /// `message_stop` ends an answer, but a stop reason is sufficient, because some gateways omit the rest.
     fn on_end(&mut self, _: BodyEnd) -> Option<Vec<ModelEvent>> {
         self.stop_reason.is_some().then(|| self.end())
     }
 }
 
-/// Returns the kind of a delta. Some gateways leave it out, and then its text says it.
+/// Returns the kind of a delta. Some gateways omit it; then the name of its text field determines it.
 fn kind_of_delta<'a>(delta: &Object<'a>) -> Cow<'a, str> {
     let kinds = [
         ("text", "text_delta"),
@@ -295,7 +296,7 @@ fn kind_of_delta<'a>(delta: &Object<'a>) -> Cow<'a, str> {
 }
 
 impl Counts {
-    /// Usage that comes again replaces what came before: it counts from the start.
+    /// Replaces the counts with newer ones. Each report counts from the start of the answer, so counts are not added.
     fn replace(&mut self, usage: &Value) {
         let counts = [
             (&mut self.input, "input_tokens"),

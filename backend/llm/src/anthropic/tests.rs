@@ -1,4 +1,4 @@
-//! The Messages API's faults, each as a body that the reader gets, and what requests look like.
+//! Tests of the Messages API: how the reader handles unusual bodies, and how requests are written.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     testing::{self, add_spec, calls, stop_reason},
 };
 
-/// Frames as the API writes them.
+/// Returns the events as frames in the API's form.
 fn body(events: &[Value]) -> String {
     let frames = events.iter().map(|data| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap()));
     frames.collect::<Vec<_>>().concat()
@@ -59,7 +59,7 @@ fn text_block(index: u64, text: &str) -> Vec<Value> {
     ]
 }
 
-/// An answer with everything in it.
+/// Returns an answer that contains every kind of block.
 fn rich() -> Vec<Value> {
     let usage =
         json!({"input_tokens": 3, "cache_creation_input_tokens": 4, "cache_read_input_tokens": 5, "output_tokens": 1});
@@ -184,7 +184,7 @@ fn a_block_that_is_not_closed_is_not_lost() {
     let input = "{\"a\":1}";
     let (events, error) = read(&[call(0), call(1), end("tool_use").to_vec()].concat());
     assert_eq!((calls(&events), error), (vec![("toolu_0", input), ("toolu_1", input)], None));
-    // The same index again.
+    // A second block with the same index.
     let second = start(0, &json!({"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}));
     let (events, _) = read(&[call(0), vec![second], end("tool_use").to_vec()].concat());
     assert_eq!(calls(&events), [("toolu_0", input), ("toolu_1", input)]);
@@ -209,7 +209,7 @@ fn deltas_of_blocks_that_never_began_are_not_lost() {
         ("Let me see.", vec![("a", "{\"a\":1}")], None)
     );
     assert!(events.contains(&ModelEvent::ReasoningDelta("Hm.".to_owned())), "{events:?}");
-    // Arguments of no call at all are those of nothing that could run.
+    // Arguments without a call produce no call.
     let (events, error) = read(&[vec![input(0)], end("end_turn").to_vec()].concat());
     assert_eq!((calls(&events), error), (vec![], None));
 }
@@ -237,7 +237,7 @@ fn a_delta_without_its_kind_or_with_an_object_is_read() {
     );
     let thinking = r#"{"signature":"c2ln","thinking":"Hm.","type":"thinking"}"#;
     assert!(events.contains(&ModelEvent::Opaque(thinking.to_owned())), "{events:?}");
-    // Each fragment repeats all before it.
+    // Each fragment repeats everything before it.
     let (events, _) = read(&[&tool_block(0, &["{\"a\":", "{\"a\":1}"])[..], &end("tool_use")].concat());
     assert_eq!(calls(&events), [("toolu_0", "{\"a\":1}")]);
 }
@@ -493,7 +493,7 @@ fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
     let sent = body(&tokens, ToolChoice::Auto, None);
     assert_eq!(sent["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
     assert_eq!((&sent["output_config"], &sent["temperature"]), (&Value::Null, &Value::Null));
-    // Where the API refuses thinking, the model does without.
+    // If the API would refuse reasoning, the request does not enable it.
     for (options, choice, max_tokens) in [
         (&effort, ToolChoice::Required, None),
         (&tokens, ToolChoice::Auto, Some(2000)),

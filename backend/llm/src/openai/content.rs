@@ -1,4 +1,5 @@
-//! The content of a delta: a string almost everywhere, and a list of parts where a model writes several kinds (Mistral).
+//! Reads the content of a delta: a string from most servers, and a list of parts if a model writes several kinds
+//! (Mistral).
 
 use std::borrow::Cow;
 
@@ -6,19 +7,19 @@ use serde_json::value::RawValue;
 
 use crate::object::{self, Object};
 
-/// Maximum depth at which texts are looked for in nested parts.
+/// Maximum depth of nested parts that are searched for text.
 const MAX_DEPTH: u8 = 4;
 
-/// A piece of content. It may be empty.
+/// A piece of content. Its text may be empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     Text(Cow<'a, str>),
     Refusal(Cow<'a, str>),
     Reasoning(Cow<'a, str>),
 }
 
-/// Reads content. Parts without any text are left out.
-pub(super) fn pieces(content: &RawValue) -> Vec<Piece<'_>> {
+/// Reads content. Skips parts without text.
+pub(crate) fn pieces(content: &RawValue) -> Vec<Piece<'_>> {
     if let Some(text) = text(content) {
         return vec![Piece::Text(text)];
     }
@@ -28,8 +29,8 @@ pub(super) fn pieces(content: &RawValue) -> Vec<Piece<'_>> {
     }
 }
 
-/// Reads a text that may be in parts.
-pub(super) fn joined(value: &RawValue) -> String {
+/// Reads text that may be split into parts.
+pub(crate) fn joined(value: &RawValue) -> String {
     let mut words = String::new();
     join(value, MAX_DEPTH, &mut words);
     words

@@ -1,14 +1,14 @@
-//! OpenAI Chat Completions, and every server that speaks it: OpenRouter, Ollama, llama.cpp, vLLM, LM Studio. The request is
-//! in `request`, the answer in `stream` with its parts in `content`, the reasoning before it in `reasoning`, and reasoning
-//! within its text in `thought`.
+//! The wire format of OpenAI Chat Completions, and of the servers that implement it: OpenRouter, Ollama, llama.cpp,
+//! vLLM, LM Studio. Requests are in `request`, answers in `stream`, and the content of a delta in `content`. Reasoning
+//! in fields of its own is in `reasoning`, and reasoning within the text in `thought`.
 
 mod content;
 mod reasoning;
 mod request;
-pub(super) mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
-pub(super) mod thought;
+pub(crate) mod thought;
 
 use tallybook_protocol::ModelInfo;
 
@@ -18,15 +18,15 @@ use super::{
     settings::ModelSettings,
 };
 
-/// The format of Chat Completions.
-pub(super) struct OpenAi {
+/// The wire format of Chat Completions, with the settings that apply to every request.
+pub(crate) struct OpenAi {
     options: request::Options,
     habit: ThoughtHabit,
 }
 
 impl OpenAi {
-    /// As the server behind `endpoint` takes it.
-    pub(super) fn new(endpoint: &Endpoint, settings: &ModelSettings) -> Self {
+    /// Creates the wire format for the server at `endpoint`.
+    pub(crate) fn new(endpoint: &Endpoint, settings: &ModelSettings) -> Self {
         let options = request::Options {
             max_tokens: settings.max_tokens,
             limit: request::TokenLimit::of(endpoint.url.host_str().unwrap_or_default()),

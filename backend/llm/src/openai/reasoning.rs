@@ -1,9 +1,15 @@
-//! Reasoning that a model writes before its answer. It is not part of the answer, but goes back with the next request of
-//! the same turn, in the form in which it came. OpenRouter sends `reasoning_details`
-//! (<https://openrouter.ai/docs/use-cases/reasoning-tokens>), without which Claude and Gemini refuse the results of their
-//! calls. DeepSeek and Kimi send `reasoning_content`, newer vLLM and Ollama `reasoning`, Mistral parts of the content, and
-//! others tags in the text. Gemini signs its reasoning in the `extra_content` of a call
-//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Users are shown the text of any of these.
+//! Collects the reasoning that a model writes before its answer. Reasoning is not part of the answer, but the next
+//! request of the same turn contains it, in the form in which the server sent it. The forms are:
+//! - `reasoning_details` from OpenRouter (<https://openrouter.ai/docs/use-cases/reasoning-tokens>); without them,
+//!   Claude and Gemini refuse the results of their calls
+//! - `reasoning_content` from DeepSeek and Kimi
+//! - `reasoning` from newer vLLM and Ollama
+//! - parts of the content from Mistral
+//! - tags in the text from other servers
+//! - a signature in the `extra_content` of a call from Gemini
+//!   (<https://ai.google.dev/gemini-api/docs/thought-signatures>)
+//!
+//! Users see the text of any of these forms.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -12,29 +18,29 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{answer_budget::AnswerBudget, error::ModelError, limits::MAX_BLOCKS, reader::bad_stream};
 
-/// The fields of a message in which reasoning goes back, as they stand in an opaque block.
+/// The fields of a message that send reasoning back, as an opaque block stores them.
 #[derive(Debug, Default, Deserialize, Serialize)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(crate) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning_content: Option<&'a RawValue>,
+    pub(crate) reasoning_content: Option<&'a RawValue>,
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning: Option<&'a RawValue>,
-    /// Text with tags, which goes back before the text of the answer.
+    pub(crate) reasoning: Option<&'a RawValue>,
+    /// Text with tags, which is sent back before the text of the answer.
     #[serde(borrow, default, skip_serializing)]
-    pub(super) tagged: Cow<'a, str>,
-    /// Goes back as a part of the content.
+    pub(crate) tagged: Cow<'a, str>,
+    /// Text that is sent back as a part of the content.
     #[serde(borrow, default, skip_serializing)]
-    pub(super) part: Cow<'a, str>,
-    /// What goes back with calls, by their ids.
+    pub(crate) part: Cow<'a, str>,
+    /// The `extra_content` of calls, by call ID.
     #[serde(borrow, default, skip_serializing)]
-    pub(super) extra_content: BTreeMap<Cow<'a, str>, &'a RawValue>,
+    pub(crate) extra_content: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
-/// A form of reasoning that is text alone.
+/// A form of reasoning that consists only of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(crate) enum Field {
     ReasoningContent,
     Reasoning,
     /// Between tags in the text.
@@ -46,8 +52,8 @@ pub(super) enum Field {
 impl Field {
     const ALL: [Self; 4] = [Self::ReasoningContent, Self::Reasoning, Self::Tags, Self::Part];
 
-    /// The name of the field in a delta, for the first two; the key in an opaque block.
-    pub(super) fn name(self) -> &'static str {
+    /// Returns the key in an opaque block. For the first two forms, it is also the field name in a delta.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ReasoningContent => "reasoning_content",
             Self::Reasoning => "reasoning",
@@ -57,18 +63,18 @@ impl Field {
     }
 }
 
-/// The reasoning of one answer, as the stream has built it up.
+/// The reasoning of one answer, as received so far.
 #[derive(Debug, Default)]
-pub(super) struct Reasoning {
+pub(crate) struct Reasoning {
     details: Vec<Map<String, Value>>,
     texts: [String; Field::ALL.len()],
     extra: Map<String, Value>,
 }
 
 impl Reasoning {
-    /// Takes a chunk's `reasoning_details`, and gives what people can read of them. What is no list of objects means
-    /// nothing to us.
-    pub(super) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
+    /// Adds the `reasoning_details` of a chunk, and returns their readable text. Ignores a value that isn't a list of
+    /// objects. Returns an error if there are too many pieces or if the answer becomes too long.
+    pub(crate) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
         let mut words = String::new();
         for detail in serde_json::from_str::<Vec<Map<String, Value>>>(details.get()).unwrap_or_default() {
             for (key, value) in &detail {
@@ -87,24 +93,25 @@ impl Reasoning {
         Ok(words)
     }
 
-    /// Takes more text in this form.
-    pub(super) fn add(&mut self, field: Field, words: &str) {
+    /// Adds text in this form.
+    pub(crate) fn add(&mut self, field: Field, words: &str) {
         self.texts[field as usize].push_str(words);
     }
 
-    /// Forgets all text in this form.
-    pub(super) fn forget(&mut self, field: Field) {
+    /// Deletes all text in this form.
+    pub(crate) fn forget(&mut self, field: Field) {
         self.texts[field as usize].clear();
     }
 
-    /// Takes what goes back with a call.
-    pub(super) fn add_extra(&mut self, call_id: &str, extra: Value) {
+    /// Adds the `extra_content` of a call.
+    pub(crate) fn add_extra(&mut self, call_id: &str, extra: Value) {
         self.extra.insert(call_id.to_owned(), extra);
     }
 
-    /// Returns the opaque block that holds it, if there is any. A server that sends it in several forms wants the first.
-    /// `tags` are those around text that had tags.
-    pub(super) fn into_block(self, tags: (&str, &str)) -> Option<String> {
+    /// Returns the opaque block with the reasoning, or `None` if it would be empty. If a server sends reasoning in
+    /// several forms, it expects the first form, in the order of `Fields`. `tags` are the tags around text that had
+    /// tags.
+    pub(crate) fn into_block(self, tags: (&str, &str)) -> Option<String> {
         let mut block = Map::new();
         let text = Field::ALL.into_iter().zip(self.texts).find(|(_, text)| !text.is_empty());
         if !self.details.is_empty() {
@@ -122,8 +129,8 @@ impl Reasoning {
     }
 }
 
-/// Whether a piece goes on with one that has begun: text under the same index, up to its signature. Encrypted pieces
-/// come whole.
+/// Returns `true` if a piece continues one that was received before: text with the same index, up to its signature.
+/// Encrypted pieces are sent complete.
 fn continues(begun: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let is_text = matches!(piece.get("type").and_then(Value::as_str), Some("reasoning.text" | "reasoning.summary"));
     let same = |key: &str| begun.get(key) == piece.get(key);
@@ -131,7 +138,7 @@ fn continues(begun: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     is_text && same("type") && same("index") && compatible("id") && is_missing(begun.get("signature"))
 }
 
-/// The words of a piece of reasoning; none where it is encrypted.
+/// Returns the text of a piece of reasoning; empty if it is encrypted.
 fn readable(detail: &Map<String, Value>) -> &str {
     ["text", "summary"].iter().find_map(|key| detail.get(*key).and_then(Value::as_str)).unwrap_or_default()
 }
@@ -149,7 +156,7 @@ fn join(begun: &mut Map<String, Value>, piece: Map<String, Value>) {
             (None | Some(Value::Null), value) => {
                 begun.insert(key, value);
             }
-            // The index, the type and the format come with each piece.
+            // Each piece repeats the index, the type and the format.
             (Some(_), _) => {}
         }
     }

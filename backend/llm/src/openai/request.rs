@@ -1,4 +1,4 @@
-//! A request in the shape of Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
+//! Writes requests for Chat Completions (<https://platform.openai.com/docs/api-reference/chat/create>).
 
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
@@ -12,39 +12,39 @@ use crate::{
     request::{ModelRequest, ToolChoice},
 };
 
-/// What the settings add to every request.
+/// The settings that apply to every request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Options {
-    pub(super) max_tokens: u32,
-    pub(super) limit: TokenLimit,
-    pub(super) temperature: Option<f64>,
-    /// How hard the model is to think (<https://platform.openai.com/docs/guides/reasoning>).
-    pub(super) effort: Option<ReasoningEffort>,
-    /// How many tokens it may think (<https://openrouter.ai/docs/use-cases/reasoning-tokens>).
-    pub(super) thinking_tokens: Option<u32>,
-    /// OpenRouter's plugin (<https://openrouter.ai/docs/features/web-search>).
-    pub(super) web_search: bool,
+pub(crate) struct Options {
+    pub(crate) max_tokens: u32,
+    pub(crate) limit: TokenLimit,
+    pub(crate) temperature: Option<f64>,
+    /// The reasoning effort (<https://platform.openai.com/docs/guides/reasoning>).
+    pub(crate) effort: Option<ReasoningEffort>,
+    /// The reasoning budget in tokens (<https://openrouter.ai/docs/use-cases/reasoning-tokens>).
+    pub(crate) thinking_tokens: Option<u32>,
+    /// `true` to enable OpenRouter's web plugin (<https://openrouter.ai/docs/features/web-search>).
+    pub(crate) web_search: bool,
 }
 
-/// Which field says how long an answer may be.
+/// The field that limits the length of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TokenLimit {
+pub(crate) enum TokenLimit {
     /// `max_completion_tokens`: OpenAI's own newer models refuse the older field.
     Completion,
-    /// `max_tokens`: every other server knows it, and not all know the newer one.
+    /// `max_tokens`: all other servers know it, and not all of them know the newer field.
     Plain,
 }
 
 impl TokenLimit {
-    /// Returns the field that the server at this host most likely takes.
-    pub(super) fn of(host: &str) -> Self {
+    /// Returns the field that the server at this host most likely accepts.
+    pub(crate) fn of(host: &str) -> Self {
         let own = ["openai.com", "openai.azure.com"]
             .iter()
             .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')));
         if own { Self::Completion } else { Self::Plain }
     }
 
-    /// Returns the field that a server with these quirks takes; `None` if it refuses both.
+    /// Returns the field that a server with these quirks accepts; `None` if it refuses both.
     fn with(self, quirks: &QuirkSet) -> Option<Self> {
         let is_taken = |field: &Self| {
             !quirks.has(match field {
@@ -56,12 +56,12 @@ impl TokenLimit {
     }
 }
 
-/// Text of the assistant message between the results of a failed turn and the next question. Without that message, Mistral
+/// Text of the assistant message between the results of a failed turn and the next user message. Without it, Mistral
 /// refuses the request.
 const UNFINISHED: &str = "(This answer was not finished.)";
 
-/// The JSON text of a request.
-pub(super) fn body(
+/// Returns the JSON text of a request.
+pub(crate) fn body(
     info: &ModelInfo,
     options: &Options,
     request: &ModelRequest,
@@ -156,7 +156,7 @@ struct Name<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Nothing where the model decides: not every server knows the field.
+    /// Returns `None` if the model decides, because not every server knows the field.
     fn of(choice: &'a ToolChoice) -> Option<Self> {
         match choice {
             ToolChoice::Auto => None,
@@ -188,11 +188,11 @@ enum Message<'a> {
         content: String,
     },
     User {
-        /// Words alone are always a string: not every server takes a list of parts.
+        /// Text is always sent as a string, because not every server accepts a list of parts.
         content: String,
     },
     Assistant {
-        /// `null` when there are only calls, as the API itself writes it; a list of parts if reasoning is one of them.
+        /// `null` if there are only calls, as the API itself writes it; a list of parts if one of them is reasoning.
         content: Option<Value>,
         #[serde(flatten)]
         reasoning: reasoning::Fields<'a>,
@@ -201,7 +201,7 @@ enum Message<'a> {
     },
     Tool {
         tool_call_id: &'a str,
-        /// Gemini wants it.
+        /// Gemini expects the name.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<&'a str>,
         content: &'a str,
@@ -212,7 +212,7 @@ enum Message<'a> {
 struct Call<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a RawValue>,
-    /// As the model wrote it.
+    /// The ID as the model wrote it.
     #[serde(skip)]
     written_id: &'a str,
     id: &'a str,
@@ -224,13 +224,14 @@ struct Call<'a> {
 #[derive(Serialize)]
 struct Called<'a> {
     name: &'a str,
-    /// JSON as text, so that digits stay as the model wrote them.
+    /// JSON as text, so that numbers keep their digits.
     arguments: &'a str,
 }
 
 fn messages<'a>(system: &[String], entries: &'a [Entry<'a>], quirks: &QuirkSet) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
-    // One message: many servers and the templates of many models take a single one, at the beginning.
+    // All system texts form one message. Many servers and the chat templates of many models accept only one, at the
+    // beginning.
     let system: Vec<&str> = system.iter().map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
     if !system.is_empty() {
         messages.push(Message::System { content: system.join("\n\n") });
@@ -268,7 +269,7 @@ fn result<'a>(outcome: &'a Outcome<'a>, quirks: &QuirkSet) -> Message<'a> {
     Message::Tool { tool_call_id: &outcome.id, name, content: outcome.content }
 }
 
-/// One message holds all text and all calls of a step.
+/// Creates the message with all text and all calls of a step.
 fn said<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet) -> Message<'a> {
     let mut text = String::new();
     let mut reasoning = reasoning::Fields::default();

@@ -1,6 +1,6 @@
-//! An answer as Chat Completions streams it (<https://platform.openai.com/docs/api-reference/chat-streaming>), read
-//! chunk by chunk. Many servers speak this format, each with an accent; what they are known to do differently is
-//! tolerated here and named where it is.
+//! Reads a streamed answer of Chat Completions, chunk by chunk
+//! (<https://platform.openai.com/docs/api-reference/chat-streaming>). Many servers implement this format with
+//! deviations. This module tolerates the known deviations; comments name them where they are handled.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -22,14 +22,14 @@ use crate::{
     stream_error,
 };
 
-/// Reads one answer.
+/// A reader of one answer.
 pub(crate) struct Reader {
     model: String,
-    /// Calls in the order in which they began.
+    /// Calls in the order in which they started.
     calls: Vec<Indexed>,
     finish_reason: Option<StopReason>,
     refused: bool,
-    /// Set once a delta has said something.
+    /// `true` once a delta had any content.
     speaks_in_deltas: bool,
     reasoning: Reasoning,
     tags: ThoughtTags,
@@ -37,16 +37,16 @@ pub(crate) struct Reader {
     budget: AnswerBudget,
 }
 
-/// A call that is being written, under the index that its fragments carry.
+/// A call that is being received, with the index of its fragments.
 struct Indexed {
     index: u64,
     call: PendingCall,
-    /// What goes back with it.
+    /// The `extra_content` that must be sent back with the call.
     extra: Option<Value>,
 }
 
 impl Reader {
-    /// Reads an answer of the model of this name, which has this habit.
+    /// Creates a reader for an answer of the model with this name and this habit.
     pub(crate) fn new(model: &str, habit: ThoughtHabit) -> Self {
         Self {
             model: model.to_owned(),
@@ -64,12 +64,13 @@ impl Reader {
     fn choice(&mut self, choice: &Object<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let delta = choice.object("delta").filter(says_something);
         self.speaks_in_deltas |= delta.is_some();
-        // Some servers send a `message` in place of a delta; others repeat the complete message beside their deltas.
+        // Some servers send a `message` instead of a delta. Others repeat the complete message in addition to their
+        // deltas.
         let message = || choice.object("message").filter(|_| !self.speaks_in_deltas);
         if let Some(delta) = delta.or_else(message) {
             self.delta(&delta, events)?;
         }
-        // Kimi counts within the choice.
+        // Kimi reports usage within the choice.
         replace_usage(&mut self.usage, &choice.value("usage"));
         let Some(word) = choice.string("finish_reason") else { return Ok(()) };
         if word.eq_ignore_ascii_case("error") {
@@ -79,7 +80,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads a delta, or a message in its place.
+    /// Reads a delta, or a message that replaces it.
     fn delta(&mut self, delta: &Object<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         events.extend(self.thinking(delta)?);
         if let Some(content) = delta.get("content") {
@@ -92,11 +93,11 @@ impl Reader {
         }
         let calls = delta.objects("tool_calls");
         for call in &calls {
-            // Some servers leave out the level of the function.
+            // Some servers omit the `function` level.
             let function = call.object("function");
             events.extend(self.call(call, function.as_ref().unwrap_or(call))?);
         }
-        // The older form of a call, which some servers send beside the newer one.
+        // The older form of a call, which some servers send in addition to the newer one.
         if let Some(function) = delta.object("function_call").filter(|_| calls.is_empty()) {
             events.extend(self.call(&Object::default(), &function)?);
         }
@@ -128,7 +129,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Text, or reasoning between tags, which goes back to the model with its tags.
+    /// Converts a piece of text to an event. Reasoning between tags is also kept, to be sent back to the model with its
+    /// tags.
     fn said(&mut self, said: Said) -> Result<ModelEvent, ModelError> {
         Ok(match said {
             Said::Text(words) => ModelEvent::TextDelta(words),
@@ -149,8 +151,8 @@ impl Reader {
         })
     }
 
-    /// Reads a chunk's reasoning: what goes back is kept, what is readable is shown. Servers that write it in several
-    /// fields write the same in each.
+    /// Reads a chunk's reasoning. Keeps the part that must be sent back, and returns the readable text. Servers that
+    /// write several fields write the same text in each.
     fn thinking(&mut self, delta: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
         let named = [Field::ReasoningContent, Field::Reasoning];
         let words = |field: Field| {
@@ -178,12 +180,12 @@ impl Reader {
     fn call(&mut self, part: &Object<'_>, function: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
         let id = part.text("id").unwrap_or_default();
         let name = function.text("name").unwrap_or_default();
-        // Text to be joined; some servers send the whole as a JSON object instead.
+        // Fragments of text. Some servers send the complete arguments as a JSON object instead.
         let arguments = function.get("arguments").map(object::written).unwrap_or_default();
         for text in [&id, &name, &arguments] {
             self.budget.take(text)?;
         }
-        // What the provider wants back with the call (Gemini's thought signature).
+        // Data that the provider requires back with the call (Gemini's thought signature).
         let extra = Some(part.value("extra_content")).filter(Value::is_object);
         if let Some(extra) = &extra {
             self.budget.take_nested(&extra.to_string())?;
@@ -192,7 +194,7 @@ impl Reader {
         if extra.is_some() {
             *held = extra;
         }
-        // Servers repeat id and name in later fragments, so they are set once and never joined.
+        // Servers repeat the ID and the name in later fragments, so these are set once and never joined.
         if call.id.is_empty() {
             call.id = id.into_owned();
         }
@@ -203,8 +205,9 @@ impl Reader {
         Ok(call.growth())
     }
 
-    /// The call that a fragment belongs to. Without an index it is the one with its id, or the last one, unless the fragment
-    /// begins another. Gemini's server gives every call the index 0; there a new id with a name begins another.
+    /// Returns the call that a fragment belongs to. A fragment without an index belongs to the call with its ID, or to
+    /// the last call, unless the fragment starts another call. Gemini's server gives every call the index 0; there, a
+    /// new ID with a name starts another call.
     fn entry(&mut self, index: Option<u64>, id: &str, name: &str) -> Result<&mut Indexed, ModelError> {
         let same_index = |one: &Indexed| index.is_none_or(|index| one.index == index);
         let same_id = |one: &Indexed| !id.is_empty() && one.call.id == id && same_index(one);
@@ -239,15 +242,15 @@ impl Reader {
             }
             call
         });
-        // A call without a name is the agent's to answer with an error; only what holds nothing at all is no call.
+        // The agent answers a call without a name with an error. An entry without ID, name and arguments is not a call.
         let calls: Vec<PendingCall> =
             calls.filter(|call| ![&call.id, &call.name, &call.input].iter().all(|text| text.is_empty())).collect();
         let reasoning = reasoning.into_block(self.tags.pair()).map(ModelEvent::Opaque);
         held.into_iter().chain(reasoning).chain(finish(calls, stop_reason, self.usage)).collect()
     }
 
-    /// Returns `true` if there are calls, and nothing of them is missing. Then a body that ended as it should was an answer,
-    /// although its server wrote neither a reason to finish nor an end mark.
+    /// Returns `true` if there are calls and all of them are complete. Then a body that ended cleanly was a complete
+    /// answer, although the server sent neither a finish reason nor an end mark.
     fn has_complete_calls(&self) -> bool {
         !self.refused
             && !self.calls.is_empty()
@@ -260,7 +263,7 @@ impl StreamReader for Reader {
         stream_error::check(frame, &self.model)?;
         let data = frame.data.trim_start_matches('\u{feff}').trim();
         if data == DONE {
-            // Some servers say that they are done without saying why.
+            // Some servers send the end mark without a finish reason.
             let said = self.finish_reason.take().unwrap_or(StopReason::EndTurn);
             return Ok(self.end(said));
         }
@@ -268,16 +271,16 @@ impl StreamReader for Reader {
             return Ok(vec![]);
         }
         let Some(chunk) = Object::parse(data) else {
-            // JSON of another kind says nothing.
+            // Other JSON values carry no events.
             return parse::<IgnoredAny>(data).map(|_| vec![]);
         };
-        // Groq counts in a field of its own.
+        // Groq reports usage in a field of its own.
         let of_groq = chunk.object("x_groq").map(|own| own.value("usage"));
         for usage in of_groq.into_iter().chain([chunk.value("usage")]) {
             replace_usage(&mut self.usage, &usage);
         }
         let mut events = Vec::new();
-        // Only one answer is asked for; were there others, they would not belong between its words.
+        // The request asks for one answer only. The text of other choices would not belong in it.
         for choice in chunk.objects("choices").into_iter().filter(|choice| choice.index("index").unwrap_or(0) == 0) {
             self.choice(&choice, &mut events)?;
         }
@@ -288,7 +291,8 @@ impl StreamReader for Reader {
         self.finish_reason.is_some()
     }
 
-    /// A reason to finish is enough; not every server writes `[DONE]`. Some do not even write a reason.
+    /// A finish reason ends an answer, because not every server sends `[DONE]`. Some servers send no finish reason
+    /// either.
     fn on_end(&mut self, end: BodyEnd) -> Option<Vec<ModelEvent>> {
         let unsaid = || (end == BodyEnd::Clean && self.has_complete_calls()).then_some(StopReason::ToolUse);
         let said = self.finish_reason.clone().or_else(unsaid)?;
@@ -296,18 +300,18 @@ impl StreamReader for Reader {
     }
 }
 
-/// Returns `true` if a delta holds anything but a role.
+/// Returns `true` if a delta has a non-empty field besides the role.
 fn says_something(delta: &Object<'_>) -> bool {
     delta.fields().any(|(key, value)| key != "role" && !matches!(value.get(), "null" | "\"\"" | "[]" | "{}" | "false"))
 }
 
-/// Returns `true` if a fragment with this id and name belongs to another call than the last one at its index.
+/// Returns `true` if a fragment with this ID and name belongs to a call other than the last one at its index.
 fn begins_another(last: &PendingCall, index: Option<u64>, id: &str, name: &str) -> bool {
     if name.is_empty() || (last.id.is_empty() && last.name.is_empty()) {
         return false;
     }
     match (id.is_empty(), last.id.is_empty()) {
-        // The name may come with each fragment.
+        // Each fragment may repeat the name.
         (true, _) => index.is_none() && (last.name != name || last.is_complete()),
         (false, true) => last.name != name || last.is_complete(),
         (false, false) => last.id != id,
@@ -315,7 +319,7 @@ fn begins_another(last: &PendingCall, index: Option<u64>, id: &str, name: &str) 
 }
 
 fn replace_usage(usage: &mut Usage, counted: &Value) {
-    // DeepSeek and Kimi have their own names for the tokens from the cache.
+    // DeepSeek and Kimi use their own names for the number of cached tokens.
     let cached = [
         &counted["prompt_tokens_details"]["cached_tokens"],
         &counted["prompt_cache_hit_tokens"],

@@ -1,5 +1,5 @@
-//! Chat Completions' faults and accents, each as a body that the reader gets: here how text is read, and what the tests share. Tool
-//! calls are in `calls`, how an answer ends in `endings`, requests in `requests`.
+//! Tests of how the Chat Completions reader handles text, and helpers for the tests of this format. Tool calls are
+//! tested in `calls`, the ends of answers in `endings`, and requests in `requests`.
 
 mod calls;
 mod endings;
@@ -34,7 +34,7 @@ fn call_part(part: &Value) -> String {
     chunk(&json!({"tool_calls": [part]}), None)
 }
 
-/// A reader of the first answer of a model.
+/// Returns a reader for a model's first answer.
 fn reader() -> Reader {
     Reader::new("m", ThoughtHabit::default())
 }
@@ -43,7 +43,7 @@ fn read(parts: &[String]) -> (Vec<ModelEvent>, Option<String>) {
     testing::read(reader(), &[parts.concat().as_bytes()])
 }
 
-/// An answer with everything in it, calls interleaved.
+/// Returns an answer with every kind of content and with interleaved calls.
 fn rich() -> String {
     let part = |index: u64, arguments: &str| call_part(&json!({"index": index, "function": {"arguments": arguments}}));
     let begin = |index: u64, id: &str| {
@@ -159,7 +159,7 @@ fn a_message_is_read_like_a_delta() {
     let empty = chunk(&json!({"role": "assistant", "content": ""}), None);
     let (events, _) = read(&[empty, part("One, "), part("two."), message(&json!({}), Some("stop"))]);
     assert_eq!(testing::texts(&events), "One, two.");
-    // After deltas it repeats the whole.
+    // After deltas, the message repeats the complete text.
     let (events, _) = read(&[say("One, "), say("two."), message(&json!({"content": "One, two."}), Some("stop"))]);
     assert_eq!(testing::texts(&events), "One, two.");
 }
@@ -200,7 +200,7 @@ fn tokens_are_counted_wherever_a_server_writes_them() {
         usage
     };
     for (last, cached) in [
-        // OpenAI, vLLM and most others: in a chunk without choices.
+        // OpenAI, vLLM and most others: usage in a chunk without choices.
         (json!({"choices": [], "usage": with("prompt_tokens_details", json!({"cached_tokens": 5}))}), 5),
         (json!({"choices": [], "usage": with("prompt_tokens_details", Value::Null)}), 0),
         // DeepSeek.
@@ -254,12 +254,12 @@ fn text_before_a_lone_closing_tag_is_reasoning() {
         [delta("Hm: 1 "), delta("< 2.\n"), ModelEvent::TextWasReasoning("Hm: 1 < 2.\n".to_owned())]
     );
     assert_eq!((events[3].clone(), opaque(&events)), (delta("Three."), block.clone()));
-    // From the next answer on it is reasoning from the first word on.
+    // From the next answer on, the text is reasoning from the first word.
     let events = read(&answer);
     let thought = |words: &str| ModelEvent::ReasoningDelta(words.to_owned());
     assert_eq!(events[..3], [thought("Hm: 1 "), thought("< 2.\n"), delta("Three.")]);
     assert_eq!(opaque(&events), block);
-    // An answer that does not end its reasoning has none.
+    // An answer whose reasoning does not end contains no reasoning.
     let events = read(&[say("Three."), finish("stop")]);
     assert_eq!((texts(&events).0.as_str(), opaque(&events)), ("Three.", Value::Null));
 }

@@ -1,10 +1,10 @@
-//! Tells reasoning that a model writes into its text from the answer (DeepSeek, Qwen), if its server does not take it out.
-//! Reads the text so that any split of it gives the same.
+//! Separates reasoning from the answer if a model writes both into its text and the server does not separate them
+//! (DeepSeek, Qwen). Any split of the text gives the same result.
 //!
-//! Most models write their reasoning between two tags. Some chat templates write the opening tag into the prompt, and then
-//! the model only writes the closing one. The first such answer streams as text, which turns into reasoning at the closing
-//! tag. The model's next answers stream as reasoning from their first word on. If one of those ends without the tag, all
-//! of it was text.
+//! Most models write their reasoning between two tags. Some chat templates write the opening tag into the prompt, so
+//! the model writes only the closing tag. The first such answer of a model streams as text, which turns into reasoning
+//! at the closing tag. The model's next answers stream as reasoning from the first word on. If one of those ends
+//! without the tag, all of it was text.
 
 use std::sync::{
     Arc,
@@ -25,18 +25,18 @@ const TAGS: [(&str, &str); 10] = [
     ("◁think▷", "◁/think▷"),
 ];
 
-/// Maximum length of the blanks before the opening tag.
+/// Maximum length of the white space before the opening tag, in bytes.
 const MAX_BLANK_BYTES: usize = 64;
 
-/// Maximum number of closing tags that are quoted before the tags of an answer count as words.
+/// Maximum number of quoted closing tags in an answer. After more of them, all further tags have no meaning.
 const MAX_QUOTED_TAGS: usize = 16;
 
-/// Remembers if a model begins its answers within its reasoning. All answers of the model share it.
+/// A model's habit of beginning its answers with reasoning that has no opening tag. All answers of the model share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ThoughtHabit(Arc<AtomicBool>);
 
 impl ThoughtHabit {
-    /// A habit that is known already.
+    /// Creates a habit that is already known.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn new(begins_in_thought: bool) -> Self {
         Self(Arc::new(AtomicBool::new(begins_in_thought)))
@@ -51,74 +51,75 @@ impl ThoughtHabit {
     }
 }
 
-/// A piece of what a model wrote; never empty.
+/// A piece of a model's output; never empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Thought(String),
     Text(String),
-    /// All text so far was reasoning, which is this.
+    /// All text so far was reasoning; this is its complete text.
     TextWasThought(String),
-    /// All reasoning so far was text, which is this.
+    /// All reasoning so far was text; this is the complete text.
     ThoughtWasText(String),
 }
 
-/// Tells reasoning from text while an answer streams in.
+/// A separator of reasoning and text for an answer that streams in.
 #[derive(Debug)]
-pub(super) struct ThoughtTags {
+pub(crate) struct ThoughtTags {
     state: State,
     habit: ThoughtHabit,
-    /// The tags around the reasoning.
+    /// The tags around the reasoning, or the default ones.
     pair: (&'static str, &'static str),
-    /// Set if the server takes the reasoning out of the text, so that a lone closing tag is a word.
+    /// `true` if the server sends reasoning in a separate field. Then a lone closing tag is ordinary text.
     is_apart: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Before the first word: what may become a tag, with the blanks before it.
+    /// Before the first word: the possible beginning of a tag, with the white space before it.
     Before(String),
-    /// In reasoning, until this tag, of which this much may have come; `blank`: nothing but blanks so far.
+    /// In reasoning, until `closing`. `held` is the possible beginning of that tag. `blank` is `true` while there was
+    /// only white space.
     Thinking { closing: &'static str, held: String, blank: bool },
     /// In text without an opening tag, which is all reasoning if a closing tag follows.
     Unopened(Unopened),
     /// After reasoning, before the first word of the text.
     Between,
-    /// In the text, in which tags are words.
+    /// In the text, where tags have no meaning.
     Text,
 }
 
-/// Text that began without an opening tag.
+/// Text that started without an opening tag.
 #[derive(Debug)]
 struct Unopened {
-    /// Set if it is given as reasoning, because of the model's habit.
+    /// `true` if it is returned as reasoning, because of the model's habit.
     is_thought: bool,
     all: String,
-    /// Length of the part that was given.
+    /// Length of the part that was already returned, in bytes.
     given: usize,
-    /// Closing tags are looked for from here on.
+    /// Position from which to search for closing tags, in bytes.
     searched: usize,
-    /// Closing tags that were words.
+    /// Number of closing tags that were ordinary text.
     quoted: usize,
 }
 
 impl ThoughtTags {
-    /// Reads an answer of a model with this habit.
-    pub(super) fn new(habit: ThoughtHabit) -> Self {
+    /// Creates a reader for an answer of a model with this habit.
+    pub(crate) fn new(habit: ThoughtHabit) -> Self {
         Self { state: State::Before(String::new()), habit, pair: TAGS[0], is_apart: false }
     }
 
-    /// The server sends reasoning in a field of its own.
-    pub(super) fn has_reasoning_field(&mut self) {
+    /// Records that the server sends reasoning in a separate field.
+    pub(crate) fn has_reasoning_field(&mut self) {
         self.is_apart = true;
     }
 
-    /// Returns the tags around the reasoning.
-    pub(super) fn pair(&self) -> (&'static str, &'static str) {
+    /// Returns the tags around the reasoning, or the default ones.
+    pub(crate) fn pair(&self) -> (&'static str, &'static str) {
         self.pair
     }
 
-    /// Takes the next portion and gives what is certain now.
-    pub(super) fn push(&mut self, text: &str) -> Vec<Said> {
+    /// Takes the next portion and returns the pieces that are certain.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<Said> {
         let mut said = Vec::new();
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -143,9 +144,10 @@ impl ThoughtTags {
         said
     }
 
-    /// The answer is over: what was held back was written too. Reasoning without an end was nothing but that, unless
-    /// an answer that was not cut off should have ended it.
-    pub(super) fn end(&mut self, cut_off: bool) -> Option<Said> {
+    /// Ends the answer and returns the text that was held back. Reasoning without a closing tag stays reasoning, with
+    /// one exception: the answer is not truncated, and was read as reasoning because of the model's habit. Then all of
+    /// it was text.
+    pub(crate) fn end(&mut self, cut_off: bool) -> Option<Said> {
         let (said, words): (fn(String) -> Said, _) = match std::mem::replace(&mut self.state, State::Text) {
             State::Before(held) => (Said::Text, held),
             State::Thinking { held, .. } => (Said::Thought, held),
@@ -170,7 +172,7 @@ impl ThoughtTags {
                     self.pair = *pair;
                     self.state = State::Thinking { closing: pair.1, held: String::new(), blank: true };
                 } else if TAGS.iter().any(|(_, closing)| *closing == written) {
-                    // The end of reasoning of which the server has taken out the rest.
+                    // The server removed the reasoning, but not its closing tag.
                     self.state = State::Between;
                 } else if held.len() > MAX_BLANK_BYTES
                     || !TAGS
@@ -187,7 +189,8 @@ impl ThoughtTags {
                     self.state = State::Between;
                     return;
                 }
-                // What cannot be the beginning of the tag is reasoning. The tag's first character occurs once in it.
+                // Characters that cannot begin the closing tag are reasoning. The tag's first character occurs only
+                // once in the tag.
                 let may_begin_bytes = if closing.starts_with(c) { c.len_utf8() } else { 0 };
                 let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - may_begin_bytes };
                 let words: String = held.drain(..kept).collect();
@@ -203,7 +206,7 @@ impl ThoughtTags {
         }
     }
 
-    /// Begins without an opening tag.
+    /// Starts an answer without an opening tag.
     fn begin(&mut self, held: &str, said: &mut Vec<Said>) {
         if self.is_apart {
             self.state = State::Text;
@@ -220,13 +223,13 @@ impl ThoughtTags {
         said.extend(self.push(held));
     }
 
-    /// Appends the certain part of text without an opening tag to `said`. Returns the text after its closing tag, if there is
-    /// one.
+    /// Appends the certain part of text without an opening tag to `said`. Returns the text after its closing tag, if
+    /// there is one.
     fn look_for_closing(&mut self, said: &mut Vec<Said>) -> Option<String> {
         let State::Unopened(unopened) = &mut self.state else { return None };
         while let Some((at, pair)) = unopened.next_closing() {
             let before = &unopened.all[..at];
-            // Both tags are words if the text has the opening one, too.
+            // Both tags are ordinary text if the text before contains the opening tag.
             let is_word = self.is_apart || is_quoted(before) || (!unopened.is_thought && before.contains(pair.0));
             if is_word {
                 unopened.searched = at + pair.1.len();
@@ -236,7 +239,7 @@ impl ThoughtTags {
             if unopened.is_thought {
                 push_thought(said, &before[unopened.given..]);
             } else {
-                // Text of this portion was not given yet.
+                // The text of this portion was not returned yet.
                 said.clear();
                 said.extend(
                     Some(before.trim_start())
@@ -264,7 +267,7 @@ impl ThoughtTags {
 }
 
 impl Unopened {
-    /// Returns the place of the next closing tag, and its pair of tags.
+    /// Returns the position of the next closing tag, and its pair of tags.
     fn next_closing(&self) -> Option<(usize, (&'static str, &'static str))> {
         if self.quoted > MAX_QUOTED_TAGS {
             return None;
@@ -274,7 +277,7 @@ impl Unopened {
         found.min_by_key(|(at, _)| *at)
     }
 
-    /// Returns the length of the text before what may be the beginning of a closing tag.
+    /// Returns the length of the text before a possible beginning of a closing tag, in bytes.
     fn certain(&self) -> usize {
         let is_open = |at: &usize| TAGS.iter().any(|(_, closing)| closing.starts_with(&self.all[*at..]));
         let longest = TAGS.iter().map(|(_, closing)| closing.len()).max().unwrap_or_default();
@@ -284,7 +287,7 @@ impl Unopened {
     }
 }
 
-/// Returns `true` if the text after this is code or in quotation marks.
+/// Returns `true` if the text after `before` is code or in quotation marks.
 fn is_quoted(before: &str) -> bool {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let is_odd = |text: &str, mark: &str| text.matches(mark).count() % 2 == 1;
@@ -313,7 +316,7 @@ mod tests {
 
     use super::{Said, ThoughtHabit, ThoughtTags};
 
-    /// Reasoning and text of the first answer of a model.
+    /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {
         read_with(&ThoughtHabit::default(), portions, false)
     }
@@ -346,7 +349,7 @@ mod tests {
             // Never closed.
             ("<think>a</thi", "a</thi", ""),
             ("<think>", "", ""),
-            // Words.
+            // Ordinary text.
             ("Well: <think>a</think>", "", "Well: <think>a</think>"),
             ("<thinker>a", "", "<thinker>a"),
             ("<th", "", "<th"),
@@ -375,7 +378,7 @@ mod tests {
             ("</think>\n\nThree.", "", "Three."),
             ("a</think>b</think>c", "a", "b</think>c"),
             ("It ends with `</think>`, I think.\n</think>\nThree.", "It ends with `</think>`, I think.\n", "Three."),
-            // Words.
+            // Ordinary text.
             ("Its tag is `</think>`.", "", "Its tag is `</think>`."),
             ("Its tag is \"</think>\".", "", "Its tag is \"</think>\"."),
             ("```xml\n</think>\n```\nThat.", "", "```xml\n</think>\n```\nThat."),
@@ -398,7 +401,7 @@ mod tests {
         assert_eq!(tags.push("see.</th"), [Said::Thought("see.".to_owned())]);
         assert_eq!(tags.push("ink>\n\nFour."), [Said::Text("Four.".to_owned())]);
         assert_eq!(tags.end(false), None);
-        // Tags of its own count as ever.
+        // An answer with its own tags is read as usual.
         let read = |answer: &str, cut_off| read_with(&habit, &[answer], cut_off);
         let pair = |thought: &str, text: &str| (thought.to_owned(), text.to_owned());
         assert_eq!(read("<think>a</think>b", false), pair("a", "b"));

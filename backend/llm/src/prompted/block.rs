@@ -1,4 +1,4 @@
-//! A block, fenced or in a tag, that may hold calls, held back until it is known whether it does.
+//! A fenced or tagged block that may hold calls. It is held back until it is known whether it holds any.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -14,31 +14,31 @@ use super::{
 };
 use crate::limits::MAX_HELD_BYTES;
 
-/// What is held of a block.
+/// The held part of a block.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     position: Position,
-    pub(super) marks: Marks,
-    /// The opening fence or tag with what is held before it, and the word after it.
-    pub(super) opening: String,
-    pub(super) body: String,
+    pub(crate) marks: Marks,
+    /// The opening fence or tag, with the text that is held back before it and the word after it.
+    pub(crate) opening: String,
+    pub(crate) body: String,
     line: ClosingLine,
     phase: Phase,
-    /// The complete values in the body.
+    /// Positions of the complete values in the body.
     values: Vec<Range<usize>>,
 }
 
-/// What stands before and after a block.
+/// The marks before and after a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marks {
-    /// Fences; and whether the body begins on a line of its own, or on the fence's.
+pub(crate) enum Marks {
+    /// Fences. The second value shows whether the body starts on a line of its own or on the line of the fence.
     Fence(Fence, ClosingLine),
     /// A pair of tags.
     Tag(&'static Tag),
 }
 
 impl Marks {
-    /// The character that the closing mark has at this place; `None` beyond its end.
+    /// Returns the character at this position of the closing mark; `None` beyond its end.
     fn closing_at(self, place: usize) -> Option<char> {
         match self {
             Self::Fence(fence, _) => (place < fence.len).then_some(fence.mark),
@@ -51,37 +51,39 @@ impl Marks {
 enum Phase {
     /// Before the first value.
     Before,
-    /// In a value that began here.
+    /// In a value that starts at `from`.
     Value { from: usize, scan: JsonScan, lead: Lead },
     /// After a value.
     After,
-    /// In calls that are tags themselves, which began here: they end with the block's own closing tag.
+    /// In calls that consist of tags and start at `from`. They end with the block's own closing tag.
     Xml { from: usize },
-    /// In the closing mark. It need not stand on a line of its own: outside of a string, JSON has no such marks.
+    /// In the closing mark. It need not be on a line of its own, because JSON contains no such marks outside of
+    /// strings.
     Closing(usize),
-    /// What follows from here is no JSON, in a block that says it holds a call: it ends with its closing line or tag.
+    /// From this position on, the text is not JSON, but the block is marked as a call. It ends with its closing line or
+    /// tag.
     Broken { from: usize },
 }
 
-/// What one more character says of a block.
-pub(super) enum Verdict {
-    /// Nothing yet.
+/// The state of a block after another character.
+pub(crate) enum Verdict {
+    /// The block is not complete.
     Open,
-    /// It is closed and holds these calls.
+    /// The block is closed and holds these calls.
     Calls(Vec<Call>),
-    /// It is closed and holds none.
+    /// The block is closed and holds no calls.
     Ordinary,
-    /// It is not closed, and holds no call.
+    /// The block is not closed, but it cannot hold a call.
     Code,
 }
 
 impl Block {
-    pub(super) fn fenced(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
+    pub(crate) fn fenced(kind: Kind, fence: Fence, opening: String, first_line: ClosingLine) -> Self {
         let position = if kind == Kind::Tool { Position::ToolBlock } else { Position::Anywhere };
         Self::new(position, Marks::Fence(fence, first_line), opening, first_line)
     }
 
-    pub(super) fn tagged(tag: &'static Tag, opening: String) -> Self {
+    pub(crate) fn tagged(tag: &'static Tag, opening: String) -> Self {
         let mut block = Self::new(Position::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening);
         if tag.holds == Holds::Function {
             block.phase = Phase::Xml { from: 0 };
@@ -93,26 +95,26 @@ impl Block {
         Self { position, marks, opening, body: String::new(), line, phase: Phase::Before, values: Vec::new() }
     }
 
-    /// All of it, as the model wrote it.
-    pub(super) fn text(&self) -> String {
+    /// Returns the complete held text, as the model wrote it.
+    pub(crate) fn text(&self) -> String {
         format!("{}{}", self.opening, self.body)
     }
 
-    /// Takes out what may yet begin something else, of a tag that turned out to be a word: the last character; of tags within
-    /// it, all from where those began.
-    pub(super) fn take_undecided(&mut self) -> String {
+    /// Removes and returns the end of the body that may begin something else, after the tag turned out to be ordinary
+    /// text. This is the last character. If the body contains tags, it is everything from the first of them on.
+    pub(crate) fn take_undecided(&mut self) -> String {
         match self.phase {
             Phase::Xml { from } if !self.is_function() => self.body.split_off(from),
             _ => self.body.pop().map(String::from).unwrap_or_default(),
         }
     }
 
-    /// Whether its tag is the beginning of its call.
+    /// Returns `true` if the block's tag is the beginning of its call.
     fn is_function(&self) -> bool {
         matches!(self.marks, Marks::Tag(tag) if tag.holds == Holds::Function)
     }
 
-    pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
+    pub(crate) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
         let at = self.body.len();
         self.body.push(c);
         let closed = match self.marks {
@@ -124,7 +126,7 @@ impl Block {
         }
         match &mut self.phase {
             Phase::Value { scan, lead, from } => match scan.push(c) {
-                // A block that says it holds a call is believed, whatever its first key.
+                // A block that is marked as a call may have any first key.
                 Progress::More if lead.push(c) || self.position == Position::ToolBlock => Verdict::Open,
                 Progress::More => Verdict::Code,
                 Progress::Done => {
@@ -172,7 +174,7 @@ impl Block {
         }
     }
 
-    /// What of the body is calls that are tags themselves.
+    /// Returns the calls that consist of tags, without the block's own closing tag.
     fn xml(&self, from: usize) -> Cow<'_, str> {
         match self.marks {
             Marks::Tag(tag) if tag.holds == Holds::Function => Cow::Owned(format!("{}{}", xml::FUNCTION, self.body)),
@@ -184,19 +186,19 @@ impl Block {
         }
     }
 
-    /// Whether a call may still come of a body of tags.
+    /// Returns `true` if a body of tags may still become a call.
     fn may_be_xml(&self, from: usize) -> bool {
         if self.is_function() { xml::may_go_on(&self.body) } else { xml::may_begin(&self.body[from..]) }
     }
 
-    /// The answer ended within the block: the calls that count all the same.
-    pub(super) fn end(&self, cut_off: bool, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+    /// Returns the calls that count although the answer ended within the block; `None` if there are none.
+    pub(crate) fn end(&self, cut_off: bool, tools: &[ToolSpec]) -> Option<Vec<Call>> {
         if let Phase::Xml { from } = self.phase {
             return if cut_off { None } else { xml::find(&self.xml(from), tools) };
         }
         let complete = match self.phase {
             Phase::After | Phase::Closing(_) => !cut_off,
-            // Only its line's end is missing.
+            // Only the end of its closing line is missing.
             Phase::Broken { .. } => matches!(self.marks, Marks::Fence(fence, _) if self.line.closes(fence)),
             Phase::Before | Phase::Value { .. } | Phase::Xml { .. } => false,
         };
@@ -215,7 +217,7 @@ impl Block {
         self.calls(tools).map_or(Verdict::Ordinary, Verdict::Calls)
     }
 
-    /// The calls, if every value is one.
+    /// Returns the calls, if every value is a call; otherwise `None`.
     fn calls(&self, tools: &[ToolSpec]) -> Option<Vec<Call>> {
         let mut calls = Vec::new();
         for value in &self.values {

@@ -1,43 +1,45 @@
-//! Which JSON is a tool call, in the shapes that models write it. Where JSON begins and ends is the parser's business.
+//! Recognizes the JSON of tool calls, in the forms that models write. The parser finds where JSON begins and ends.
 
 use serde_json::value::RawValue;
 use tallybook_tools::ToolSpec;
 
 use crate::{limits::MAX_CALL_DEPTH, names, object::Object};
 
-/// A call that a model wrote: the tool's name where it could be resolved, else as written; the arguments' exact text.
+/// A call that a model wrote: the tool's name if it could be resolved, otherwise the name as written; and the exact
+/// text of the arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) input_text: String,
 }
 
-/// How much its position says that this is meant as a call.
+/// The position of JSON in a text, which shows how likely it is a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Position {
-    /// A block that says so.
+pub(crate) enum Position {
+    /// In a block that is marked as a call.
     ToolBlock,
-    /// A block of JSON, or bare JSON: it may as well be data.
+    /// In a block of JSON, or outside of blocks. It may be a call or data.
     Anywhere,
 }
 
-/// Keys that hold the tool's name, or all of the call in an object.
+/// Keys that hold the tool's name, or an object with the complete call.
 const NAME_KEYS: [&str; 6] = ["tool", "tool_name", "name", "function", "tool_call", "function_call"];
 /// Keys that hold the arguments.
 const INPUT_KEYS: [&str; 5] = ["args", "arguments", "parameters", "input", "params"];
 /// A key that holds a list of calls.
 const LIST_KEY: &str = "tool_calls";
-/// Keys that may stand beside them and say nothing of the tool.
+/// Keys that may be present in addition and do not affect the call.
 const OTHER_KEYS: [&str; 6] = ["id", "call_id", "type", "reasoning", "thought", "explanation"];
 
-/// Whether a JSON object may be a call whose first key begins so, or is this when `whole`.
-pub(super) fn may_begin_call(key: &str, whole: bool) -> bool {
+/// Returns `true` if a JSON object with this first key may be a call. If `whole` is `false`, `key` is only the
+/// beginning of the key.
+pub(crate) fn may_begin_call(key: &str, whole: bool) -> bool {
     let mut keys = NAME_KEYS.iter().chain(&INPUT_KEYS).chain([&LIST_KEY]).chain(&OTHER_KEYS);
     keys.any(|known| if whole { *known == key } else { known.starts_with(key) })
 }
 
-/// The calls in an object, or in a list all of whose elements are calls; `None` when it is something else.
-pub(super) fn find(json: &str, position: Position, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+/// Returns the calls in an object, or in a list whose elements are all calls. Returns `None` for anything else.
+pub(crate) fn find(json: &str, position: Position, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     let mut calls = Vec::new();
     collect(json, position, tools, MAX_CALL_DEPTH, &mut calls)?;
     Some(calls).filter(|calls| !calls.is_empty())
@@ -55,7 +57,7 @@ fn collect(json: &str, position: Position, tools: &[ToolSpec], depth: u8, calls:
     }
     let (key, value) = NAME_KEYS.iter().find_map(|key| object.find(&[key]).map(|value| (*key, value)))?;
     if value.get().starts_with('{') {
-        // OpenAI's shape, with the call one level down.
+        // OpenAI's form, in which the call is one level down.
         return collect(value.get(), position, tools, depth, calls);
     }
     let written: String = serde_json::from_str(value.get()).ok()?;
@@ -68,7 +70,7 @@ fn collect(json: &str, position: Position, tools: &[ToolSpec], depth: u8, calls:
         None if position == Position::ToolBlock => without(&object, key),
         None => return None,
     };
-    // Data may have a name and parameters too; a tool's own definition has both, and a description.
+    // Data may also have a name and parameters. The definition of a tool has both, and a description.
     let has_foreign_keys = || object.fields().any(|(key, _)| !may_begin_call(key, true));
     let is_data = object.find(&["description"]).is_some() || (resolved.is_none() && has_foreign_keys());
     if position == Position::Anywhere && is_data {
@@ -78,8 +80,9 @@ fn collect(json: &str, position: Position, tools: &[ToolSpec], depth: u8, calls:
     Some(())
 }
 
-/// The arguments' text: an object as it is, or the text in a string. What is neither is the agent's to answer with an
-/// error where a call is certainly meant, and elsewhere a sign that none is.
+/// Returns the text of the arguments: an object unchanged, or the content of a string. If the arguments are neither,
+/// the result depends on the position. In a block that is marked as a call, they are returned, and the agent answers
+/// them with an error. Elsewhere, the JSON is not a call, and the result is `None`.
 fn input_text(input: &RawValue, position: Position) -> Option<String> {
     let json = input.get();
     let text = match json.as_bytes().first() {
@@ -95,9 +98,10 @@ fn input_text(input: &RawValue, position: Position) -> Option<String> {
     (position == Position::ToolBlock || text.starts_with('{')).then(|| text.to_owned())
 }
 
-/// A call in a block that says it is one but whose JSON is broken: the name it gives, and the whole as arguments, which
-/// no tool can read. So the model is told what is wrong, and the reader is spared the block.
-pub(super) fn salvage(broken: &str, tools: &[ToolSpec]) -> Option<Call> {
+/// Recovers a call from broken JSON in a block that is marked as a call. Returns the name in the JSON, and the complete
+/// JSON as arguments, which no tool can read. This way the model receives an error, and the user does not see the
+/// block. Returns `None` if the JSON is valid or has no name.
+pub(crate) fn salvage(broken: &str, tools: &[ToolSpec]) -> Option<Call> {
     if serde_json::from_str::<&RawValue>(broken).is_ok() {
         return None;
     }
@@ -111,7 +115,7 @@ pub(super) fn salvage(broken: &str, tools: &[ToolSpec]) -> Option<Call> {
     Some(Call { name, input_text: broken.to_owned() })
 }
 
-/// The text of the object without this key: for models that write the arguments beside the name.
+/// Returns the text of the object without this key, for models that write the arguments next to the name.
 fn without(object: &Object<'_>, name_key: &str) -> String {
     let rest = object.fields().filter(|(key, _)| *key != name_key);
     let fields = rest.map(|(key, value)| format!("{}:{}", serde_json::Value::from(key), value.get()));

@@ -1,4 +1,4 @@
-//! Both ends of the mode: the question in plain text, the answer with its calls read out.
+//! Both directions of the prompt-based tool mode: converts a request to text, and parses the calls in the answer.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     request::{ModelRequest, ToolCallRequest, ToolChoice},
 };
 
-/// Returns the same question in plain text, with its tools described in the prompt.
+/// Returns the same request as text, with its tools described in the prompt.
 pub(crate) fn in_text(reader: &ModelInfo, request: &ModelRequest) -> Result<ModelRequest, ModelError> {
     let mut system = request.system.clone();
     if !request.tools.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn in_text(reader: &ModelInfo, request: &ModelRequest) -> Result<Mode
     })
 }
 
-/// The calls that may be in the text of an answer.
+/// A reader of the tool calls in an answer's text.
 #[derive(Clone)]
 pub(crate) struct Calls {
     tools: Arc<[ToolSpec]>,
@@ -46,13 +46,13 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Those of the answer to this request; `None` if it has no tools.
+    /// Creates the reader for the answer to this request; `None` if the request has no tools.
     pub(crate) fn of(request: &ModelRequest) -> Option<Self> {
         let is_allowed = request.tool_choice != ToolChoice::None;
         (!request.tools.is_empty()).then(|| Self { tools: Arc::clone(&request.tools), is_allowed })
     }
 
-    /// Reads the calls out of the answer's text.
+    /// Replaces the calls in the answer's text with [`ModelEvent::ToolCall`]s.
     pub(crate) fn read(self, mut answer: ModelStream) -> ModelStream {
         let Self { tools, is_allowed } = self;
         let events = try_stream! {
@@ -65,7 +65,7 @@ impl Calls {
                             yield event;
                         }
                     }
-                    // Some servers read calls out of the text themselves.
+                    // Some servers parse the calls in the text themselves.
                     Ok(ModelEvent::ToolCall(call)) => {
                         if let Some(event) = calls.one(names::resolved(call, &tools)) {
                             yield event;
@@ -78,23 +78,23 @@ impl Calls {
                         yield ModelEvent::Ended { stop_reason: calls.stop_reason(stop_reason), usage };
                         return;
                     }
-                    // Nothing is asked again once there is text, so there is none here to forget.
+                    // After text, no request is retried. So the parser holds nothing to discard here.
                     Ok(
                         event @ (ModelEvent::Attempt(_)
                         | ModelEvent::RetryIn(_)
                         | ModelEvent::Opaque(_)
                         | ModelEvent::ReasoningDelta(_)),
                     ) => yield event,
-                    // A model that thinks about calls makes none.
+                    // Calls within reasoning are not calls.
                     Ok(event @ ModelEvent::TextWasReasoning(_)) => {
                         parser = Parser::new(Arc::clone(&tools));
                         calls.any = false;
                         yield event;
                     }
-                    // Whether one is allowed is known when it is complete.
+                    // Whether a call is allowed is checked when it is complete.
                     Ok(ModelEvent::CallGrew { .. }) => {}
                     Err(error) => {
-                        // What was held back was written too; a call in it is not complete.
+                        // The held text was also part of the answer; a call in it is incomplete.
                         for event in calls.events(parser.end(true)) {
                             yield event;
                         }
@@ -107,7 +107,7 @@ impl Calls {
     }
 }
 
-/// Hands calls on where they are allowed, and remembers that there were any.
+/// A filter that passes calls on if they are allowed, and remembers whether there were any.
 struct HandedOn {
     allowed: bool,
     any: bool,
@@ -130,7 +130,8 @@ impl HandedOn {
         self.allowed.then_some(ModelEvent::ToolCall(call))
     }
 
-    /// The calls decide, as with native calls; to the provider it was a text that ended.
+    /// Returns the stop reason that matches the calls, as for native calls. The provider itself saw only a text that
+    /// ended.
     fn stop_reason(&self, said: StopReason) -> StopReason {
         match said {
             StopReason::EndTurn if self.any => StopReason::ToolUse,

@@ -1,31 +1,31 @@
-//! Fences: the lines of backticks or tildes that open and close a block, and what the word after them says of it.
+//! Code fences: the lines of backticks or tildes that open and close a block, and the meaning of the word after them.
 
-/// The shortest run of marks that is a fence.
-pub(super) const SHORTEST: usize = 3;
+/// Minimum number of marks in a fence.
+pub(crate) const SHORTEST: usize = 3;
 
-/// What opened a block.
+/// The fence that opened a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(crate) struct Fence {
     /// A backtick or a tilde.
-    pub(super) mark: char,
-    /// How many; the closing fence has at least as many.
-    pub(super) len: usize,
+    pub(crate) mark: char,
+    /// Number of marks. The closing fence has at least as many.
+    pub(crate) len: usize,
 }
 
-/// What a block may hold, by the word after its opening fence.
+/// The possible content of a block, by the word after its opening fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A call.
     Tool,
     /// A call or data.
     Json,
-    /// The result of a call, which only a server can know.
+    /// The result of a call. Only the server can know it, so the model invented it.
     Result,
     /// Something else.
     Code,
 }
 
-/// Words that models write after a fence, and what they mean.
+/// Words that models write after a fence, with their meanings.
 const WORDS: [(&str, Kind); 22] = [
     ("", Kind::Json),
     ("json", Kind::Json),
@@ -52,37 +52,37 @@ const WORDS: [(&str, Kind); 22] = [
 ];
 
 impl Kind {
-    /// What the whole word says.
-    pub(super) fn of(word: &str) -> Self {
+    /// Returns the meaning of the complete word.
+    pub(crate) fn of(word: &str) -> Self {
         let word = word.trim().to_lowercase();
         WORDS.iter().find(|(known, _)| *known == word).map_or(Self::Code, |(_, kind)| *kind)
     }
 
-    /// Whether the word may still become one that matters.
-    pub(super) fn is_open(beginning: &str) -> bool {
+    /// Returns `true` if the word may be the beginning of a known word.
+    pub(crate) fn is_open(beginning: &str) -> bool {
         let beginning = beginning.trim().to_lowercase();
         WORDS.iter().any(|(known, _)| known.starts_with(&beginning))
     }
 }
 
-/// Looks for the closing fence, line by line.
+/// State of the search for the closing fence, line by line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ClosingLine {
-    /// The line of the opening fence.
+pub(crate) enum ClosingLine {
+    /// In the line of the opening fence.
     Opening,
-    /// Nothing but blanks so far.
+    /// In a line that contains only white space so far.
     Indent,
-    /// This many marks, after blanks.
+    /// After this many marks, with only white space before them.
     Marks(usize),
-    /// Marks enough, then blanks.
+    /// After enough marks, and white space after them.
     Closing,
-    /// Another line.
+    /// In any other line.
     Other,
 }
 
 impl ClosingLine {
-    /// Takes the next character; says whether it ends the line that closes the block.
-    pub(super) fn push(&mut self, c: char, fence: Fence) -> bool {
+    /// Takes the next character. Returns `true` if it ends the line that closes the block.
+    pub(crate) fn push(&mut self, c: char, fence: Fence) -> bool {
         let closes = c == '\n' && self.closes(fence);
         *self = match (*self, c) {
             (_, '\n') | (Self::Indent, ' ' | '\t' | '\r') => Self::Indent,
@@ -95,8 +95,8 @@ impl ClosingLine {
         closes
     }
 
-    /// Whether the line would close the block if it ended here.
-    pub(super) fn closes(self, fence: Fence) -> bool {
+    /// Returns `true` if the line would close the block if it ended here.
+    pub(crate) fn closes(self, fence: Fence) -> bool {
         match self {
             Self::Marks(count) => count >= fence.len,
             Self::Closing => true,

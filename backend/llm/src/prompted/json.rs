@@ -1,21 +1,22 @@
-//! Where a JSON value ends, character by character, while it streams in. Says only how far text is well-formed so far;
-//! what it holds is `call`'s business. Keeps no text, so what is passed on need not be held for it.
+//! Finds the end of a JSON value, character by character, while it streams in. It only checks whether the text is
+//! well-formed so far; `call` interprets the value. It stores no text, so text that is passed on need not be held back
+//! for it.
 
-/// What one more character makes of the value.
+/// The state of the value after another character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// It goes on.
+pub(crate) enum Progress {
+    /// The value is incomplete.
     More,
-    /// This character closed it.
+    /// This character completed the value.
     Done,
-    /// With this character it is no JSON.
+    /// With this character, the text isn't valid JSON.
     Broken,
 }
 
-/// An object or a list that is being read, from its first character on.
+/// A check of an object or a list, from its first character on.
 #[derive(Debug)]
-pub(super) struct JsonScan {
-    /// The open brackets; memory grows with the depth only.
+pub(crate) struct JsonScan {
+    /// The open brackets. Memory grows only with the nesting depth.
     open: Vec<Bracket>,
     expect: Expect,
     inside: Inside,
@@ -44,18 +45,18 @@ enum Inside {
         escaped: bool,
         is_key: bool,
     },
-    /// A number, `true`, `false` or `null`, or what JavaScript has besides; its spelling is left to the parser that
-    /// reads the whole.
+    /// A number, `true`, `false`, `null`, or one of JavaScript's additional literals. The parser of the complete value
+    /// checks the spelling.
     Word,
 }
 
 impl JsonScan {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { open: Vec::new(), expect: Expect::Value, inside: Inside::Structure }
     }
 
-    /// Takes the next character. Not to be called again after [`Progress::Done`] or [`Progress::Broken`].
-    pub(super) fn push(&mut self, c: char) -> Progress {
+    /// Takes the next character. Do not call it after [`Progress::Done`] or [`Progress::Broken`].
+    pub(crate) fn push(&mut self, c: char) -> Progress {
         match self.inside {
             Inside::Text { escaped: true, is_key } => self.inside = Inside::Text { escaped: false, is_key },
             Inside::Text { escaped: false, is_key } => match c {
@@ -64,7 +65,7 @@ impl JsonScan {
                     self.inside = Inside::Structure;
                     self.expect = if is_key { Expect::Colon } else { Expect::CommaOrEnd };
                 }
-                // A line's end in a string is no JSON, and bounds what an unbalanced quotation mark can do.
+                // A line end in a string isn't valid JSON. This limits the effect of an unbalanced quotation mark.
                 c if c < ' ' => return Progress::Broken,
                 _ => {}
             },
@@ -84,7 +85,7 @@ impl JsonScan {
             (' ' | '\t' | '\n' | '\r', _) => {}
             ('{', Expect::Value | Expect::ValueOrEnd) => self.begin(Bracket::Object, Expect::KeyOrEnd),
             ('[', Expect::Value | Expect::ValueOrEnd) => self.begin(Bracket::List, Expect::ValueOrEnd),
-            // The whole is an object or a list; a lone word or string is none of this module's business.
+            // The value must be an object or a list; this type does not check a lone word or string.
             _ if self.open.is_empty() => return Progress::Broken,
             ('"', Expect::Value | Expect::ValueOrEnd) => self.inside = Inside::Text { escaped: false, is_key: false },
             ('"', Expect::Key | Expect::KeyOrEnd) => self.inside = Inside::Text { escaped: false, is_key: true },
@@ -127,7 +128,7 @@ mod tests {
 
     use super::{JsonScan, Progress};
 
-    /// How it ends, and after how many characters.
+    /// Returns the final state, and the number of characters read.
     fn scan(text: &str) -> (Progress, usize) {
         let mut scan = JsonScan::new();
         for (at, c) in text.chars().enumerate() {

@@ -1,21 +1,21 @@
-//! The first key of JSON while it streams in. Which keys calls have is `call`'s business.
+//! Checks the first key of JSON while it streams in. `call` knows which keys a call may have.
 
 use super::call;
 
-/// The first key of JSON that is being read, which says whether it may be a call.
+/// State of the check of a JSON value's first key, which shows whether the value may be a call.
 #[derive(Debug)]
-pub(super) enum Lead {
+pub(crate) enum Lead {
     /// Before the key.
     Opening,
     /// In the key.
     Key(String),
-    /// The key is known, and this is what it says.
+    /// The key is known. `true` if the value may be a call.
     Decided(bool),
 }
 
 impl Lead {
-    /// Takes the next character; says whether a call is still possible.
-    pub(super) fn push(&mut self, c: char) -> bool {
+    /// Takes the next character. Returns `true` while a call is still possible.
+    pub(crate) fn push(&mut self, c: char) -> bool {
         match self {
             Self::Opening if matches!(c, '{' | '[' | ' ' | '\t' | '\n' | '\r') => {}
             Self::Opening if c == '"' => *self = Self::Key(String::new()),

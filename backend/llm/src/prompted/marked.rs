@@ -1,5 +1,7 @@
-//! Calls after a mark, which nothing closes but the end of their JSON: Mistral's `[TOOL_CALLS]` before a list of calls, or
-//! before a name, `[ARGS]` and the arguments; Llama's `<|python_tag|>` before a call in JSON or in Python's form.
+//! Parses calls after a mark. Only the end of their JSON or of their parentheses ends them. The forms are:
+//! - Mistral's `[TOOL_CALLS]` before a list of calls
+//! - Mistral's `[TOOL_CALLS]` before a name, `[ARGS]` and the arguments
+//! - Llama's `<|python_tag|>` before a call in JSON or in Python's form
 
 use tallybook_tools::ToolSpec;
 
@@ -14,43 +16,43 @@ use crate::{
     names,
 };
 
-/// Between a name and its arguments.
+/// Separator between a name and its arguments.
 const ARGS: &str = "[ARGS]";
-/// Between a name and the id of its call, which some write before the arguments.
+/// Separator between a name and the ID of its call, which some models write before the arguments.
 const CALL_ID: &str = "[CALL_ID]";
-/// The longest that may stand before the arguments.
+/// Maximum length of the text before the arguments, in bytes.
 const MAX_HEAD_BYTES: usize = 4 * MAX_TOOL_NAME_CHARS + 64;
 
-/// What is held after a mark.
+/// The text that is held back after a mark.
 #[derive(Debug)]
-pub(super) struct Marked {
-    /// The mark, with what is held before it.
-    pub(super) opening: String,
-    pub(super) body: String,
+pub(crate) struct Marked {
+    /// The mark, with the text that is held back before it.
+    pub(crate) opening: String,
+    pub(crate) body: String,
     phase: Phase,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// Before the JSON, with a name or not.
+    /// Before the JSON or the parentheses, possibly in a name.
     Head,
-    /// In the JSON, which begins here.
+    /// In the JSON, which starts at `from`.
     Json { from: usize, scan: JsonScan },
-    /// In the parentheses after a name, which begin here.
+    /// In the parentheses after a name, which start at `from`.
     Python { from: usize, scan: ArgumentsScan },
 }
 
 impl Marked {
-    pub(super) fn new(opening: String) -> Self {
+    pub(crate) fn new(opening: String) -> Self {
         Self { opening, body: String::new(), phase: Phase::Head }
     }
 
-    /// All of it, as the model wrote it.
-    pub(super) fn text(&self) -> String {
+    /// Returns the complete held text, as the model wrote it.
+    pub(crate) fn text(&self) -> String {
         format!("{}{}", self.opening, self.body)
     }
 
-    pub(super) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
+    pub(crate) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
         let at = self.body.len();
         self.body.push(c);
         if self.body.len() > MAX_HELD_BYTES {
@@ -91,13 +93,14 @@ impl Marked {
     }
 }
 
-/// Whether what stands after a mark, of which this is the last character, may still come before JSON.
+/// Returns `true` if the text after a mark may still precede JSON. `c` is its last character.
 fn may_be_head(body: &str, c: char) -> bool {
     let is_name = c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '[' | ']' | ' ');
     body.len() <= MAX_HEAD_BYTES && (is_name || body.trim().is_empty())
 }
 
-/// What the JSON after this head calls: the tool that the head names, or those that it names itself.
+/// Returns the calls in the JSON after this head. If the head names a tool, that tool is called; otherwise the JSON
+/// names it.
 fn calls(head: &str, json: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     if head.is_empty() {
         return call::find(json, Position::ToolBlock, tools);
@@ -111,14 +114,14 @@ fn calls(head: &str, json: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     Some(vec![Call { name, input_text: json.to_owned() }])
 }
 
-/// Returns `true` if the text before a parenthesis says that this is a call, or is the name of a tool. Otherwise it is code.
+/// Returns `true` if the text before a parenthesis marks a call or is the name of a tool. Otherwise the text is code.
 fn may_be_called(head: &str, tools: &[ToolSpec]) -> bool {
     let (name, is_call) = python::name(head);
     !name.is_empty() && (is_call || names::resolve(name, tools).is_some())
 }
 
-/// The call in Python's form. Arguments that are not literals are for the agent to answer with an error if this is certainly
-/// a call.
+/// Returns the call in Python's form. Arguments that aren't literals are returned unchanged if the text is certainly a
+/// call; the agent answers them with an error. Otherwise returns `None` for them.
 fn python_call(head: &str, arguments: &str, tools: &[ToolSpec]) -> Option<Call> {
     let (written, is_call) = python::name(head);
     let name = names::resolve(written, tools).unwrap_or(written).to_owned();

@@ -1,5 +1,6 @@
-//! Tool calling for models that have none: tools are described in the prompt, calls are read out of the answer's text,
-//! and their results go back as text. The agent sees no difference, and the provider sees a plain conversation.
+//! Tool calling for models without native support. Tools are described in the prompt, calls are parsed from the
+//! answer's text, and results are sent back as text. The agent sees no difference, and the provider sees an ordinary
+//! conversation.
 
 mod block;
 mod call;
@@ -8,7 +9,7 @@ mod fence;
 mod json;
 mod lead;
 mod marked;
-pub(super) mod parser;
+pub(crate) mod parser;
 mod prompt;
 mod python;
 mod tag;
@@ -17,4 +18,4 @@ mod tests;
 mod transcript;
 mod xml;
 
-pub(super) use client::{Calls, in_text};
+pub(crate) use client::{Calls, in_text};

@@ -1,10 +1,14 @@
-//! Finds tool calls in text while it streams in, and passes the rest on. Every character is looked at once and in the
-//! same way however the text is cut, so any split gives the same answer. What a block holds is `block`'s business, and
-//! which JSON is a call is `call`'s.
+//! Finds tool calls in text while it streams in, and passes the remaining text on. Each character is processed once, in
+//! the same way wherever the text is split, so any split gives the same result. `block` interprets the content of
+//! blocks, and `call` recognizes the JSON of calls.
 //!
-//! Text is held back only where it may still turn out to begin a call: a line's indentation, a fence with a word that
-//! calls are announced by, a tag or mark, and JSON whose first key is one that calls have. Inside an ordinary block of code
-//! or piece of JSON nothing is a call, whatever it looks like: there a model quotes. Nor is anything where it thinks.
+//! Text is held back only while it may turn out to begin a call:
+//! - the indentation of a line
+//! - a fence with a word that announces calls
+//! - a tag or mark
+//! - JSON whose first key may belong to a call
+//!
+//! Ordinary code blocks, ordinary JSON and reasoning contain no calls, whatever they look like: there, a model quotes.
 
 use std::sync::Arc;
 
@@ -21,57 +25,57 @@ use super::{
 };
 use crate::limits::{MAX_BLOCKS, MAX_HELD_BYTES, MAX_OPENING_BYTES};
 
-/// What text turns into.
+/// A piece of the parsed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// For the reader; never empty.
+    /// Text for the user; never empty.
     Text(String),
-    /// For the agent.
+    /// A call for the agent.
     Call(Call),
 }
 
-/// Reads one answer.
+/// A parser of one answer.
 pub(crate) struct Parser {
     tools: Arc<[ToolSpec]>,
     state: State,
-    /// How many calls were found.
+    /// Number of calls found so far.
     calls: usize,
-    /// Nothing that follows counts.
+    /// `true` if all further text and calls are ignored.
     over: bool,
     ready: Vec<Piece>,
 }
 
-/// Where in the text the parser is. What is `held` has not been passed on.
+/// Position of the parser in the text. Text in `held` was not passed on yet.
 #[derive(Debug)]
 enum State {
-    /// In a line that is ordinary.
+    /// In an ordinary line.
     Line,
-    /// At the beginning of a line: blanks so far.
+    /// At the beginning of a line, after white space only.
     Start { held: String },
-    /// Marks that may become a fence.
+    /// After marks that may become a fence.
     Marks { held: String, fence: Fence, stands: Stands },
-    /// A fence, and the word after it.
+    /// After a fence, in the word after it.
     Word { held: String, fence: Fence, stands: Stands, word: String },
-    /// What may become a tag, from this byte on.
+    /// In text that may become a tag, from byte `from` on.
     Tag { held: String, from: usize, stands: Stands },
     /// In a block that may be a call.
     Block(Box<Block>),
-    /// After a mark, in what may be a call.
+    /// After a mark, in text that may be a call.
     Marked(Box<Marked>),
-    /// In what the model thinks, of whose closing tag so many bytes have come.
+    /// In reasoning. `matched` is the number of bytes of the closing tag that were read.
     Thought { closing: &'static str, matched: usize },
-    /// In an ordinary block, which is passed on as it comes.
+    /// In an ordinary block, which is passed on at once.
     Code { fence: Fence, line: ClosingLine },
     /// In JSON that may be a call.
     Json { held: String, scan: JsonScan, lead: Lead },
-    /// In ordinary JSON, which is passed on as it comes; `blank`: the line holds only blanks so far.
+    /// In ordinary JSON, which is passed on at once. `blank` is `true` while the line contains only white space.
     Data { scan: JsonScan, blank: bool },
     /// After a call, on its last line.
     Rest,
 }
 
-/// Where a fence stands. After words in its line it counts only when a word of ours follows at once; else it is code in
-/// a line, or the end of one.
+/// The position of a fence. A fence after text in its line counts only if a known word follows it directly. Otherwise
+/// it is code in a line, or the end of such code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stands {
     AtStart,
@@ -83,7 +87,7 @@ impl Parser {
         Self { tools, state: State::Start { held: String::new() }, calls: 0, over: false, ready: Vec::new() }
     }
 
-    /// Takes the next portion of the answer and gives what is certain now.
+    /// Takes the next portion of the answer and returns the pieces that are certain.
     pub(crate) fn push(&mut self, text: &str) -> Vec<Piece> {
         for c in text.chars() {
             let state = std::mem::replace(&mut self.state, State::Line);
@@ -92,8 +96,8 @@ impl Parser {
         std::mem::take(&mut self.ready)
     }
 
-    /// The answer is over. A block that was not closed counts if its calls are complete, unless the answer was
-    /// `cut_off`: then more was to come, and half a wish is not carried out.
+    /// Ends the answer. A block that was not closed counts if its calls are complete. If the answer was truncated
+    /// (`cut_off`), such a block does not count, because more calls or arguments may be missing.
     pub(crate) fn end(&mut self, cut_off: bool) -> Vec<Piece> {
         match std::mem::replace(&mut self.state, State::Line) {
             State::Start { held }
@@ -133,7 +137,7 @@ impl Parser {
             State::Block(block) => self.in_block(block, c),
             State::Marked(marked) => self.in_marked(marked, c),
             State::Thought { closing, matched } => self.in_thought(closing, matched, c),
-            // No fence after all, but code in a line: a fence of backticks has none after it.
+            // Not a fence, but code in a line: the line of a backtick fence contains no further backticks.
             State::Code { fence, line: ClosingLine::Opening } if c == '`' && fence.mark == '`' => {
                 self.step(State::Line, c)
             }
@@ -228,7 +232,7 @@ impl Parser {
                 return State::Tag { held, from, stands };
             }
             if stands == Stands::AtStart && &held[from..before] == "[" {
-                // No mark, but perhaps a list.
+                // Not a mark, but possibly a list.
                 held.truncate(from);
                 let state = self.in_json(held, JsonScan::new(), Lead::Opening, '[');
                 return self.step(state, c);
@@ -271,7 +275,7 @@ impl Parser {
                 self.text(&marked.text());
                 State::Line
             }
-            // A mark in words is a word. Only the character that said so may begin something else.
+            // A mark within text is ordinary text. Only the last character may begin something else.
             Verdict::Code => {
                 marked.body.pop();
                 let held = marked.text();
@@ -281,7 +285,8 @@ impl Parser {
         }
     }
 
-    /// A model that goes on after its calls invents their results, and builds the next calls on those.
+    /// Handles the beginning of a result. A model that continues after its calls invents their results and bases its
+    /// next calls on them. So everything after the result is ignored.
     fn result_begins(&mut self) {
         self.over |= self.calls > 0;
     }
@@ -299,13 +304,13 @@ impl Parser {
             }
             Verdict::Code => match block.marks {
                 Marks::Fence(fence, line) => {
-                    // What the block holds so far is read again as code, to know where it closes. It holds no closing
-                    // fence yet, so this ends where it began.
+                    // The text of the block is read again as code, to find where the code block closes. The text
+                    // contains no closing fence yet, so the state afterwards is still within the block.
                     self.text(&block.opening);
                     block.body.chars().fold(State::Code { fence, line }, |state, c| self.step(state, c))
                 }
-                // A tag in words is a word. Only what is not decided may begin something else: to look again at all that
-                // is held would take the square of its length.
+                // A tag within text is ordinary text. Only the undecided end is read again: reading all held text again
+                // would take quadratic time.
                 Marks::Tag(_) => {
                     let undecided = block.take_undecided();
                     let held = block.text();
@@ -360,8 +365,8 @@ impl Parser {
         self.text(c.encode_utf8(&mut [0; 4]));
     }
 
-    /// Passes text on. After a call there is nothing to pass on: a model that does not stop there tells of results that
-    /// it has invented. What it has to say it says in the next step, when it knows them.
+    /// Passes text on, unless a call came before it. A model that does not stop after a call reports results that it
+    /// has invented. It can write its text in the next step, when it knows the real results.
     fn text(&mut self, text: &str) {
         if self.calls > 0 || self.over || text.is_empty() {
             return;
@@ -382,7 +387,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r')
 }
 
-/// Whether what follows this text begins a line, blanks aside.
+/// Returns `true` if text after this text begins a line, ignoring white space.
 fn is_at_start(text: &str) -> bool {
     text.rsplit_once('\n').is_some_and(|(_, line)| line.chars().all(is_blank))
 }

@@ -1,5 +1,5 @@
-//! What a model that has no tool calling is told of tools: the system text that describes them and how to
-//! call them (`backend/prompts/tools_in_words.txt`).
+//! The system text that describes the tools to a model without native tool calling, and how to call them
+//! (`backend/prompts/tools_in_words.txt`).
 
 use askama::Template;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::request::ToolChoice;
 #[template(path = "tools_in_words.txt", escape = "none")]
 struct Instructions<'a> {
     may_call: bool,
-    /// Which tool must be called, where one must.
+    /// The tool that must be called, in words; `None` if the model decides.
     must_call: Option<String>,
     tools: Vec<Tool<'a>>,
 }
@@ -29,8 +29,8 @@ struct Argument<'a> {
     description: &'a str,
 }
 
-/// The system text that says what must be known of the tools.
-pub(super) fn describe(tools: &[ToolSpec], choice: &ToolChoice) -> Result<String, askama::Error> {
+/// Returns the system text that describes the tools.
+pub(crate) fn describe(tools: &[ToolSpec], choice: &ToolChoice) -> Result<String, askama::Error> {
     let tools = tools.iter().map(Tool::of).collect();
     let must_call = match choice {
         ToolChoice::Auto | ToolChoice::None => None,
@@ -55,7 +55,7 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// A schema in a few words where words can say it, else as JSON.
+/// Describes a schema in a few words if possible, otherwise as JSON.
 fn kind(schema: &Value) -> String {
     if let Some(values) = schema["enum"].as_array() {
         return joined("one of ", ", ", values.iter().map(Value::to_string));

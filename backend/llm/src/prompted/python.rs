@@ -1,5 +1,5 @@
-//! Calls in Python's form, as Llama writes them after its mark: `add.call(a=2, b=3)`. Reads literals only, and keeps the
-//! digits of numbers as they were written.
+//! Parses calls in Python's form, as Llama writes them after its mark: `add.call(a=2, b=3)`. Accepts only literals.
+//! Numbers keep their digits.
 
 use std::{iter::Peekable, str::Chars};
 
@@ -7,30 +7,30 @@ use serde_json::{Value, value::RawValue};
 
 use crate::limits::MAX_REPLAYED_DEPTH;
 
-/// Separator that Llama writes between a tool's name and the arguments.
+/// Text that Llama writes between a tool's name and the arguments.
 const METHOD: &str = ".call";
 
-/// The tool's name before the arguments, and whether the text says that this is a tool call.
-pub(super) fn name(head: &str) -> (&str, bool) {
+/// Returns the tool's name before the arguments, and `true` if the text certainly is a tool call.
+pub(crate) fn name(head: &str) -> (&str, bool) {
     let head = head.trim();
     head.strip_suffix(METHOD).map_or((head, false), |name| (name, true))
 }
 
-/// Finds the end of the arguments, character by character.
+/// A search for the end of the arguments, character by character.
 #[derive(Debug, Default)]
-pub(super) struct ArgumentsScan {
+pub(crate) struct ArgumentsScan {
     depth: usize,
     string: Option<char>,
     escaped: bool,
 }
 
 impl ArgumentsScan {
-    /// Takes the next character, from the opening parenthesis on. `Some` tells whether the arguments are complete with it
-    /// (`true`), or cannot be arguments (`false`).
-    pub(super) fn push(&mut self, c: char) -> Option<bool> {
+    /// Takes the next character, from the opening parenthesis on. Returns `Some(true)` if it completes the arguments,
+    /// `Some(false)` if the text cannot be arguments, and `None` otherwise.
+    pub(crate) fn push(&mut self, c: char) -> Option<bool> {
         if let Some(mark) = self.string {
             match c {
-                // It bounds what an unbalanced quotation mark can do.
+                // This limits the effect of an unbalanced quotation mark.
                 '\n' => return Some(false),
                 _ if self.escaped => self.escaped = false,
                 '\\' => self.escaped = true,
@@ -54,8 +54,9 @@ impl ArgumentsScan {
     }
 }
 
-/// Returns keyword arguments, with their parentheses, as a JSON object; `None` if they are anything but literals.
-pub(super) fn object(arguments: &str) -> Option<String> {
+/// Converts keyword arguments, with their parentheses, to a JSON object. Returns `None` if a value isn't a literal, or
+/// if the text isn't a list of keyword arguments.
+pub(crate) fn object(arguments: &str) -> Option<String> {
     let inner = arguments.trim().strip_prefix('(')?.strip_suffix(')')?;
     let mut reader = Reader { rest: inner.chars().peekable() };
     let fields = reader.list(None, |reader| {
@@ -97,7 +98,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads elements with commas between them up to the closing mark, or to the end.
+    /// Reads elements that are separated by commas, up to the closing mark or the end. Returns `None` if anything else
+    /// comes between them.
     fn list(&mut self, closing: Option<char>, element: impl Fn(&mut Self) -> Option<String>) -> Option<String> {
         let mut elements = Vec::new();
         loop {
@@ -130,7 +132,7 @@ impl Reader<'_> {
                     'x' => text.push(self.code(2)?),
                     'u' => text.push(self.code(4)?),
                     'U' => text.push(self.code(8)?),
-                    // Python keeps the backslash of an escape that it does not know.
+                    // Python keeps the backslash of an unknown escape.
                     c => text.extend(['\\', c]),
                 },
                 c => text.push(c),
@@ -138,13 +140,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The character that so many hexadecimal digits stand for.
+    /// Reads the character with the code in this number of hexadecimal digits.
     fn code(&mut self, digits: usize) -> Option<char> {
         let code = self.rest.by_ref().take(digits).try_fold(0u32, |code, c| Some((code << 4) | c.to_digit(16)?))?;
         char::from_u32(code)
     }
 
-    /// A name, a number or a keyword.
+    /// Reads a name, a number or a keyword.
     fn word(&mut self) -> String {
         self.next_visible();
         let mut word = String::new();
@@ -165,7 +167,7 @@ impl Reader<'_> {
     }
 }
 
-/// A keyword or a number as JSON.
+/// Converts a keyword or a number to JSON; `None` for other words.
 fn literal(word: &str) -> Option<String> {
     let json = match word {
         "True" | "true" => "true".to_owned(),
@@ -173,7 +175,7 @@ fn literal(word: &str) -> Option<String> {
         "None" | "null" => "null".to_owned(),
         number => number.replace('_', ""),
     };
-    // Python leaves out the zero before or after a point.
+    // Python allows numbers without a digit before or after the point.
     let json = match json.strip_prefix('.') {
         Some(digits) => format!("0.{digits}"),
         None if json.ends_with('.') => format!("{json}0"),

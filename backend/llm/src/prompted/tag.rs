@@ -1,29 +1,29 @@
-//! Tags and marks with which some models were taught to write their calls (Hermes, Qwen, Mistral, Llama), the results that
-//! they were shown, and what they think.
+//! Tags and marks in models' text: those with which some models write calls (Hermes, Qwen, Mistral, Llama), and those
+//! around call results and around reasoning.
 
 use super::xml::FUNCTION;
 
-/// A tag around something, or a mark before it.
+/// A pair of tags around content, or a mark before it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tag {
-    pub(super) opening: &'static str,
-    /// Nothing for a mark.
-    pub(super) closing: &'static str,
-    pub(super) holds: Holds,
+pub(crate) struct Tag {
+    pub(crate) opening: &'static str,
+    /// Empty for a mark.
+    pub(crate) closing: &'static str,
+    pub(crate) holds: Holds,
 }
 
-/// What a tag stands around.
+/// The content of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(crate) enum Holds {
     /// Calls.
     Calls,
-    /// One call, of which the tag itself is the beginning (`xml`).
+    /// One call, which begins with the tag itself (`xml`).
     Function,
-    /// Calls that end with their JSON (`marked`).
+    /// Calls that end at the end of their JSON or of their arguments (`marked`).
     Marked,
-    /// What the model thinks, in which nothing is a call.
+    /// Reasoning, in which nothing is a call.
     Thought,
-    /// The result of a call, which only a server can know.
+    /// The result of a call. Only the server can know it, so the model invented it.
     Result,
 }
 
@@ -39,13 +39,13 @@ const TAGS: [Tag; 8] = [
 ];
 
 impl Tag {
-    /// The tag that opens with exactly this.
-    pub(super) fn of(written: &str) -> Option<&'static Self> {
+    /// Returns the tag with exactly this opening.
+    pub(crate) fn of(written: &str) -> Option<&'static Self> {
         TAGS.iter().find(|tag| tag.opening == written)
     }
 
-    /// Whether this may still become one.
-    pub(super) fn is_open(beginning: &str) -> bool {
+    /// Returns `true` if this text may be the beginning of a tag.
+    pub(crate) fn is_open(beginning: &str) -> bool {
         TAGS.iter().any(|tag| tag.opening.starts_with(beginning))
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of an answer's text: every form in which models write calls, and what is no call.
+//! Tests of parsing an answer's text: all forms in which models write calls, and text that is not a call.
 
 mod properties;
 mod wire;
@@ -17,10 +17,10 @@ fn tools() -> Arc<[ToolSpec]> {
     builtin().unwrap().specs()
 }
 
-/// What the reader sees, and the calls, as name and arguments.
+/// The text that the user sees, and the calls as name and arguments.
 type Read = (String, Vec<(String, String)>);
 
-/// Reads an answer that comes in these portions.
+/// Parses an answer that is received in these portions.
 fn read_portions(portions: &[&str], cut_off: bool) -> Read {
     let mut parser = Parser::new(tools());
     let mut pieces: Vec<Piece> = portions.iter().flat_map(|portion| parser.push(portion)).collect();
@@ -46,7 +46,7 @@ fn call(name: &str, input: &str) -> (String, String) {
     (name.to_owned(), input.to_owned())
 }
 
-/// Checks that all of it is shown and nothing is called.
+/// Asserts that the complete text is shown and contains no calls.
 fn assert_ordinary(answer: &str) {
     assert_eq!(read(answer), (answer.to_owned(), vec![]), "{answer}");
 }
@@ -136,10 +136,10 @@ fn ordinary_code_and_data_are_shown_as_they_are() {
         "{\"function\": \"f(x)\", \"arguments\": \"x\"}",
         "{\"name\": \"\", \"arguments\": {\"a\": 1}}",
         "```tool\n{\"tool\": \" \", \"args\": {}}\n```\n",
-        // What a tool's own definition looks like.
+        // The form of a tool's definition.
         "{\"name\":\"add\",\"description\":\"Adds.\",\"parameters\":{\"type\":\"object\"}}",
         "```json\n{\"type\":\"function\",\"function\":{\"name\":\"add\",\"description\":\"x\",\"parameters\":{}}}\n```",
-        // In code, everything is quoted.
+        // Code blocks contain no calls.
         "````markdown\n```tool\n{\"tool\":\"add\",\"args\":{}}\n```\n````\n",
         "```python\n{\"tool\":\"add\",\"args\":{}}\n```\n",
         "~~~sh\n```tool\n{\"tool\":\"add\",\"args\":{}}\n```\n~~~\n",
@@ -247,7 +247,7 @@ fn broken_json_in_a_tool_block_becomes_an_error_for_the_model() {
     }
     let commented = "```tool\n{\"tool\":\"add\",\"args\":{}} // adds\n```";
     assert_eq!(read(commented), (String::new(), vec![call("add", "{}")]));
-    // Without a name nobody can know that a call is meant, so the reader sees what the model wrote.
+    // Without a name, the text may not be meant as a call, so the user sees it as the model wrote it.
     assert_ordinary("```tool\n{no name}\n```\n");
     assert_ordinary("```tool\n{\"args\": {\"a\": 1}}\n```\n");
     assert_ordinary("<tool_call>{\"tool\": \"\", \"args\": {\"a\": 1}}</tool_call>\n");
@@ -277,7 +277,7 @@ fn a_block_that_is_not_closed_counts_when_its_call_is_complete_and_the_answer_wa
             assert_eq!(read_portions(&[half], cut_off), (half.to_owned(), vec![]));
         }
     }
-    // The limit was reached after the block: that call is whole.
+    // The token limit was reached after the block, so the call is complete.
     let closed = format!("{complete}\n```\nAnd th");
     assert_eq!(read_portions(&[&closed], true), ("Well.\n".to_owned(), vec![call("add", "{}")]));
 }
@@ -374,15 +374,15 @@ fn deep_nesting_and_huge_numbers_are_arguments_like_any_other() {
     }
 }
 
-/// Each model's own way, as its template has it.
+/// Calls in the forms of the models' chat templates.
 #[test]
 fn calls_in_the_dialects_that_models_were_taught() {
     let typed = r#"{"a":0.1000000000000000000001,"b":2}"#;
     for (answer, input) in [
-        // Qwen's coders: XML, with values as bare text.
+        // Qwen's coding models: XML, with values as bare text.
         ("<tool_call>\n<function=add>\n<parameter=a>\n0.1000000000000000000001\n</parameter>\n<parameter=b>\n2\n</parameter>\n</function>\n</tool_call>".to_owned(), typed),
         ("<function=add>\n<parameter=a>0.1000000000000000000001</parameter>\n<parameter=b>2</parameter>\n</function>".to_owned(), typed),
-        // Never closed, and still whole.
+        // Not closed, but complete.
         ("<tool_call>\n<function=add><parameter=a>0.1000000000000000000001</parameter><parameter=b>2</parameter></function>".to_owned(), typed),
         // Hermes and Qwen.
         (format!("<tool_call>\n{{\"name\": \"add\", \"arguments\": {EXACT}}}\n</tool_call>"), EXACT),
@@ -432,7 +432,7 @@ fn a_dialects_marks_in_words_are_words() {
     ] {
         assert_ordinary(answer);
     }
-    // What is cut off is half a wish.
+    // A truncated call is not a call.
     for half in
         ["<tool_call><function=add></function>", "[TOOL_CALLS]add[ARGS]{\"a\":1", "<function=add><parameter=a>1"]
     {

@@ -1,5 +1,5 @@
-//! The history as a model without tool calling is told it: past calls as the blocks that it was asked to write, their
-//! results as blocks in the message that answers. Roles alternate.
+//! Converts the history to text for a model without tool calling. Past calls become the blocks that the model was asked
+//! to write, and their results become blocks in the following user message. Roles alternate.
 
 use serde_json::value::RawValue;
 use tallybook_protocol::ModelInfo;
@@ -9,8 +9,8 @@ use crate::{
     request::{AssistantBlock, ModelMessage, UserPart},
 };
 
-/// Text only, and nobody speaks twice in a row.
-pub(super) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<ModelMessage> {
+/// Returns the history as text messages with alternating roles.
+pub(crate) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<ModelMessage> {
     let mut told = Vec::new();
     for entry in history::repair(reader, messages) {
         match entry {
@@ -56,15 +56,16 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A call is told in the form that is asked for, since models do as they believe they did before. Arguments keep every
-/// digit, and cannot end the block: they are valid JSON, which has no line that begins with a fence.
+/// Returns the text of a block. A call is written in the form that the prompt asks for, because models imitate their
+/// earlier output. Arguments keep every digit, and cannot end the block: they are valid JSON, which has no line that
+/// begins with a fence.
 fn said(block: &Block<'_>) -> Option<String> {
     match block {
         Block::Text(text) => Some(text.trim_end().to_owned()),
         Block::Call { name, input, .. } => {
             Some(format!("```tool\n{{\"tool\": \"{name}\", \"args\": {}}}\n```", input.trim()))
         }
-        // Thinking belongs to the native calls that followed it.
+        // Reasoning belongs to the native calls that followed it.
         Block::Opaque(_) => None,
     }
 }
@@ -103,7 +104,7 @@ mod tests {
         AssistantBlock::Text { text: text.into() }
     }
 
-    /// Each message as `role: text`.
+    /// Returns each message as `role: text`.
     fn told(messages: &[ModelMessage]) -> Vec<String> {
         let told = as_text(&reader(), messages).into_iter().map(|message| match message {
             ModelMessage::User(parts) => format!("user: {}", UserPart::join_texts(&parts)),

@@ -1,5 +1,5 @@
-//! Calls in tags, as Qwen's coders were taught to write them: `<function=add><parameter=a>1</parameter></function>`. The
-//! values are bare text; what each is, the tool's schema says. Digits stay as they were written.
+//! Parses calls in tags, as Qwen's coding models write them: `<function=add><parameter=a>1</parameter></function>`. The
+//! values are bare text; the tool's schema determines their types. Numbers keep their digits.
 
 use serde_json::{Value, value::RawValue};
 use tallybook_tools::ToolSpec;
@@ -7,16 +7,16 @@ use tallybook_tools::ToolSpec;
 use super::call::Call;
 use crate::{limits::MAX_TOOL_NAME_CHARS, names};
 
-/// How a call begins.
-pub(super) const FUNCTION: &str = "<function=";
-/// The longest that may stand in such a tag.
+/// The beginning of a call.
+pub(crate) const FUNCTION: &str = "<function=";
+/// Maximum length of the text in such a tag, in bytes.
 const MAX_HEAD_BYTES: usize = 4 * MAX_TOOL_NAME_CHARS;
 const FUNCTION_END: &str = "</function>";
 const PARAMETER: &str = "<parameter=";
 const PARAMETER_END: &str = "</parameter>";
 
-/// The calls that a text consists of; `None` when it holds anything else.
-pub(super) fn find(text: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
+/// Returns the calls that a text consists of; `None` if it contains anything else.
+pub(crate) fn find(text: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     let mut calls = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -27,20 +27,20 @@ pub(super) fn find(text: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
     Some(calls).filter(|calls| !calls.is_empty())
 }
 
-/// Whether calls may still come of a text that begins so.
-pub(super) fn may_begin(text: &str) -> bool {
+/// Returns `true` if a text with this beginning may still become calls.
+pub(crate) fn may_begin(text: &str) -> bool {
     text.strip_prefix(FUNCTION).map_or_else(|| FUNCTION.starts_with(text), may_go_on)
 }
 
-/// The same of what comes after the beginning of a call.
-pub(super) fn may_go_on(text: &str) -> bool {
+/// Returns `true` if this text, which follows [`FUNCTION`], may still become a call.
+pub(crate) fn may_go_on(text: &str) -> bool {
     match text.split_once('>') {
         None => text.len() <= MAX_HEAD_BYTES && !text.contains(['<', '\n']),
         Some((_, rest)) => rest.trim_start().chars().next().is_none_or(|c| c == '<'),
     }
 }
 
-/// The call that begins with its tool's name, and what comes after it.
+/// Returns the call that starts with its tool's name, and the text after the call.
 fn call<'a>(text: &'a str, tools: &[ToolSpec]) -> Option<(Call, &'a str)> {
     let (name, mut rest) = name(text)?;
     let resolved = names::resolve(name, tools).unwrap_or(name);
@@ -60,23 +60,23 @@ fn call<'a>(text: &'a str, tools: &[ToolSpec]) -> Option<(Call, &'a str)> {
     }
 }
 
-/// What stands before the end of a tag, and what comes after it.
+/// Returns the name before the end of a tag, and the text after the tag.
 fn name(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once('>')?;
     let name = name.trim().trim_matches('"');
     (!name.is_empty() && !name.contains(['<', '\n'])).then_some((name, rest))
 }
 
-/// The value without the line ends that set it apart from its tags.
+/// Removes the line ends that separate a value from its tags.
 fn without_line_ends(written: &str) -> &str {
     let written = written.strip_prefix("\r\n").or_else(|| written.strip_prefix('\n')).unwrap_or(written);
     written.strip_suffix("\r\n").or_else(|| written.strip_suffix('\n')).unwrap_or(written)
 }
 
-/// A bare value as JSON: what it is where the schema allows that, and a string where it does not.
+/// Converts a bare value to JSON: to the value that it spells if the schema allows that, otherwise to a string.
 fn json(written: &str, schema: Option<&Value>) -> String {
     let bare = written.trim();
-    // Python's words.
+    // Python's keywords.
     let bare = match bare {
         "True" => "true",
         "False" => "false",
@@ -87,8 +87,8 @@ fn json(written: &str, schema: Option<&Value>) -> String {
     if is_bare { bare.to_owned() } else { Value::from(written).to_string() }
 }
 
-/// Whether a schema allows a value of the kind that this JSON is. Where it says nothing, whatever is no string counts: the
-/// model wrote none in quotation marks.
+/// Returns `true` if the schema allows a value of this JSON's type. If the schema names no type, it allows every type
+/// except a string, because the model wrote the value without quotation marks.
 fn is_allowed(json: &str, schema: Option<&Value>) -> bool {
     let kinds: &[&str] = match json.as_bytes().first() {
         Some(b'{') => &["object"],

@@ -1,49 +1,47 @@
-//! Quirks: the parts of a request that a model's server cannot take. The settings name them, or a refusal does
-//! (`refusal`); the model remembers them for the life of the process. How a request does without each of them is in
-//! the wire formats, and in `adapted_request` where that is the same for all of them.
+//! Quirks: the parts of a request that a model's server cannot accept. A quirk is known from the settings or from a
+//! refusal (`refusal`). The model client remembers it until the process ends. The wire formats write requests without
+//! these parts; `adapted_request` contains the changes that are the same for all wire formats.
 
 mod refusal;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{PoisonError, RwLock},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
-pub(super) use refusal::{named_in, refuses_key};
+pub(crate) use refusal::{named_in, refuses_key};
 
-/// A part of a request that a model's server cannot take.
+/// A part of a request that a model's server cannot accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quirk {
-    /// The field `stream_options`: the answer may end without the number of its tokens.
+    /// The field `stream_options`. Without it, the answer may end without token counts.
     NoStreamOptions,
-    /// The field `max_tokens`: `max_completion_tokens` is sent in its place.
+    /// The field `max_tokens`; `max_completion_tokens` is sent instead.
     NoMaxTokens,
-    /// The field `max_completion_tokens`: `max_tokens` is sent in its place.
+    /// The field `max_completion_tokens`; `max_tokens` is sent instead.
     NoMaxCompletionTokens,
     /// The field `temperature`.
     NoTemperature,
-    /// The texts before which the model stops: `stop`, `stop_sequences`.
+    /// The stop sequences: `stop`, `stop_sequences`.
     NoStop,
-    /// The fields for the effort of reasoning and for its tokens.
+    /// The fields for the reasoning effort and the reasoning budget.
     NoReasoning,
-    /// The model's earlier reasoning, sent back with its calls.
+    /// The model's earlier reasoning, which is sent back with its calls.
     NoReasoningHistory,
     /// The field `tool_choice`.
     NoToolChoice,
-    /// The field `name` of a tool's result.
+    /// The field `name` of a tool result.
     NoToolMessageName,
-    /// Several calls in one message: each is sent in its own, followed by its result.
+    /// Several calls in one message. Each call is sent in a message of its own, followed by its result.
     NoParallelToolCalls,
-    /// Names of arguments outside `^[a-zA-Z0-9_.-]{1,64}$`: they are mapped to such names and back.
+    /// Argument names that do not match `^[a-zA-Z0-9_.-]{1,64}$`. They are mapped to names that match, and back.
     NoSpecialPropertyNames,
-    /// Anthropic's marks for its cache.
+    /// Anthropic's cache marks.
     NoCacheControl,
-    /// A system message: its text becomes the beginning of the first user message.
+    /// A system message. Its text becomes the beginning of the first user message.
     NoSystemMessage,
-    /// Tools: they are described in the prompt. In the settings, the tool mode says this.
+    /// Tools. They are described in the prompt instead. In the settings, the tool mode controls this.
     NoTools,
 }
 
@@ -66,7 +64,7 @@ impl Quirk {
         Self::NoTools,
     ];
 
-    /// The word in the settings file and in the API.
+    /// Returns the name that is used in the settings file and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoStreamOptions => "no_stream_options",
@@ -92,7 +90,7 @@ impl Quirk {
 pub struct QuirkSet(BTreeSet<Quirk>);
 
 impl QuirkSet {
-    /// Returns whether `quirk` is in the set.
+    /// Returns `true` if `quirk` is in the set.
     pub fn has(&self, quirk: Quirk) -> bool {
         self.0.contains(&quirk)
     }
@@ -109,35 +107,36 @@ impl FromIterator<Quirk> for QuirkSet {
     }
 }
 
-/// The quirks of one connected model.
+/// The quirks of one model client.
 #[derive(Debug)]
-pub(super) struct Quirks {
-    /// Those that the settings deny.
+pub(crate) struct Quirks {
+    /// The quirks that the settings deny.
     denied: QuirkSet,
     known: RwLock<QuirkSet>,
 }
 
 impl Quirks {
-    /// Starts with the quirks that the settings name: `true` holds from the start, `false` is never assumed.
-    pub(super) fn new(settings: &BTreeMap<Quirk, bool>) -> Self {
+    /// Creates the quirks from the settings. `true` means that a quirk applies from the start, `false` that it is never
+    /// assumed.
+    pub(crate) fn new(settings: &BTreeMap<Quirk, bool>) -> Self {
         let set_to = |wanted| settings.iter().filter(|(_, is)| **is == wanted).map(|(quirk, _)| *quirk).collect();
         Self { denied: set_to(false), known: RwLock::new(set_to(true)) }
     }
 
     /// Returns a copy of the quirks that are known so far.
-    pub(super) fn known(&self) -> QuirkSet {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn known(&self) -> QuirkSet {
+        self.known.read().clone()
     }
 
-    /// Adds `quirk` to the quirks of a request that was sent with `known`. Returns `None` if that changes nothing, or
-    /// if the settings deny the quirk.
-    pub(super) fn add(&self, quirk: Quirk, known: &QuirkSet) -> Option<QuirkSet> {
+    /// Adds `quirk` to the quirks of a request that was sent with `known`. Returns `None` if `known` already contains
+    /// it, or if the settings deny it.
+    pub(crate) fn add(&self, quirk: Quirk, known: &QuirkSet) -> Option<QuirkSet> {
         (!known.has(quirk) && !self.denied.has(quirk)).then(|| known.iter().chain([quirk]).collect())
     }
 
-    /// Remembers a quirk. Returns whether it is new.
-    pub(super) fn learn(&self, quirk: Quirk) -> bool {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).0.insert(quirk)
+    /// Remembers a quirk. Returns `true` if it is new.
+    pub(crate) fn learn(&self, quirk: Quirk) -> bool {
+        self.known.write().0.insert(quirk)
     }
 }
 

@@ -1,10 +1,11 @@
-//! Recognizes in a provider's refusal which part of the request the model's server cannot take. Providers share no
-//! code for it, so this reads the field that the error names, and the words for "not supported" in the same sentence.
+//! Recognizes from a provider's refusal which part of the request the model's server cannot accept. Providers share no
+//! error code for this. So this module reads the field that the error names, and phrases for "not supported" in the
+//! same sentence.
 
 use super::Quirk;
 use crate::reason::Reason;
 
-/// Words for a part that the server does not take.
+/// Phrases for a part that the server does not accept.
 const NOT_TAKEN: [&str; 43] = [
     "not support",
     "n't support",
@@ -51,8 +52,8 @@ const NOT_TAKEN: [&str; 43] = [
     "不支持",
 ];
 
-/// Words for a field that the server does not know. Errors about the id of a call use them too, so they count for
-/// fields only.
+/// Phrases for a field that the server does not know. They count for fields only, because errors about the ID of a call
+/// use them, too.
 const UNKNOWN: [&str; 16] = [
     "unknown",
     "unrecognized",
@@ -72,7 +73,7 @@ const UNKNOWN: [&str; 16] = [
     "no such field",
 ];
 
-/// Words for a number that does not fit: the server does take the field.
+/// Phrases for an invalid number. Such an error means that the server accepts the field.
 const BAD_NUMBER: [&str; 13] = [
     "too large",
     "too small",
@@ -89,10 +90,10 @@ const BAD_NUMBER: [&str; 13] = [
     "exceed",
 ];
 
-/// Words for a word that does not fit.
+/// Phrases for an invalid word. Such an error means that the server accepts the field.
 const BAD_WORD: [&str; 4] = ["unsupported value", "supported values", "expected one of", "invalid value"];
 
-/// Words of errors about the definition of one tool, which say nothing about tools as such.
+/// Phrases in errors about the definition of one tool. Such an error does not mean that the server accepts no tools.
 const TOOL_DEFINITION: [&str; 9] = [
     "input_schema",
     "json schema",
@@ -105,7 +106,7 @@ const TOOL_DEFINITION: [&str; 9] = [
     "allof",
 ];
 
-/// Names of the capability to call tools.
+/// Names of tools and of the ability to call tools.
 const TOOLS: [&str; 15] = [
     "tools",
     "tool use",
@@ -124,11 +125,11 @@ const TOOLS: [&str; 15] = [
     "function support",
 ];
 
-/// Words of errors about one call, or about several at once.
+/// Phrases in errors about one call, or about several calls at once.
 const LESS_THAN_TOOLS: [&str; 6] =
     ["tool call id", "tool_call_id", "tool_use_id", "parallel", "multiple tool", "single tool"];
 
-/// Errors of servers that were started without the options for tool calls: llama.cpp, vLLM.
+/// Phrases in errors of servers that were started without the options for tool calls: llama.cpp, vLLM.
 const STARTED_WITHOUT_TOOLS: [&str; 3] = ["requires --jinja", "--enable-auto-tool-choice", "--tool-call-parser"];
 
 /// Names of the system message.
@@ -145,11 +146,11 @@ const SYSTEM: [&str; 10] = [
     "messages.0.role",
 ];
 
-/// Names of the field `stop` in sentences in which the word can mean nothing else.
+/// Names of the field `stop` in sentences where the word has no other meaning.
 const STOP: [&str; 6] =
     ["stop sequence", "stop parameter", "parameter: stop", "parameter stop", "field stop", "supplied: stop"];
 
-/// Returns the parts of a request that the refusal names, the likeliest first.
+/// Returns the parts of a request that the refusal names, most likely first.
 pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
     let whole = normalized(&reason.whole());
     let mut found = Vec::new();
@@ -162,7 +163,7 @@ pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
     if is_about_one_tool(&whole) {
         return found;
     }
-    // The field of an error needs no sentence around it.
+    // If the error names a field, no sentence about the field is needed.
     for field in reason.fields.iter().filter(|_| is_refused(&whole)) {
         let field = normalized(field);
         let root = field.trim_start_matches("body.").split('.').next().unwrap_or_default();
@@ -180,7 +181,7 @@ pub(crate) fn named_in(reason: &Reason) -> Vec<Quirk> {
     found
 }
 
-/// Returns whether the error says that the key is wrong, for servers that have another status for it.
+/// Returns `true` if the error says that the API key is invalid. This is for servers that do not use status 401 for it.
 pub(crate) fn refuses_key(reason: &Reason) -> bool {
     let whole = normalized(&reason.whole()).replace(['_', '-'], " ");
     has_any(&whole, &["api key", "apikey", "access token", "bearer token"])
@@ -193,7 +194,7 @@ pub(crate) fn refuses_key(reason: &Reason) -> bool {
 fn named_in_sentence(sentence: &str) -> Vec<Quirk> {
     let mut found = Vec::new();
     if is_refused(sentence) {
-        // "stop" is too common a word to be taken for the field.
+        // "stop" is too common a word to be recognized as the field.
         let fields = words(sentence).filter(|word| *word != "stop").filter_map(by_name);
         found.extend(fields.filter(|quirk| !is_about_value(*quirk, sentence)));
         // "Reasoning models do not support temperature" is about the temperature.
@@ -220,7 +221,7 @@ fn named_in_sentence(sentence: &str) -> Vec<Quirk> {
     found
 }
 
-/// Returns the quirk of a server that does not take the field of this name.
+/// Returns the quirk of a server that does not accept the field with this name; `None` if no quirk concerns the field.
 fn by_name(field: &str) -> Option<Quirk> {
     Some(match field {
         "stream_options" | "include_usage" => Quirk::NoStreamOptions,
@@ -236,10 +237,11 @@ fn by_name(field: &str) -> Option<Quirk> {
     })
 }
 
-/// Returns whether the server takes the field, but not this value.
+/// Returns `true` if the server accepts the field, but not the value.
 fn is_about_value(quirk: Quirk, sentence: &str) -> bool {
     match quirk {
-        // OpenAI calls every temperature but one an unsupported value.
+        // OpenAI calls every temperature except one an unsupported value, so `BAD_WORD` does not apply to the
+        // temperature.
         Quirk::NoMaxTokens | Quirk::NoMaxCompletionTokens | Quirk::NoTemperature => has_any(sentence, &BAD_NUMBER),
         Quirk::NoReasoning => has_any(sentence, &BAD_NUMBER) || has_any(sentence, &BAD_WORD),
         _ => false,
@@ -250,7 +252,7 @@ fn is_refused(text: &str) -> bool {
     has_any(text, &NOT_TAKEN) || has_any(text, &UNKNOWN)
 }
 
-/// Returns whether the error is about the definition of one tool, as in `tools.0.custom.input_schema: …`.
+/// Returns `true` if the error is about the definition of one tool, as in `tools.0.custom.input_schema: …`.
 fn is_about_one_tool(whole: &str) -> bool {
     let has_index = whole.split("tools.").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let is_about_schema = whole.contains("schema") && has_any(whole, &["tool", "function", "parameters"]);
@@ -265,19 +267,19 @@ fn takes_no_tools(sentence: &str) -> bool {
 }
 
 fn takes_no_system(sentence: &str) -> bool {
-    // The chat templates of models that know two roles.
+    // These errors come from chat templates of models that support two roles only.
     let knows_two_roles = has_any(sentence, &["only user and assistant", "only user, assistant"])
         || (sentence.contains("conversation roles must alternate") && !sentence.contains("optional system"));
     let is_bad_role = is_refused(sentence) || has_any(sentence, &["invalid", "not one of", "should be", "must be"]);
     knows_two_roles || (has_any(sentence, &SYSTEM) && is_bad_role)
 }
 
-/// Returns whether the error recommends this field, as in "Use `max_completion_tokens` instead."
+/// Returns `true` if the error recommends this field, as in "Use `max_completion_tokens` instead."
 fn recommends(whole: &str, field: &str) -> bool {
     let parts: Vec<&str> = whole.split(field).collect();
     parts.windows(2).any(|pair| {
         let (before, after) = (pair[0], pair[1]);
-        // No part of a longer name.
+        // The field name must not be part of a longer name.
         let is_name = !after.starts_with(|c: char| c == '_' || c.is_ascii_alphanumeric());
         let is_used =
             ["use ", "use the ", "use the parameter ", "in favor of ", "renamed to ", "replaced by ", "replaced with "];
@@ -285,8 +287,8 @@ fn recommends(whole: &str, field: &str) -> bool {
     })
 }
 
-/// Lower case, without the marks around names, which every server writes differently, and with one kind of end of a
-/// sentence.
+/// Converts a text to lower case, removes the marks around names, which differ between servers, and unifies the ends of
+/// sentences.
 fn normalized(text: &str) -> String {
     let text = text.to_lowercase().replace("n’t", "n't").replace("n't", "n\u{2}t");
     let plain: String = text.chars().filter(|c| !matches!(c, '"' | '`' | '\'' | '“' | '”' | '‘' | '’')).collect();
@@ -297,7 +299,7 @@ fn has_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
-/// The names and words of a text.
+/// Returns the names and words of a text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }

@@ -1,5 +1,5 @@
-//! The faults of an Anthropic Messages stream, over HTTP, each by its name. What readers make of odder bodies is in
-//! `anthropic/tests.rs`; what the agent does about them is the agent's business.
+//! Tests of named faults in an Anthropic Messages stream, over HTTP. `anthropic/tests.rs` tests how the reader handles
+//! more unusual bodies. How the agent reacts to the faults is not tested here.
 
 use tallybook_mock_llm::{MockLlm, fault, text};
 use tallybook_protocol::Usage;
@@ -9,23 +9,23 @@ use super::{
     request,
 };
 
-/// What came of a fault.
+/// The result of a fault.
 #[derive(Debug, PartialEq)]
-pub(super) struct Played {
-    pub(super) text: String,
+pub(crate) struct Played {
+    pub(crate) text: String,
     /// Name and arguments of each call.
-    pub(super) calls: Vec<(String, String)>,
-    pub(super) ids: Vec<String>,
-    pub(super) opaque: Vec<String>,
-    pub(super) thought: String,
-    pub(super) stop_reason: Option<StopReason>,
-    pub(super) usage: Option<Usage>,
-    /// The code of the error.
-    pub(super) error: Option<&'static str>,
+    pub(crate) calls: Vec<(String, String)>,
+    pub(crate) ids: Vec<String>,
+    pub(crate) opaque: Vec<String>,
+    pub(crate) thought: String,
+    pub(crate) stop_reason: Option<StopReason>,
+    pub(crate) usage: Option<Usage>,
+    /// The error code.
+    pub(crate) error: Option<&'static str>,
 }
 
 impl Played {
-    pub(super) fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
+    pub(crate) fn new((text, events, error): (String, Vec<ModelEvent>, Option<ModelError>)) -> Self {
         let error = error.map(|error| error.code());
         let mut played = Self {
             text,
@@ -60,7 +60,7 @@ impl Played {
     }
 }
 
-pub(super) async fn play(provider: ProviderKind, name: &str) -> Played {
+pub(crate) async fn play(provider: ProviderKind, name: &str) -> Played {
     let model = MockLlm::start().await.unwrap();
     model.reply(fault(name).unwrap());
     Played::new(ask(&*patient(provider, &model), question()).await)
@@ -117,7 +117,7 @@ async fn tool_block_with_empty_or_no_input_json_delta() {
     }
 }
 
-/// It is handed on, so that the agent can answer it with an error.
+/// The call is passed on, so that the agent can answer it with an error.
 #[tokio::test]
 async fn accumulated_tool_input_that_is_not_json() {
     let played = anthropic("tool_input_not_json").await;
@@ -193,7 +193,7 @@ async fn thinking_signature_delta_and_redacted_thinking_are_replayed_verbatim() 
 async fn pause_turn() {
     let played = anthropic("pause_turn").await;
     assert_eq!((played.text.as_str(), played.stop_reason), ("I look around", Some(StopReason::Pause)));
-    // Asking again with what was said continues it; the last message is the model's own then.
+    // A request that contains the answer so far continues it. Its last message is the model's own.
     let model = MockLlm::start().await.unwrap();
     model.reply([text(" and find it.")]);
     let next = request(vec![
@@ -219,7 +219,7 @@ async fn usage_that_repeats() {
     assert_eq!(anthropic("repeated_usage").await.usage, Some(usage));
 }
 
-/// The notice is the agent's to give; the reader must say that nothing was said.
+/// The agent shows a notice; the reader must report that the answer is empty.
 #[tokio::test]
 async fn end_turn_with_no_text() {
     let played = anthropic("nothing_to_say").await;

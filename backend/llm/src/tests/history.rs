@@ -1,4 +1,4 @@
-//! Requests whose history was written by other models: call ids, unfinished turns, and names of arguments.
+//! Tests of requests whose history was written by other models: call IDs, unfinished turns, and argument names.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ fn result(id: &str) -> ToolResult {
     ToolResult { call_id: id.to_owned(), tool_name: "add".to_owned(), content: format!("of {id}"), is_error: false }
 }
 
-/// A question with a step of two calls, as Kimi names them.
-pub(super) fn two_calls(written_by: Option<&ModelInfo>) -> Vec<ModelMessage> {
+/// Returns a user message, and a step of two calls with IDs in Kimi's form.
+pub(crate) fn two_calls(written_by: Option<&ModelInfo>) -> Vec<ModelMessage> {
     vec![
         ModelMessage::user_text("What is 1 + 2?"),
         ModelMessage::Assistant(vec![
@@ -36,7 +36,7 @@ pub(super) fn two_calls(written_by: Option<&ModelInfo>) -> Vec<ModelMessage> {
     ]
 }
 
-/// The ids of the calls, and those of the results, in a body of either format.
+/// Returns the IDs of the calls and of the results in a request body of either format.
 fn sent_ids(body: &Value) -> (Vec<String>, Vec<String>) {
     let id = |value: &Value| value.as_str().map(str::to_owned);
     let (mut calls, mut results) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ async fn call_ids_go_back_unchanged_to_the_model_that_wrote_them_and_to_others_i
             ask(&*client, request(two_calls(writer))).await;
             let (calls, results) = sent_ids(&model.requests().pop().unwrap().body);
             assert_eq!((calls.len(), &calls), (2, &results), "{provider}");
-            // Anthropic's format has no such ids, so not even the model that wrote them can get them back.
+            // Anthropic's format does not allow such IDs, so not even the model that wrote them can get them back.
             if is_own && provider != ProviderKind::Anthropic {
                 assert_eq!(calls, ["functions.add:0", "functions.add:1"]);
             } else {
@@ -84,7 +84,7 @@ async fn a_question_never_follows_a_tool_message() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         model.reply([text("3.")]);
-        // The turn failed once the tools had run.
+        // The turn failed after the tools had run.
         let messages = [two_calls(None), vec![ModelMessage::user_text("And now?")]].concat();
         ask(&*patient(provider, &model), request(messages)).await;
         model.assert_calls_paired();
@@ -121,7 +121,7 @@ async fn names_of_arguments_that_anthropic_refuses_are_mapped_and_mapped_back() 
         let asked = || ModelRequest { tools: Arc::from(vec![spec()]), ..request(messages.clone()) };
         let is_mapped = provider == ProviderKind::Anthropic;
         if !is_mapped {
-            // A model of Anthropic's behind another API.
+            // An Anthropic model behind another API.
             model.fail(
                 400,
                 r#"{"error":{"message":"tools.0: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"}}"#,

@@ -1,5 +1,5 @@
-//! The faults of a Chat Completions stream, over HTTP, each by its name, for all three providers that speak it. What
-//! readers make of odder bodies is in `openai/tests.rs`.
+//! Tests of named faults in a Chat Completions stream, over HTTP, for the three providers that use this format.
+//! `openai/tests.rs` tests how the reader handles more unusual bodies.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, fault, text};
@@ -56,7 +56,7 @@ async fn finish_reason_stop_although_calls_were_seen() {
     .await;
 }
 
-/// Cut off by the limit of tokens it is not handed on; otherwise the agent answers it with an error.
+/// A call that the token limit truncates is not passed on. Otherwise the agent answers the call with an error.
 #[tokio::test]
 async fn tool_calls_with_truncated_json() {
     each("max_tokens_in_tool_call", |played| {
@@ -113,7 +113,7 @@ async fn reasoning_content_is_kept_apart_from_the_answer() {
     .await;
 }
 
-/// Claude and Gemini behind OpenRouter refuse the results of their calls without what they thought before them.
+/// Behind OpenRouter, Claude and Gemini refuse the results of their calls without the reasoning before those calls.
 #[tokio::test]
 async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
     for provider in SPEAKERS {
@@ -150,7 +150,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
     }
 }
 
-/// Gemini, through its compatible API, refuses a call's result without it.
+/// Through its compatible API, Gemini refuses a call's result without the signature.
 #[tokio::test]
 async fn a_thought_signature_goes_back_with_its_call_within_the_turn() {
     let model = MockLlm::start().await.unwrap();
@@ -213,7 +213,8 @@ async fn an_error_instead_of_a_chunk() {
     each("error_chunk", |played| assert_eq!(played.error, Some("model_failing"))).await;
 }
 
-/// It is handed on, so that the agent can answer it with an error; what holds nothing at all is no call.
+/// The call is passed on, so that the agent can answer it with an error. An entry without ID, name and arguments is not
+/// a call.
 #[tokio::test]
 async fn a_call_without_a_name() {
     each("call_without_a_name", |played| {

@@ -1,4 +1,5 @@
-//! Parts of a request that a model's server refuses: they are found out from its error, left out once, and remembered.
+//! Tests of parts of a request that a model's server refuses: the client recognizes them from the error, omits them,
+//! and remembers them.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Reply, raw, text};
@@ -12,7 +13,7 @@ use crate::{Quirk, QuirkSet, ReasoningEffort};
 /// A change of the settings.
 type Setting = fn(ModelSettings) -> ModelSettings;
 
-/// An error in the form of the provider's own API.
+/// Returns an error in the form of the provider's own API.
 fn refusal(message: &str) -> String {
     json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}}).to_string()
 }
@@ -75,7 +76,7 @@ async fn a_server_that_refuses_one_part_after_another_is_asked_without_them_and_
     ];
     assert_eq!(quirks_of(&*client), known);
     assert_eq!(client.tool_offer(), tallybook_protocol::ToolOffer::Prompt);
-    // All of that is remembered.
+    // The client remembers all of these quirks.
     model.reply([text("Again.")]);
     assert_eq!(ask(&*client, demanding()).await.0, "Again.");
     assert_eq!(model.requests().len(), refusals.len() + 2);
@@ -125,7 +126,7 @@ async fn a_refusal_that_names_nothing_known_or_nothing_sent_is_final() {
     for provider in PROVIDERS {
         for message in [
             "the request is not as it should be",
-            // Not sent at all.
+            // The request does not contain this field.
             "Unsupported parameter: 'temperature' is not supported with this model.",
             "tools.0.custom.input_schema: input_schema does not support oneOf at the top level",
             "Invalid schema for function 'add': unknown keyword 'max_tokens'",
@@ -158,7 +159,7 @@ async fn a_server_that_refuses_everything_is_asked_no_more_often_than_there_are_
         assert!(error.is_some());
         let asked = model.requests().len();
         assert!((5..=Quirk::ALL.len()).contains(&asked), "{provider}: {asked}");
-        // Asked for another question, it is not asked for each part again.
+        // The next request does not repeat the refused parts one by one.
         ask(&*patient(provider, &model), question()).await;
     }
 }
@@ -171,7 +172,7 @@ async fn a_refusal_after_something_was_said_is_final() {
     let client = patient(ProviderKind::OpenAi, &model);
     let (said, _, failed) = ask(&*client, question()).await;
     assert_eq!((said.as_str(), failed.is_some(), model.requests().len()), ("Well", true, 1));
-    // At the beginning of the stream it is as good as a status.
+    // An error at the beginning of the stream has the same effect as an error status.
     model.reply([error]);
     model.reply([text("Yes.")]);
     assert_eq!(ask(&*client, question()).await.0, "Yes.");

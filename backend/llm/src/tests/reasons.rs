@@ -1,4 +1,4 @@
-//! Reasons of provider errors, and the text that is shown of them.
+//! Tests of the reasons in provider errors, and of the text that users see of them.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, raw};
@@ -67,7 +67,7 @@ async fn errors_name_the_settings_of_the_model_in_question() {
             let error = ask(&*client, question()).await.2.unwrap().to_string();
             assert!(error.contains(words) && !error.contains("LLM_"), "{error}");
         }
-        // After HTTP 200, too.
+        // This also holds for errors after HTTP 200.
         model.reply([raw(format!("data: {}\n\n", json!({"type": "error", "error": {"code": 401, "message": "no"}})))]);
         let error = ask(&*client, question()).await.2.unwrap().to_string();
         assert!(error.contains("Check SONNET_KEY"), "{error}");

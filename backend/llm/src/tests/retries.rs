@@ -1,4 +1,4 @@
-//! HTTP to the model: what is asked again, how often and how soon, and what is not.
+//! Tests of retries of model requests: which failures are retried, how often and how soon.
 
 use std::{
     io,
@@ -14,15 +14,16 @@ use super::{
     KEY, ModelError, ModelEvent, NOBODY, PROVIDERS, ProviderKind, RetryPolicy, ask, client_with_retries, question,
 };
 
-/// How long something that must happen may take, before the test fails.
+/// Timeout after which a test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Delays that no test waits for.
+/// Retries without delays.
 const AT_ONCE: RetryPolicy = RetryPolicy { retries: 3, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
-/// Delays that no test lives to see the end of.
+/// Retries with delays that are longer than any test.
 const FOR_EVER: RetryPolicy =
     RetryPolicy { retries: 3, first_delay: Duration::from_hours(9), max_delay: Duration::from_hours(9) };
 
-/// Asks a model that has these answers: the text, the highest attempt told of, the error, and how often it was asked.
+/// Sends a request to a model with these scripted replies. Returns the text, the number of the last attempt, the error,
+/// and the number of requests.
 async fn asked(
     provider: ProviderKind,
     retries: RetryPolicy,
@@ -177,7 +178,7 @@ async fn overloaded_error_after_http_200_with_nothing_shown_yet_is_asked_again()
     for provider in PROVIDERS {
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("overloaded_in_stream"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
-        // Thinking is not shown, so it does not stand in the way.
+        // Reasoning before the error does not prevent a retry.
         let thought = named("overloaded_after_thinking");
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![thought, answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
@@ -199,12 +200,12 @@ async fn an_answer_that_breaks_off_before_anything_was_said_is_asked_for_again()
     for provider in PROVIDERS {
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("cut_at_once"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
-        // So it is when the body ends cleanly, with or without anything in it.
+        // The same applies if the body ends cleanly, with or without content.
         for nothing in [[end_of_file()].into(), Reply::raw_stream(""), [thinking("hm", "c2ln"), end_of_file()].into()] {
             let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![nothing, answer()]).await;
             assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
         }
-        // What was said stays said.
+        // After text, the request is not retried.
         for begun in [[text("Well"), end_of_file()].into(), [text("Well"), cut()].into()] {
             let (said, attempt, error, asked) = asked(provider, AT_ONCE, vec![begun, answer()]).await;
             assert_eq!((said.as_str(), attempt, asked), ("Well", 1, 1), "{error:?}");
@@ -243,7 +244,7 @@ async fn stopping_ends_the_wait() {
     assert_eq!(model.unused_replies(), 1);
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -274,8 +275,8 @@ async fn each_retry_is_logged_with_attempt_and_delay_and_without_the_key() {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    // Whether anybody listens to a message is noted when it is first written, which may have been in a test beside this
-    // one, where nobody does.
+    // `tracing` caches whether a message has a subscriber when the message is first written. That may have happened in
+    // a parallel test, which has no subscriber. So the cache is rebuilt after the first request.
     asked(ProviderKind::Anthropic, AT_ONCE, vec![named("overloaded"), answer()]).await;
     tracing::callsite::rebuild_interest_cache();
     for provider in PROVIDERS {

@@ -1,5 +1,5 @@
-//! Characters outside the basic plane whose two halves, as JSON escapes, come in two portions of an answer: each half is
-//! valid in JSON text and none is in a Rust string.
+//! Tests of characters outside the basic plane whose surrogates, as JSON escapes, are in two portions of an answer.
+//! Each surrogate alone is valid in JSON text, but not in a Rust string.
 
 use tallybook_mock_llm::Reply;
 
@@ -20,14 +20,14 @@ async fn played(provider: ProviderKind, frames: &[String]) -> Played {
     Played::new(ask(&*patient(provider, &model), question()).await)
 }
 
-/// A Chat Completions answer of these deltas.
+/// Returns the result of a Chat Completions answer with these deltas.
 async fn openai(deltas: &[String]) -> Played {
     let chunks = deltas.iter().map(|delta| format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#));
     let end = [r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#.to_owned(), "[DONE]".to_owned()];
     played(ProviderKind::OpenAi, &chunks.chain(end).collect::<Vec<_>>()).await
 }
 
-/// A Messages answer of one block and these deltas, with a ping between any two.
+/// Returns the result of a Messages answer with one block and these deltas, with a ping after each delta.
 async fn anthropic(block: &str, deltas: &[String]) -> Played {
     let start = [format!(r#"{{"type":"content_block_start","index":0,"content_block":{block}}}"#)];
     let deltas = deltas
@@ -37,19 +37,19 @@ async fn anthropic(block: &str, deltas: &[String]) -> Played {
     played(ProviderKind::Anthropic, &start.into_iter().chain(deltas).chain(end).collect::<Vec<_>>()).await
 }
 
-/// What a text in these pieces must come out as.
+/// Returns texts in pieces, each with the text that must result.
 fn cases() -> Vec<(Vec<String>, &'static str)> {
     vec![
         (vec![format!("a {HIGH}"), format!("{LOW} b")], "a 😀 b"),
         (vec![HIGH.into(), LOW.into()], "😀"),
         (vec![HIGH.to_uppercase().replace("\\U", "\\u"), LOW.into()], "😀"),
         (vec![HIGH.into(), format!("{LOW}{HIGH}"), format!("{LOW}{HIGH}"), LOW.into()], "😀😀😀"),
-        // Halves that never find their other half.
+        // Lone surrogates.
         (vec![format!("a{HIGH}"), "b".into()], "a\u{fffd}b"),
         (vec![format!("a{HIGH}")], "a\u{fffd}"),
         (vec![LOW.into(), HIGH.into(), HIGH.into(), LOW.into()], "\u{fffd}\u{fffd}😀"),
         (vec![format!("{HIGH} {LOW}"), format!("{LOW}{HIGH}x")], "\u{fffd} \u{fffd}\u{fffd}\u{fffd}x"),
-        // Whole characters, and what only looks like an escape.
+        // Complete characters, and text that only looks like an escape.
         (vec![format!("{HIGH}{LOW}"), r"\\ud83d".into(), r"\\\ude00".into()], "😀\\ud83d\\\u{fffd}"),
     ]
 }
@@ -84,7 +84,7 @@ async fn text_and_reasoning() {
 #[tokio::test]
 async fn arguments_of_calls() {
     for (pieces, expected) in cases() {
-        // Some pieces are no JSON within the arguments; how they are joined is what counts here.
+        // Some pieces aren't valid JSON within the arguments; this test is about joining them.
         let begin = r#"{"tool_calls":[{"index":0,"id":"call_a","function":{"name":"add"}}]}"#.to_owned();
         let fragment =
             |text: &String| format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"{text}"}}}}]}}"#);
@@ -98,7 +98,7 @@ async fn arguments_of_calls() {
     }
 }
 
-/// A half elsewhere in a chunk, in a field that nobody reads, must not fail the answer either.
+/// A lone surrogate in a field that the reader ignores must not make the answer fail.
 #[tokio::test]
 async fn halves_where_nobody_looks() {
     let chunk =
@@ -107,7 +107,7 @@ async fn halves_where_nobody_looks() {
     assert_eq!((played.text.as_str(), played.error), ("Fine.", None));
 }
 
-/// What was held back for its other half comes through when the connection is lost, before the error.
+/// Text that is held back for a low surrogate is sent before the error if the connection is lost.
 #[tokio::test]
 async fn a_half_before_the_connection_is_lost() {
     let model = tallybook_mock_llm::MockLlm::start().await.unwrap();

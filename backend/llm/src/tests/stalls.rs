@@ -1,5 +1,5 @@
-//! HTTP to the model: three waits, each with its own limit. Client and server share one runtime whose clock is paused
-//! and leaps ahead whenever nobody has anything to do, so nothing is waited for.
+//! Tests of the three waits of a model request, each with its own timeout. Client and server share one runtime with a
+//! paused clock. The clock advances when all tasks are idle, so the tests do not really wait.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use super::{
     settings,
 };
 
-/// With the limits that everybody has: 10 s for connecting, 60 s for each silence.
+/// Creates a client with the default timeouts: 10 s for connecting, 60 s for each silence.
 fn client(provider: ProviderKind, address: impl std::fmt::Display) -> Arc<dyn ModelClient> {
     connect(&settings(provider, &format!("http://{address}"))).unwrap()
 }
@@ -23,7 +23,7 @@ async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.unwrap()
 }
 
-/// Reads something of the request, which is enough to know that it came.
+/// Accepts a connection and reads the first byte of the request, which shows that a request was sent.
 async fn taken(listener: &TcpListener) -> TcpStream {
     let (mut connection, _) = listener.accept().await.unwrap();
     connection.read_exact(&mut [0]).await.unwrap();
@@ -32,7 +32,7 @@ async fn taken(listener: &TcpListener) -> TcpStream {
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
-/// A server that answers with this and then falls silent is given up.
+/// Asserts that the client times out if a server sends `answer` and then nothing more.
 async fn assert_silence_ends(provider: ProviderKind, answer: &[u8]) {
     let listener = listener().await;
     let client = client(provider, listener.local_addr().unwrap());
@@ -52,7 +52,7 @@ async fn a_stall_while_connecting() {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(0).unwrap();
     let address = full.local_addr().unwrap();
-    // Whoever comes after these is left without an answer.
+    // Once these connections fill the queue, later connections get no response.
     let mut queue = Vec::new();
     while let Ok(connection) = timeout(Duration::from_secs(1), TcpStream::connect(address)).await {
         queue.push(connection.unwrap());
@@ -78,7 +78,7 @@ async fn a_stall_between_chunks() {
     }
 }
 
-/// Pings and comments mean nothing but that somebody is there.
+/// Pings and comments only show that the connection is alive.
 #[tokio::test(start_paused = true)]
 async fn a_ping_starts_the_idle_timer_over() {
     for provider in PROVIDERS {
@@ -88,19 +88,19 @@ async fn a_ping_starts_the_idle_timer_over() {
             let mut connection = taken(&listener).await;
             connection.write_all(HEAD).await.unwrap();
             for sign in [": hello\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n"].repeat(3) {
-                // Six times, so that it is far longer than the limit in all.
+                // This happens six times, so the total time is far beyond the timeout.
                 sleep(Duration::from_secs(40)).await;
                 connection.write_all(sign.as_bytes()).await.unwrap();
             }
             connection.shutdown().await.unwrap();
         };
         let ((), (_, _, error)) = tokio::join!(server, ask(&*client, question()));
-        // It was listened to until the server had no more to say, which is not the end of an answer.
+        // The client read the stream until the server closed it, although the answer was incomplete.
         assert_eq!(error.unwrap().code(), "model_bad_stream");
     }
 }
 
-/// A proxy may have dropped the request, so it is sent again, as after a 529.
+/// A proxy may have dropped the request, so the client retries it, as after a 529.
 #[tokio::test(start_paused = true)]
 async fn a_model_that_is_silent_from_the_beginning_is_asked_again() {
     for provider in PROVIDERS {
@@ -141,7 +141,7 @@ async fn a_model_that_falls_silent_after_a_word_is_not_asked_again() {
     assert_eq!(error.unwrap().code(), "model_timeout");
 }
 
-/// A stream that says why the answer ended, but has no end mark.
+/// Returns a stream with a stop reason, but without an end mark.
 fn finished(provider: ProviderKind) -> String {
     if provider == ProviderKind::Anthropic {
         return "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Done.\"}}\n\n\
@@ -153,7 +153,7 @@ fn finished(provider: ProviderKind) -> String {
         .to_owned()
 }
 
-/// Without a bound it would be listened to for as long as there are pings.
+/// Without a time limit, the client would read as long as the server sends pings.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_has_said_why_it_ended_is_complete_although_pings_follow_without_end() {
     for provider in PROVIDERS {
@@ -175,7 +175,7 @@ async fn an_answer_that_has_said_why_it_ended_is_complete_although_pings_follow_
     }
 }
 
-/// Usage that follows within the timeout counts.
+/// The client counts usage that is sent within the grace period.
 #[tokio::test(start_paused = true)]
 async fn usage_may_follow_the_reason_to_finish_and_the_connection_may_stay_open() {
     for provider in PROVIDERS {

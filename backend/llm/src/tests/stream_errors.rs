@@ -1,11 +1,11 @@
-//! Errors that come after HTTP 200, within the stream, in the forms in which servers write them. An answer that holds
-//! one never counts as complete, whatever end mark follows.
+//! Tests of errors that a server sends in the stream after HTTP 200, in the forms that servers use. An answer with such
+//! an error never counts as complete, whatever end mark follows.
 
 use tallybook_mock_llm::{MockLlm, Reply, text};
 
 use super::{ModelError, ProviderKind, RetryPolicy, ask, client_with_retries, question};
 
-/// Retries that wait for nothing.
+/// Retries without delays.
 const AT_ONCE: RetryPolicy =
     RetryPolicy { retries: 1, first_delay: std::time::Duration::ZERO, max_delay: std::time::Duration::ZERO };
 
@@ -16,7 +16,7 @@ fn stream(frames: &[&str]) -> Reply {
     Reply::raw_stream(format!("{}\n\n", frames.join("\n\n")))
 }
 
-/// The text, the error, and how often the provider was asked.
+/// Returns the text, the error, and the number of requests.
 async fn played(provider: ProviderKind, reply: Reply) -> (String, Option<ModelError>, usize) {
     let model = MockLlm::start().await.unwrap();
     model.reply(reply);
@@ -50,7 +50,7 @@ async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer(
         ),
         // text-generation-inference.
         (r#"data: {"error":"m","error_type":"overloaded"}"#, "model_busy"),
-        // Groq and others name the event.
+        // Groq and others set the event name.
         ("event: error\ndata: {\"error\":{\"message\":\"m\",\"type\":\"internal_server_error\"}}", "model_failing"),
         ("event: error\ndata: {\"message\":\"m\",\"code\":\"503\"}", "model_busy"),
         ("event: error\ndata: m", "model_bad_stream"),
@@ -65,7 +65,7 @@ async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer(
         (r#"data: {"code":429,"message":"m","data":null}"#, "model_busy"),
         (r#"data: {"detail":"m"}"#, "model_bad_stream"),
         (r#"data: {"errors":[{"message":"m"}]}"#, "model_bad_stream"),
-        // Words that say more than their code.
+        // The text says more than the code.
         (
             r#"data: {"error":{"message":"This model's maximum context length is 4096 tokens.","code":null}}"#,
             "model_context_too_long",
@@ -75,7 +75,7 @@ async fn an_error_frame_of_a_chat_completions_server_is_never_a_finished_answer(
         let error = error.unwrap_or_else(|| panic!("{frame} counts as complete"));
         assert_eq!((said.as_str(), error.code(), asked), ("The beginning", code, 1), "{frame}: {error}");
 
-        // Before any text the same question is asked again, where that is likely to help.
+        // Before any text, the request is retried if that is likely to help.
         let (said, error, asked) = played(ProviderKind::OpenAi, stream(&[frame, DONE])).await;
         match code {
             "model_busy" | "model_failing" => {

@@ -1,10 +1,11 @@
-//! Merges the alternatives at the top of a schema into its properties. Providers refuse `anyOf` and the like there, and
-//! without them the model would not know the arguments.
+//! Merges the alternatives at the top level of a schema into its properties. Providers refuse `anyOf` and similar keywords there.
+//! Without the merge, the model would not know the arguments.
 
 use serde_json::{Map, Value, json};
 
-/// Adds the properties of each alternative to the schema, and what `allOf` requires. The alternatives stay.
-pub(super) fn merge(schema: &mut Map<String, Value>) {
+/// Adds the properties of each alternative to the schema, and the names that `allOf` requires. The alternatives themselves are
+/// kept.
+pub(crate) fn merge(schema: &mut Map<String, Value>) {
     let mut found: Map<String, Value> = Map::new();
     let mut required: Vec<Value> = Vec::new();
     for keyword in ["allOf", "anyOf", "oneOf"] {
@@ -22,7 +23,7 @@ pub(super) fn merge(schema: &mut Map<String, Value>) {
         && let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({}))
     {
         for (name, property) in found {
-            // The property at the top holds for each alternative, so it says enough if it says anything.
+            // A property at the top level applies to each alternative, so it is kept unless it is empty.
             if properties.get(&name).is_none_or(|known| *known == json!({})) {
                 properties.insert(name, property);
             }
@@ -39,7 +40,7 @@ pub(super) fn merge(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Adds a property that an alternative has. Different schemas for one name become alternatives of that property.
+/// Adds a property of an alternative. Different schemas for one name become alternatives of that property.
 fn add(found: &mut Map<String, Value>, name: &str, property: &Value) {
     let Some(known) = found.get_mut(name) else {
         found.insert(name.to_owned(), property.clone());

@@ -1,12 +1,12 @@
-//! Mends the values of single keywords, and what several keywords of one schema say together.
+//! Repairs the values of single keywords, and combinations of keywords of one schema.
 
 use serde_json::{Map, Number, Value, json};
 
 use super::super::text;
 
-/// Mends the value of a keyword that holds no schema. `None` if nothing of it can be used.
-pub(super) fn mended(keyword: &str, value: &Value, members: &Map<String, Value>) -> Option<Value> {
-    // JSON Schema before draft 6: a boolean says whether the bound itself is excluded.
+/// Repairs the value of a keyword that contains no schema. Returns `None` if no part of it is usable.
+pub(crate) fn mended(keyword: &str, value: &Value, members: &Map<String, Value>) -> Option<Value> {
+    // Before draft 6 of JSON Schema, a boolean says whether the bound itself is excluded.
     let excludes = |exclusive: &str| members.get(exclusive) == Some(&Value::Bool(true));
     match keyword {
         "const" | "default" => Some(value.clone()),
@@ -39,8 +39,9 @@ pub(super) fn mended(keyword: &str, value: &Value, members: &Map<String, Value>)
     }
 }
 
-/// Reads a type or several, by the names that they have in JSON Schema or elsewhere. `None` stands for any type.
-pub(super) fn types(value: &Value) -> Option<Value> {
+/// Reads one or more types, by their names in JSON Schema or elsewhere. Returns `None`, which means any type, if a name is
+/// unknown or there is none.
+pub(crate) fn types(value: &Value) -> Option<Value> {
     let of_element = |name: &Value| if name.is_null() { Some("null") } else { type_named(name.as_str()?) };
     let named: Vec<&str> = match value {
         Value::String(text) => text.split(['|', ',']).map(type_named).collect::<Option<_>>()?,
@@ -77,7 +78,7 @@ fn type_named(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Reads a list of different names; a text is one name.
+/// Reads a list of names, without duplicates. A string is read as a list of one name.
 fn names(value: &Value) -> Option<Value> {
     let given = match value {
         Value::Array(names) => names.as_slice(),
@@ -87,7 +88,8 @@ fn names(value: &Value) -> Option<Value> {
     Some(distinct(given.iter().filter(|name| name.is_string())))
 }
 
-/// Reads the values of `enum`. A single value stands for a list of one; an empty list, which would allow nothing, is dropped.
+/// Reads the values of `enum`, without duplicates. A single value is read as a list of one value. An object is dropped, and so is
+/// an empty list, which would allow nothing.
 fn choices(value: &Value) -> Option<Value> {
     match value {
         Value::Array(values) if values.is_empty() => None,
@@ -129,13 +131,14 @@ fn truth(value: &Value) -> Option<Value> {
     }
 }
 
-/// Returns true for regular expressions that every dialect reads.
-pub(super) fn is_pattern(text: &str) -> bool {
+/// Returns `true` if `regex_syntax` can parse a regular expression. It refuses features that not every dialect has, such as
+/// look-around.
+pub(crate) fn is_pattern(text: &str) -> bool {
     regex_syntax::Parser::new().parse(text).is_ok()
 }
 
-/// Returns true if a schema names this type.
-pub(super) fn allows(schema: &Map<String, Value>, kind: &str) -> bool {
+/// Returns `true` if a schema names this type.
+pub(crate) fn allows(schema: &Map<String, Value>, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(named)) => named == kind,
         Some(Value::Array(named)) => named.iter().any(|named| named == kind),
@@ -143,15 +146,15 @@ pub(super) fn allows(schema: &Map<String, Value>, kind: &str) -> bool {
     }
 }
 
-/// Adds `items`, which some providers ask for in every array.
-pub(super) fn complete(schema: &mut Map<String, Value>) {
+/// Adds `items` to schemas of arrays, because some providers require it in every array.
+pub(crate) fn complete(schema: &mut Map<String, Value>) {
     if allows(schema, "array") {
         schema.entry("items").or_insert_with(|| json!({}));
     }
 }
 
-/// Adds the properties that are marked by `required: true` of their own, as before draft 4.
-pub(super) fn require_marked(members: &Map<String, Value>, mended: &mut Map<String, Value>) {
+/// Adds properties to `required` whose own schema has `required: true`, as before draft 4.
+pub(crate) fn require_marked(members: &Map<String, Value>, mended: &mut Map<String, Value>) {
     let properties = members.get("properties").and_then(Value::as_object).into_iter().flatten();
     let marked = properties.filter(|(_, schema)| schema.get("required") == Some(&Value::Bool(true)));
     let marked: Vec<Value> = marked.map(|(name, _)| name.clone().into()).collect();
@@ -162,8 +165,8 @@ pub(super) fn require_marked(members: &Map<String, Value>, mended: &mut Map<Stri
     }
 }
 
-/// Takes out a default value that the schema itself does not allow.
-pub(super) fn drop_wrong_default(schema: &mut Map<String, Value>) {
+/// Removes a default value that the schema's own `type` or `enum` does not allow.
+pub(crate) fn drop_wrong_default(schema: &mut Map<String, Value>) {
     let Some(default) = schema.get("default") else { return };
     let kinds: &[&str] = match default {
         Value::Null => &["null"],

@@ -1,5 +1,5 @@
-//! Mends schemas of arguments as servers write them, so that every provider takes them: valid JSON Schema 2020-12, an object,
-//! without references, without alternatives at the top, and with `items` in every array.
+//! Repairs the argument schemas of servers' tools, so that every provider accepts them: valid JSON Schema 2020-12, an object,
+//! without references, without alternatives at the top level, and with `items` in every array.
 
 mod alternatives;
 mod keyword;
@@ -11,23 +11,24 @@ use serde_json::{Map, Value, json};
 
 use super::limits::{MAX_MENDED_SCHEMA_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS};
 
-/// Keywords that providers refuse at the top of a schema.
+/// Keywords that providers refuse at the top level of a schema.
 const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
-/// Keywords that refer to a schema. What a dynamic reference would change in a larger schema does not matter in one.
+/// Keywords that refer to a schema. A dynamic reference differs from a plain one only if several schemas are combined, so both
+/// are treated alike.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const NO_SCHEMA: &str = "its schema holds something that is not a schema";
 
-/// A mended schema.
+/// A repaired schema.
 #[derive(Debug, PartialEq)]
-pub(super) struct Mended {
+pub(crate) struct Mended {
     /// The schema.
-    pub(super) schema: Value,
-    /// Keywords that were taken out at the top.
-    pub(super) dropped: Vec<&'static str>,
+    pub(crate) schema: Value,
+    /// Keywords that were removed at the top level.
+    pub(crate) dropped: Vec<&'static str>,
 }
 
-/// Mends a schema; an error says why that cannot be done.
-pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
+/// Repairs a schema. The error says why that is not possible.
+pub(crate) fn mend(schema: &Value) -> Result<Mended, String> {
     let Value::Object(root) = schema else { return Err("its schema is not an object".to_owned()) };
     if schema.to_string().len() > MAX_SCHEMA_BYTES {
         return Err(format!("its schema is longer than {MAX_SCHEMA_BYTES} bytes"));
@@ -39,7 +40,7 @@ pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
     let mut mended = walk.object(root)?;
     alternatives::merge(&mut mended);
     let mut dropped: Vec<_> = NOT_AT_THE_TOP.into_iter().filter(|&keyword| mended.remove(keyword).is_some()).collect();
-    // The walk has taken it out, like all that says nothing of arguments.
+    // The walk has already removed `$schema`, like all keywords that do not describe arguments.
     dropped.extend(root.contains_key("$schema").then_some("$schema"));
     match mended.get("type") {
         None => {}
@@ -53,7 +54,7 @@ pub(super) fn mend(schema: &Value) -> Result<Mended, String> {
     Ok(Mended { schema: Value::Object(mended), dropped })
 }
 
-/// Returns the depth of a value. Parsed JSON has a bounded depth, so this ends.
+/// Returns the nesting depth of a value. Parsed JSON has a bounded depth, so the recursion is bounded.
 fn levels(value: &Value) -> usize {
     let deepest = match value {
         Value::Array(items) => items.iter().map(levels).max(),
@@ -65,14 +66,14 @@ fn levels(value: &Value) -> usize {
 
 struct Mender<'a> {
     root: &'a Value,
-    /// Bytes that may still be written: references to references grow without end.
+    /// Bytes that may still be written. Without this limit, references to references could grow without end.
     left: usize,
-    /// The references that are being put in place.
+    /// References whose targets are being inserted.
     open: Vec<&'a str>,
 }
 
 impl<'a> Mender<'a> {
-    /// Mends a schema. A name of a type stands for the schema of that type.
+    /// Repairs a schema. A string is read as the name of a type.
     fn schema(&mut self, schema: &'a Value) -> Result<Value, String> {
         match schema {
             Value::Object(members) => self.object(members).map(Value::Object),
@@ -100,7 +101,7 @@ impl<'a> Mender<'a> {
                 mended.insert(keyword.clone(), value);
             }
         }
-        // Before 2020-12 a list in `items` was what `prefixItems` is now.
+        // Before 2020-12, a list in `items` had the meaning that `prefixItems` has now.
         if let Some(prefix) = members.get("items").filter(|items| items.is_array()) {
             if let Some(prefix) = self.listed(prefix)? {
                 mended.insert("prefixItems".to_owned(), prefix);
@@ -114,7 +115,7 @@ impl<'a> Mender<'a> {
         Ok(mended)
     }
 
-    /// Mends the value of a keyword. `None` if the keyword says nothing, or nothing that can be used.
+    /// Repairs the value of a keyword. Returns `None` if the keyword has no meaning here, or no usable value.
     fn member(
         &mut self,
         keyword: &str,
@@ -123,14 +124,14 @@ impl<'a> Mender<'a> {
     ) -> Result<Option<Value>, String> {
         match keyword {
             "definitions" | "dependencies" | "additionalItems" => Ok(None),
-            // What drafts before the sixth called `$id`.
+            // Drafts before draft 6 used `id` for `$id`.
             "id" if value.is_string() => Ok(None),
             keyword if keyword.starts_with('$') => Ok(None),
             "properties" | "patternProperties" | "dependentSchemas" => self.named(keyword, value),
             "oneOf" | "anyOf" | "allOf" | "prefixItems" => self.listed(value),
             "items" if value.is_array() => Ok(None),
             "additionalProperties" | "unevaluatedProperties" | "unevaluatedItems" => match value {
-                // `additionalProperties: false` is the one boolean that every provider knows and some ask for.
+                // `additionalProperties: false` is the one boolean that every provider knows and some require.
                 Value::Bool(_) => Ok(Some(value.clone())),
                 Value::Object(_) => self.schema(value).map(Some),
                 _ => Ok(None),
@@ -174,7 +175,8 @@ impl<'a> Mender<'a> {
         }
     }
 
-    /// Returns the target of a reference within the schema. A schema that contains itself is cut there: any value fits.
+    /// Returns the repaired target of a reference within the schema. Where a schema contains itself, returns an empty schema,
+    /// which accepts any value.
     fn referenced(&mut self, reference: &'a Value) -> Result<Map<String, Value>, String> {
         let Value::String(reference) = reference else {
             return Err("its schema has a $ref that is not a text".to_owned());

@@ -1,12 +1,12 @@
-//! Finds the target of a reference within a schema: by a pointer, by an anchor, or by the `$id` of the schema or of a part.
+//! Finds the target of a reference within a schema: by a JSON pointer, by an anchor, or by the `$id` of the schema or of a part.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::super::text;
 
-/// Returns the target of `reference` in `root`; an error says why there is none.
-pub(super) fn find<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, String> {
+/// Returns the target of `reference` in `root`. The error says why there is none.
+pub(crate) fn find<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, String> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let base = if document.is_empty() { Some(root) } else { part(root, &|members| is_called(members, document)) };
     let Some(base) = base else {
@@ -25,7 +25,7 @@ pub(super) fn find<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, St
     target.ok_or_else(|| format!("its schema refers to what is not there: {}", text::message(reference)))
 }
 
-/// Returns whether a schema has this identifier, with or without an empty fragment. Before draft 6 it was called `id`.
+/// Returns `true` if a schema has this identifier, with or without an empty fragment. Before draft 6, the keyword was `id`.
 fn is_called(members: &Map<String, Value>, identifier: &str) -> bool {
     let has = |name: &str| is_text(members, "$id", name) || is_text(members, "id", name);
     has(identifier) || has(&format!("{identifier}#"))
@@ -35,7 +35,8 @@ fn is_text(members: &Map<String, Value>, name: &str, text: &str) -> bool {
     members.get(name).and_then(Value::as_str) == Some(text)
 }
 
-/// Returns the first part of a value for which this holds. The depth of a schema is bounded.
+/// Returns the first object within a value for which `holds` returns `true`. The depth of a schema is bounded, so the recursion
+/// is bounded.
 fn part<'a>(value: &'a Value, holds: &dyn Fn(&Map<String, Value>) -> bool) -> Option<&'a Value> {
     match value {
         Value::Object(members) if holds(members) => Some(value),

@@ -1,4 +1,4 @@
-//! Schemas as servers write them, and what they are afterwards.
+//! Tests of the repair of schemas: schemas as servers write them, and the expected results.
 
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -119,7 +119,7 @@ fn references_that_multiply_are_bounded() {
     assert!(error.contains("grows beyond"), "{error}");
 }
 
-/// Each in the place of a property's schema, with what it becomes.
+/// Tests each schema as the schema of a property, of array items and of an alternative.
 #[test]
 fn malformed_keywords_are_mended_wherever_they_stand() {
     for (written, expected) in [
@@ -208,7 +208,7 @@ fn the_top_is_mended_too() {
     assert_eq!(error, "its schema has properties that are not an object");
 }
 
-/// JSON that resembles a schema more or less.
+/// Generates JSON that resembles a schema more or less.
 fn json_of_any_kind() -> impl Strategy<Value = Value> {
     const TEXTS: [&str; 16] = [
         "",
@@ -248,7 +248,7 @@ fn json_of_any_kind() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns true if each schema of the type array has `items`, and no schema has a reference.
+/// Returns `true` if each array schema has `items`, and no schema has a reference.
 fn is_complete(schema: &Value) -> bool {
     let Value::Object(members) = schema else { return true };
     let nested = |name: &str| members.get(name).and_then(Value::as_object).into_iter().flat_map(Map::values);

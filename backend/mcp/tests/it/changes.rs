@@ -1,4 +1,4 @@
-//! Servers whose tools change while they are connected.
+//! Tests of servers whose tools change while they are connected.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{
     Logged, Pins, call, connected, over_http, over_stdio, pass, settings, start, start_with, stdio_entry, until,
 };
 
-/// Waits until models are told this of the tool `echo`.
+/// Waits until the tool `echo` has this description for models.
 async fn says(servers: &ToolServers, words: &str) {
     let is_so = |_: &_| servers.tools().find_spec("mock__echo").is_some_and(|spec| spec.description == words);
     until(servers, is_so).await;
@@ -56,7 +56,7 @@ async fn a_tool_added_after_the_first_listing_is_named_in_the_log() {
     assert!(servers.tools().find_spec("mock__echo2").is_none());
 }
 
-/// What a tool claims counts as soon as somebody can say that it is accepted, and not only when the server tells of a change.
+/// A tool's annotations count as soon as the accepted definitions can be read, even if the server reports no change.
 #[tokio::test]
 async fn definitions_that_could_not_be_asked_for_are_asked_for_again() {
     let mock = MockMcp::start(&[]).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_server_of_the_newer_era_tells_of_changes_to_who_has_subscribed() {
     assert_eq!(mock.seen().iter().filter(|seen| *seen == "subscriptions/listen").count(), 1);
 }
 
-/// Networks break off streams that are silent for long.
+/// Networks close streams that are silent for a long time.
 #[tokio::test]
 async fn a_subscription_that_ended_is_asked_for_again() {
     let mock = MockMcp::start(&[Fault::EndsSubscriptions]).await.unwrap();

@@ -1,4 +1,4 @@
-//! Servers that do what they should, in both eras of the protocol and over both transports.
+//! Tests of servers that work correctly, in both eras of the protocol and over both transports.
 
 use serde_json::json;
 use tallybook_mcp::ToolServers;
@@ -55,7 +55,7 @@ async fn a_server_that_chats_on_its_streams_works() {
     works(&over_stdio(&["older-era", "chatty"]).await).await;
 }
 
-/// In both eras and over every transport, for arguments and for results. An empty text beside the result says nothing.
+/// Tests arguments and results in both eras and over every transport. An empty text next to the result is ignored.
 #[tokio::test]
 async fn numbers_keep_every_digit_that_was_written() {
     let mock = async |faults: &[Fault]| MockMcp::start(&[faults, &[Fault::RepeatsDigits]].concat()).await.unwrap();
@@ -65,7 +65,7 @@ async fn numbers_keep_every_digit_that_was_written() {
     let older_in_json = mock(&[Fault::OlderEra, Fault::AnswersInJson]).await;
     let exact =
         r#"{"a":1e400,"b":[0.1000000000000000055511151231257827,{"c":-0}],"n":12345678901234567890123,"z":1.50}"#;
-    // As a model may write it.
+    // With whitespace, as a model may write it.
     let written = exact.replace(',', " ,\n ");
     for servers in [
         over_http(&newer).await,

@@ -1,4 +1,4 @@
-//! What goes wrong with servers, over HTTP where it matters.
+//! Tests of faults of servers, over HTTP if the transport matters.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -41,7 +41,7 @@ async fn down_at_start() {
     assert_eq!(call(&servers, "echo", &json!({ "text": "back" })).await.unwrap(), "back");
 }
 
-/// A call's error is stored with it, where its user and the model read it.
+/// The error of a call is stored with it, where its user and the model read it.
 #[tokio::test]
 async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
     let log = Logged::new();
@@ -69,7 +69,7 @@ async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
     assert_eq!(lost.await.unwrap().message, message);
 }
 
-/// A secret of the settings, in whatever text of a tool.
+/// A secret of the settings is redacted in every text of a tool.
 #[tokio::test]
 async fn secrets_are_hidden_in_what_servers_say_of_their_tools() {
     let mock = MockMcp::start(&[]).await.unwrap();
@@ -103,7 +103,7 @@ async fn dies_in_mid_call_over_http() {
     assert_eq!(mock.seen().iter().filter(|seen| *seen == "tools/call die").count(), 1, "it may have been done");
 }
 
-/// A model that knows a tool from before calls it all the same, with the same secrets.
+/// A model that knows a tool from earlier still calls it, with the same secrets.
 #[tokio::test]
 async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
     let mock = MockMcp::start(&[Fault::RepeatsSecrets]).await.unwrap();
@@ -111,14 +111,14 @@ async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
     let absent = || servers.tools().absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
     assert_eq!(absent(), Vec::<String>::new());
     drop(mock);
-    // It takes a moment to end.
+    // The server takes a moment to stop.
     let is_there = async || call(&servers, "echo", &json!({})).await.is_ok();
     timeout(WAIT_TIMEOUT, async { while is_there().await {} }).await.unwrap();
     failed(&servers).await;
     assert_eq!(absent(), ["mock__login"]);
 }
 
-/// Most servers close connections on which nothing happens, and what is sent at that moment is lost.
+/// Most servers close idle connections, and a request sent at that moment is lost.
 #[tokio::test]
 async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does() {
     let mock = MockMcp::start(&[]).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does(
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let (sender, mut closed) = unbounded_channel();
     let port = mock.port();
-    // Between the two stands who passes all on but that the server closes a connection.
+    // A proxy between client and server forwards everything except the server's closing of a connection.
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             let mut server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
@@ -266,7 +266,7 @@ async fn two_tools_of_one_sanitised_name_and_one_named_add() {
 async fn tools_of_two_servers_with_one_name_are_told_apart() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let entry = || json!({ "url": mock.url(), "include": ["echo"] });
-    // In the order of the settings, whoever is there first.
+    // The order of the settings counts, not which server connects first.
     let servers = start(settings(&json!({ "a.b": entry(), "a_b": entry() })));
     until(&servers, |_| servers.reports().iter().all(|report| report.tools == 1)).await;
     let tools = servers.tools();
@@ -344,7 +344,7 @@ async fn a_server_that_takes_no_connection_is_waited_for_ten_seconds() {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(0).unwrap();
     let address = full.local_addr().unwrap();
-    // Whoever comes after these is left without an answer.
+    // Connections after these get no answer.
     let mut queue = Vec::new();
     while let Ok(connection) = timeout(Duration::from_secs(1), TcpStream::connect(address)).await {
         queue.push(connection.unwrap());
@@ -356,7 +356,7 @@ async fn a_server_that_takes_no_connection_is_waited_for_ten_seconds() {
     assert_eq!(begun.elapsed().as_secs(), 10);
 }
 
-/// It takes the connection, and that is all.
+/// The server accepts the connection and sends nothing.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_given_up_and_tried_again() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -370,7 +370,7 @@ async fn a_server_that_says_nothing_is_given_up_and_tried_again() {
     }
 }
 
-/// After ten seconds a turn begins without the tools; if the server has failed, it begins at once.
+/// After ten seconds, a turn starts without the tools. If the server has failed, the turn starts at once.
 #[tokio::test(start_paused = true)]
 async fn first_connections_are_waited_for_ten_seconds_and_failed_servers_never() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -409,7 +409,7 @@ async fn a_call_takes_no_longer_than_the_settings_say() {
     connected(&servers).await;
     assert_eq!(failure(&servers, "slow").await, "timeout");
     mock.has_seen("cancelled").await;
-    // That it waits for others is no time of its own: this one waits longer than it may take.
+    // Waiting for other calls does not count toward a call's timeout: this call waits longer than its timeout.
     let slow: Vec<_> = (0..8).map(|_| failure(&servers, "slow")).collect();
     let arguments = json!({ "text": "at last" });
     let (slow, last) = tokio::join!(join_all(slow), call(&servers, "echo", &arguments));

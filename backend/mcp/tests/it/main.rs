@@ -1,4 +1,5 @@
-//! Tool servers as they are met: real processes and real HTTP, played by `mock-mcp`. Each fault has a test of its name.
+//! Tests with tool servers as real processes and over real HTTP, provided by `mock-mcp`. Each fault has a test that is named
+//! after it.
 
 #![allow(
     clippy::unwrap_used,

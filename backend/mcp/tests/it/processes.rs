@@ -1,4 +1,4 @@
-//! Servers that are processes of ours.
+//! Tests of servers that run as child processes.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ async fn a_program_is_started_again_after_growing_pauses() {
         failed_at.push(Instant::now());
     }
     let pauses: Vec<u64> = failed_at.windows(2).map(|pair| (pair[1] - pair[0]).as_secs()).collect();
-    // Each is up to as much longer as chance has it, and none longer than half a minute.
+    // Chance adds up to the same time to each pause, but no pause is longer than 30 seconds.
     for (pause, least) in pauses.iter().zip([1, 2, 4, 8, 16, 30, 30]) {
         assert!((least..=30.min(2 * least)).contains(pause), "{pauses:?}");
     }
@@ -89,14 +89,14 @@ async fn what_a_server_says_beside_its_messages_is_logged_in_bounds() {
     });
     flooded.await.expect("nothing keeps it from saying all that it wants to");
     let log = log.text();
-    // Of the ten thousand that it wrote; a test that takes longer than a minute sees as many of the next one.
+    // The server wrote ten thousand lines. A test that takes longer than a minute sees as many lines again from the next minute.
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("a tool server says ")).collect();
     let (said, more): (Vec<&str>, Vec<&str>) = lines.into_iter().partition(|line| line.contains("xxxx"));
     assert!((59..200).contains(&said.len()) && (1..4).contains(&more.len()), "{}, {more:?}", said.len());
     assert!(said.iter().all(|line| line.len() < 1000), "each is cut: {}", said[0]);
 }
 
-/// Whether a process is there and not merely waiting to be buried.
+/// Returns `true` if a process exists and is not a zombie.
 fn is_alive(stat: &str) -> bool {
     Path::new(stat).exists()
         && std::fs::read_to_string(stat)

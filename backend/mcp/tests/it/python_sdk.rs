@@ -1,4 +1,5 @@
-//! A real server, made with the official Python SDK, with OAuth client credentials in front (`mock-mcp/python_sdk_server.py`).
+//! Tests with a real server: one made with the official Python SDK, behind OAuth client credentials
+//! (`mock-mcp/python_sdk_server.py`).
 
 use std::{
     net::TcpListener,
@@ -12,7 +13,7 @@ use tallybook_tools::{Risk, Whose};
 
 use crate::support::{call, call_for, connected, failure, progress, settings, start};
 
-/// Names a Python that has what `mock-mcp/requirements.txt` lists.
+/// Environment variable with the path of a Python that has the packages of `mock-mcp/requirements.txt`.
 const PYTHON: &str = "TEST_PYTHON";
 
 /// The server, killed when dropped.
@@ -56,14 +57,14 @@ async fn a_server_of_the_python_sdk_is_used_with_tokens_that_end() {
         client_secret_env: "CLIENT_SECRET".to_owned(),
         scope: Some("tools".to_owned()),
     });
-    // It takes a moment to begin, and is tried again until then.
+    // The server takes a moment to start; until then, connecting is retried.
     let servers = start(settings);
     let report = connected(&servers).await;
     assert_eq!((report.tools, report.left_out.len()), (4, 0), "{report:?}");
     let risk = |tool: &str| servers.tools().find_spec(&format!("mock__{tool}")).unwrap().risk;
     assert_eq!((risk("shout"), risk("weigh")), (Risk::Low, Risk::High));
 
-    // More than a token is good for.
+    // More calls than one token is valid for.
     for number in 0..25 {
         let said = call(&servers, "shout", &json!({ "text": format!("hello {number}") })).await;
         assert_eq!(said.as_deref(), Ok(&*format!("HELLO {number}")));

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use std::{
     cell::RefCell,
@@ -24,25 +24,25 @@ use tokio::{
     time,
 };
 
-/// How long a test waits for something that must happen.
+/// Timeout of a test that waits for something that must happen.
 pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Servers as `.mcp_servers` names them, each of low risk.
+/// Reads the settings of servers, written as in `.mcp_servers`.
 pub(crate) fn settings(servers: &Value) -> ToolServersSettings {
     read_servers_file(&json!({ "mcpServers": servers }).to_string()).unwrap()
 }
 
-/// Starts servers. Of the environment they see `PATH` and a secret that is none of their business.
+/// Starts servers. The environment for their settings contains `PATH`, client credentials, and the secret `SECRET`.
 pub(crate) fn start(settings: ToolServersSettings) -> ToolServers {
     start_with(settings, Pins::default())
 }
 
-/// The same with this memory of definitions.
+/// Starts servers with this store of definitions.
 pub(crate) fn start_with(settings: ToolServersSettings, pins: Pins) -> ToolServers {
     start_all(settings, pins, &Secrets::default())
 }
 
-/// Starts servers that may know these secrets.
+/// Starts servers whose texts may contain these secrets.
 pub(crate) fn start_hiding(settings: ToolServersSettings, secrets: &Secrets) -> ToolServers {
     start_all(settings, Pins::default(), secrets)
 }
@@ -50,7 +50,7 @@ pub(crate) fn start_hiding(settings: ToolServersSettings, secrets: &Secrets) -> 
 fn start_all(settings: ToolServersSettings, pins: Pins, secrets: &Secrets) -> ToolServers {
     static TLS: Once = Once::new();
     TLS.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        tallybook_http_client::install_crypto_provider();
     });
     let pins: Arc<dyn PinStore> = Arc::new(pins);
     ToolServers::start(builtin().unwrap(), settings, &pins, secrets, |name| match name {
@@ -62,11 +62,11 @@ fn start_all(settings: ToolServersSettings, pins: Pins, secrets: &Secrets) -> To
     })
 }
 
-/// Definitions as they were first seen.
+/// Store that accepts the definitions that were first seen.
 #[derive(Default)]
 pub(crate) struct Pins {
     first_seen: Mutex<HashMap<String, DefinitionHash>>,
-    /// So many times nobody is answered.
+    /// Number of requests that still fail.
     failures: AtomicU32,
 }
 
@@ -93,33 +93,33 @@ impl PinStore for Pins {
     }
 }
 
-/// One server `mock` over HTTP, connected.
+/// Starts one server `mock` over HTTP, and waits until it is connected.
 pub(crate) async fn over_http(mock: &MockMcp) -> ToolServers {
     let servers = start(settings(&json!({ "mock": { "url": mock.url(), "risk": "low" } })));
     connected(&servers).await;
     servers
 }
 
-/// One server `mock` over standard streams, connected.
+/// Starts one server `mock` over standard streams, and waits until it is connected.
 pub(crate) async fn over_stdio(faults: &[&str]) -> ToolServers {
     let servers = start(settings(&json!({ "mock": stdio_entry(faults) })));
     connected(&servers).await;
     servers
 }
 
-/// The settings of such a server.
+/// Returns the settings of a server over standard streams.
 pub(crate) fn stdio_entry(faults: &[&str]) -> Value {
     let Program { command, args, env } = Program::of_test("support::tool_server_process", faults);
     json!({ "command": command, "args": args, "env": env, "risk": "low" })
 }
 
-/// This binary as a tool server; see [`Program`].
+/// Runs this test binary as a tool server; see [`Program`].
 #[test]
 fn tool_server_process() {
     tallybook_mock_mcp::serve_if_asked();
 }
 
-/// Waits until the first server's report is so.
+/// Waits until the first server's report satisfies `is_so`.
 pub(crate) async fn until(servers: &ToolServers, is_so: impl Fn(&ServerReport) -> bool) -> ServerReport {
     let mut changes = servers.changes();
     let waited = time::timeout(WAIT_TIMEOUT, async {
@@ -143,12 +143,12 @@ pub(crate) async fn failed(servers: &ToolServers) -> ServerReport {
 }
 
 thread_local! {
-    /// The log of this thread, while a test reads it.
+    /// Log of this thread, while a test reads it.
     static LOG: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
 }
 
-/// Collects what a test logs from now on. Each test runs on a thread of its own, and one subscriber serves all: with one for
-/// each test, `tracing` may cache that an event has no subscriber while another test emits it.
+/// Collects what a test logs while this value exists. Each test runs on its own thread, and all tests share one subscriber. With
+/// one subscriber per test, `tracing` may cache that an event has no subscriber while another test emits it.
 pub(crate) struct Logged(());
 
 impl Logged {
@@ -162,7 +162,7 @@ impl Logged {
         Self(())
     }
 
-    /// All of it so far.
+    /// Returns the log so far.
     #[expect(clippy::unused_self, reason = "the log is there while this is")]
     pub(crate) fn text(&self) -> String {
         LOG.with_borrow(|log| String::from_utf8_lossy(log.as_deref().unwrap_or_default()).into_owned())
@@ -175,7 +175,7 @@ impl Drop for Logged {
     }
 }
 
-/// Writes to the log of the thread that it is used on.
+/// Writes to the log of the current thread.
 struct ThreadLog;
 
 impl io::Write for ThreadLog {
@@ -189,20 +189,20 @@ impl io::Write for ThreadLog {
     }
 }
 
-/// Lets so much time pass at once, as far as timers of this test know.
+/// Advances the timers of this test by this time at once.
 pub(crate) async fn pass(time: Duration) {
     time::pause();
     time::advance(time).await;
     time::resume();
 }
 
-/// A sender and what comes of it.
+/// Returns a sender of progress, and a receiver for what it sends.
 pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
     let (sender, receiver) = unbounded_channel();
     (ProgressSender::new(move |progress| drop(sender.send(progress))), receiver)
 }
 
-/// Calls a tool of the server `mock` for somebody who wants to hear how far it is.
+/// Calls a tool of the server `mock` for a user who receives its progress.
 pub(crate) fn call_for(
     whose: Whose,
     servers: &ToolServers,
@@ -220,7 +220,7 @@ pub(crate) async fn call(servers: &ToolServers, tool: &str, arguments: &Value) -
     time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").map(|output| output.text)
 }
 
-/// The kind of failure of a call that must fail.
+/// Returns the `error_type` of a call that must fail.
 pub(crate) async fn failure(servers: &ToolServers, tool: &str) -> String {
     call(servers, tool, &json!({})).await.unwrap_err().error_type
 }

@@ -1,4 +1,4 @@
-//! Servers that want a token.
+//! Tests of servers that require a token.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn token_expired_under_ten_calls() {
     assert_eq!(mock.tokens_given(), 2, "one new token for all");
 }
 
-/// RFC 8707. An endpoint that refuses the parameter is asked without it.
+/// RFC 8707. If an endpoint refuses the parameter, the request is repeated without it.
 #[tokio::test]
 async fn a_token_is_asked_for_for_its_server() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_token_is_asked_for_for_its_server() {
     assert_eq!(mock.tokens_given(), 2);
 }
 
-/// Five minutes, or half of its life where that is shorter.
+/// A token is renewed five minutes before its expiry, or after half of its lifetime if that is less than five minutes.
 #[tokio::test]
 async fn a_token_is_renewed_before_its_end() {
     let minutes = Duration::from_mins;

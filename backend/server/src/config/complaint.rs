@@ -1,4 +1,4 @@
-//! Words a complaint about the settings file: its line, the path of the key, and what is expected there.
+//! Builds error messages for the settings file: the line, the path of the key, and what is expected there.
 
 use std::{ops::Range, path::Path};
 
@@ -10,17 +10,17 @@ use super::{
     place::{example_of, key_at, line_of},
 };
 
-/// Makes a complaint about the value at a span: a sentence that begins after the path of its key.
-pub(super) fn about(path: &Path, text: &str, span: &Range<usize>, problem: &str) -> ConfigError {
+/// Builds an error about the value at a span. `problem` is a sentence that continues the path of the key.
+pub(crate) fn about(path: &Path, text: &str, span: &Range<usize>, problem: &str) -> ConfigError {
     let problem = key_at(text, span).map_or_else(|| problem.to_owned(), |key| format!("{key}: {problem}"));
     at(path, text, span, problem)
 }
 
-/// Makes a complaint about a file that cannot be read as settings.
-pub(super) fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+/// Builds an error about a file that cannot be parsed as settings.
+pub(crate) fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let span = error.span().unwrap_or_default();
     let problem = match (Misfit::parse(error.message()), key_at(text, &span)) {
-        // Nothing has a key in a text that is not TOML.
+        // A text that is not TOML has no keys.
         (Misfit::Other(message), None) => {
             let advice =
                 if message.contains("quoted") { " Write text in quotes, as in name = \"Sonnet\"." } else { "" };
@@ -35,7 +35,7 @@ fn at(path: &Path, text: &str, span: &Range<usize>, problem: String) -> ConfigEr
     ConfigError::File { path: path.to_owned(), line: line_of(text, span), problem }
 }
 
-/// Words a misfit as a sentence that begins with its key.
+/// Turns a misfit into a sentence that begins with its key.
 fn sentence(misfit: &Misfit<'_>, key: Option<&str>) -> String {
     let within = |name: &str| key.map_or_else(|| name.to_owned(), |table| format!("{table}.{name}"));
     match misfit {
@@ -47,7 +47,7 @@ fn sentence(misfit: &Misfit<'_>, key: Option<&str>) -> String {
             let path = key.filter(|path| is_last(path, name)).map_or_else(|| within(name), str::to_owned);
             format!("{path} {misfit}{}", advice(name, known.iter().copied()))
         }
-        // Where the words are keys, this is a key.
+        // If the expected words are keys, the unknown word is a key, too.
         Misfit::UnknownWord { word, known } if key.is_some_and(|path| is_last(path, word)) => {
             let misfit = Misfit::UnknownKey { key: word, known: known.clone() };
             sentence(&misfit, key)
@@ -66,7 +66,7 @@ fn is_last(path: &str, name: &str) -> bool {
     path == name || path.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Returns a sentence that shows how a key is set, if the example has it.
+/// Returns a sentence with an example of a key; empty if the example file does not have the key.
 fn shown(path: &str) -> String {
     example_of(path).map(|example| format!(" For example: {example}")).unwrap_or_default()
 }

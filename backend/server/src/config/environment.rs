@@ -1,17 +1,18 @@
-//! The one model that the environment makes where no file names any, and what the environment says of all models.
+//! Builds the only model of a server without a list of models, and the default settings of all models, from the
+//! environment.
 
 use std::{str::FromStr as _, time::Duration};
 
+use tallybook_conversations::models::ModelChoice;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, SettingNames, ToolMode};
 
 use super::{
     error::{ConfigError, bad},
     options::{Options, set},
 };
-use crate::models::ModelChoice;
 
-pub(super) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
-    // Also where the demo model answers, which has no use for it: a mistake should not wait for a real one.
+pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
+    // Checked even if the demo model answers, which does not use it. So a mistake shows before a real model is set up.
     tool_mode(options)?;
     let Some((provider, api_key)) = choose_provider(options)? else { return Ok(demo(options)) };
     Ok(ModelChoice::Provider(ModelSettings {
@@ -25,20 +26,20 @@ pub(super) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError
     }))
 }
 
-/// The variable that the key comes from, or would come from.
+/// Returns the name of the variable that the key comes from, or would come from.
 fn key_variable(options: &Options, provider: ProviderKind) -> String {
     let is_own = set(options.llm_api_key.clone()).is_none() || set(options.llm_provider.clone()).is_none();
     let own = provider.key_variable().filter(|_| is_own && own_key(options, provider).is_some());
     own.unwrap_or("LLM_API_KEY").to_owned()
 }
 
-/// The demo model.
-pub(super) fn demo(options: &Options) -> ModelChoice {
+/// Returns the demo model.
+pub(crate) fn demo(options: &Options) -> ModelChoice {
     ModelChoice::Demo { pace: Duration::from_millis(options.demo_pace_ms) }
 }
 
-/// What holds for every model of a provider that has no setting of its own for it.
-pub(super) fn for_all_models(options: &Options, provider: ProviderKind) -> Result<ModelSettings, ConfigError> {
+/// Returns the settings of a provider's models that set none of their own.
+pub(crate) fn for_all_models(options: &Options, provider: ProviderKind) -> Result<ModelSettings, ConfigError> {
     Ok(ModelSettings {
         temperature: options.llm_temperature,
         max_tokens: options.llm_max_tokens,
@@ -52,7 +53,7 @@ pub(super) fn for_all_models(options: &Options, provider: ProviderKind) -> Resul
     })
 }
 
-/// The provider that is named, else the one whose key is set, with the key that belongs to it; `None` for the demo model.
+/// Returns the provider that is named, or else the one whose key is set, with its key. `None` for the demo model.
 fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<String>)>, ConfigError> {
     let general = set(options.llm_api_key.clone());
     let own = [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter];
@@ -78,8 +79,8 @@ fn tool_mode(options: &Options) -> Result<ToolMode, ConfigError> {
     word.map_or(Ok(ToolMode::Auto), |word| word.parse().map_err(|error| bad("LLM_TOOL_MODE", error)))
 }
 
-/// The key in a provider's own variable.
-pub(super) fn own_key(options: &Options, provider: ProviderKind) -> Option<String> {
+/// Returns the key in a provider's own variable, if it is set.
+pub(crate) fn own_key(options: &Options, provider: ProviderKind) -> Option<String> {
     set(match provider {
         ProviderKind::Anthropic => options.anthropic_api_key.clone(),
         ProviderKind::OpenAi => options.openai_api_key.clone(),
@@ -88,8 +89,9 @@ pub(super) fn own_key(options: &Options, provider: ProviderKind) -> Option<Strin
     })
 }
 
-/// The variables that make the one model of the environment and say nothing to those of a file, as far as they are set.
-pub(super) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = &'static str> {
+/// Returns those variables that are set, that configure the only model of the environment, and that the models of a
+/// settings file ignore.
+pub(crate) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = &'static str> {
     let variables = [
         ("LLM_PROVIDER", &options.llm_provider),
         ("LLM_MODEL", &options.llm_model),

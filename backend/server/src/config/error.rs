@@ -1,33 +1,34 @@
-//! What can be wrong with a setting, as a sentence that names it.
+//! Errors in the settings. Each is a sentence that names the setting.
 
 use std::{fmt::Display, path::PathBuf};
+
 use tallybook_database::DbError;
 
-/// A setting is wrong.
+/// An error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The command line, or a variable that stands for an option, does not parse. Also `--help` and `--version`.
+    /// The command line, or an environment variable of an option, does not parse. Also `--help` and `--version`.
     #[error(transparent)]
     Options(#[from] clap::Error),
-    /// The database's address makes no sense.
+    /// The database URL is not valid.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// A value makes no sense.
+    /// A value is not valid.
     #[error("{setting} {problem}")]
     Bad {
         /// The environment variable.
         setting: &'static str,
-        /// What is wrong with it, and what would be right.
+        /// Sentence that says what is wrong with it, and what would be valid.
         problem: String,
     },
-    /// Something in the settings file makes no sense.
+    /// A value in the settings file is not valid.
     #[error("{}, line {line}: {problem}", .path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The key, what is wrong with it, and what would be right.
+        /// The key, what is wrong with it, and what would be valid.
         problem: String,
     },
     /// The settings file cannot be read.
@@ -40,6 +41,6 @@ pub enum ConfigError {
     },
 }
 
-pub(super) fn bad(setting: &'static str, problem: impl Display) -> ConfigError {
+pub(crate) fn bad(setting: &'static str, problem: impl Display) -> ConfigError {
     ConfigError::Bad { setting, problem: problem.to_string() }
 }

@@ -1,6 +1,6 @@
-//! The settings file: finding it, reading it, and the models in it; its tool servers are checked in `tool_servers`, its
-//! reviewers in `review`, its `[memory]` in `memory`, its `[plan]` in `plan`. Complaints are worded in `complaint`: each names
-//! the file, the line and the key, and none repeats a value that could be a secret.
+//! Finds and parses the settings file, and reads its models. Other modules check its other sections: `tool_servers`,
+//! `review`, `memory`, and `plan`. `complaint` words the errors. Each names the file, the line, and the key, and none
+//! repeats a value that could be a secret.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,6 +11,7 @@ use std::{
 };
 
 use serde::Deserialize;
+use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, Quirk, ReasoningEffort, SettingNames, ToolMode};
 use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
@@ -26,25 +27,25 @@ use super::{
     plan_section::PlanSection,
     review_section::ReviewSection,
 };
-use crate::models::{ModelChoice, ModelEntry, Origin};
 
-/// The file that is read where none is named.
+/// Path of the settings file if none is named.
 const DEFAULT_FILE: &str = "tallybook.toml";
 
-/// Characters of a model's name.
+/// Maximum length of a model's name, in characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// What a name cannot end with: programs ask for a model without the agent's tools by adding it.
+/// Suffix that a name cannot have. API clients append it to a model's name for a direct model call, without the agent's
+/// tools.
 const RESERVED_ENDING: &str = ":plain";
 
-/// A settings file that was read.
-pub(super) struct SettingsFile {
-    pub(super) path: PathBuf,
+/// A parsed settings file.
+pub(crate) struct SettingsFile {
+    pub(crate) path: PathBuf,
     text: String,
     content: Content,
 }
 
-/// What the file holds.
+/// Content of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -60,24 +61,24 @@ struct Content {
     plan: Option<PlanSection>,
 }
 
-/// `[tool_servers.NAME]` by name.
-pub(super) type ToolServerSections = HashMap<Spanned<String>, ToolServerSettings>;
+/// The `[tool_servers.NAME]` sections by name.
+pub(crate) type ToolServerSections = HashMap<Spanned<String>, ToolServerSettings>;
 
-/// `[agent]`.
+/// The section `[agent]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgentSection {
     max_tool_turns: Option<Spanned<u32>>,
 }
 
-/// `[consent]`.
+/// The section `[consent]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConsentSection {
     wait_hours: Option<Spanned<f64>>,
 }
 
-/// One `[[models]]`.
+/// A section `[[models]]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelSection {
@@ -99,8 +100,8 @@ struct ModelSection {
     quirks: Option<Spanned<BTreeMap<Quirk, bool>>>,
 }
 
-/// The file of this name; where none is named, the default one if it is there.
-pub(super) fn find(named: Option<&Path>) -> Result<Option<SettingsFile>, ConfigError> {
+/// Reads the file `named`. If no file is named, reads the default file; `None` if that does not exist.
+pub(crate) fn find(named: Option<&Path>) -> Result<Option<SettingsFile>, ConfigError> {
     let named = named.filter(|path| !path.as_os_str().is_empty());
     let path = named.unwrap_or(Path::new(DEFAULT_FILE)).to_owned();
     match std::fs::read_to_string(&path) {
@@ -113,14 +114,14 @@ pub(super) fn find(named: Option<&Path>) -> Result<Option<SettingsFile>, ConfigE
 impl SettingsFile {
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
         let content: Content = toml::from_str(&text).map_err(|error| {
-            // Its own way to show itself quotes the line, which may hold what should not be shown.
+            // The error's own text quotes the line, which may contain a secret.
             complaint::unreadable(&path, &text, &error)
         })?;
         Ok(Self { path, text, content })
     }
 
-    /// The models that it lists, the default first.
-    pub(super) fn models(&self, options: &Options) -> Result<Vec<ModelEntry>, ConfigError> {
+    /// Returns the models of the file, the default first.
+    pub(crate) fn models(&self, options: &Options) -> Result<Vec<ModelEntry>, ConfigError> {
         let mut lines = HashMap::new();
         let mut entries = Vec::new();
         for (index, section) in self.content.models.iter().enumerate() {
@@ -139,8 +140,8 @@ impl SettingsFile {
         Ok(entries)
     }
 
-    /// Returns how many steps of a turn can call tools, if the file says so.
-    pub(super) fn max_tool_turns(&self) -> Result<Option<u32>, ConfigError> {
+    /// Returns the maximum number of steps of a turn that can call tools, if the file sets it.
+    pub(crate) fn max_tool_turns(&self) -> Result<Option<u32>, ConfigError> {
         let Some(steps) = self.content.agent.as_ref().and_then(|agent| agent.max_tool_turns.as_ref()) else {
             return Ok(None);
         };
@@ -148,13 +149,13 @@ impl SettingsFile {
         if fits { Ok(Some(*steps.get_ref())) } else { Err(self.bad(steps, "max_tool_turns is 1 to 100.".to_owned())) }
     }
 
-    /// Returns whether the file mentions a variable, as the name of a key's.
-    pub(super) fn mentions(&self, variable: &str) -> bool {
+    /// Returns `true` if the file mentions a variable, for example as the name of a key's variable.
+    pub(crate) fn mentions(&self, variable: &str) -> bool {
         self.text.contains(variable)
     }
 
-    /// How many hours a call waits for consent, 0 for ever, if the file says so.
-    pub(super) fn consent_wait_hours(&self) -> Result<Option<f64>, ConfigError> {
+    /// Returns the number of hours that a call waits for approval, if the file sets it. 0 means forever.
+    pub(crate) fn consent_wait_hours(&self) -> Result<Option<f64>, ConfigError> {
         let Some(hours) = self.content.consent.as_ref().and_then(|consent| consent.wait_hours.as_ref()) else {
             return Ok(None);
         };
@@ -217,7 +218,7 @@ impl SettingsFile {
         Ok(quirks.get_ref().clone())
     }
 
-    /// The settings that an error of this model mentions.
+    /// Returns the names of the settings for error messages about this model.
     fn setting_names(&self, section: &ModelSection, provider: ProviderKind) -> SettingNames {
         let place = format!("of {:?} in {}", section.name.get_ref(), self.path.display());
         let own_key = provider.key_variable().filter(|_| section.base_url.is_none()).map(str::to_owned);
@@ -229,7 +230,7 @@ impl SettingsFile {
         }
     }
 
-    /// The demo model, of which nothing but its name can be chosen.
+    /// Returns the demo model. It has no settings but its name.
     fn demo(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
         match section.spans().next() {
             Some((key, span)) => Err(self.bad_at(&span, &format!("the demo model has no {key}. Take it out."))),
@@ -237,7 +238,8 @@ impl SettingsFile {
         }
     }
 
-    /// The key in the variable that is named, else in the provider's own one unless the model is at another address.
+    /// Returns the key from the named variable. Without a name, returns the key from the provider's own variable,
+    /// unless the model has a URL of its own.
     fn key(
         &self,
         section: &ModelSection,
@@ -248,7 +250,7 @@ impl SettingsFile {
             return Ok(own_key(options, provider).filter(|_| section.base_url.is_none()));
         };
         let name = variable.get_ref();
-        // Names are never repeated: what stands here may be the key itself, put in the wrong place.
+        // The name is never repeated in the error: the value may be the key itself, put in the wrong place.
         if !is_variable(name) {
             let problem =
                 "api_key_env takes the name of an environment variable that holds the key, and never the key.";
@@ -275,23 +277,23 @@ impl SettingsFile {
         Ok(Some(Prices { input: *input.get_ref(), output: *output.get_ref() }))
     }
 
-    /// Its `[review]`.
-    pub(super) fn review(&self) -> Option<&ReviewSection> {
+    /// Returns the section `[review]`.
+    pub(crate) fn review(&self) -> Option<&ReviewSection> {
         self.content.review.as_ref()
     }
 
-    /// Its `[memory]`.
-    pub(super) fn memory(&self) -> Option<&MemorySection> {
+    /// Returns the section `[memory]`.
+    pub(crate) fn memory(&self) -> Option<&MemorySection> {
         self.content.memory.as_ref()
     }
 
-    /// Its `[plan]`.
-    pub(super) fn plan(&self) -> Option<&PlanSection> {
+    /// Returns the section `[plan]`.
+    pub(crate) fn plan(&self) -> Option<&PlanSection> {
         self.content.plan.as_ref()
     }
 
-    /// The one of these models that it names at a place.
-    pub(super) fn model_named<'a>(
+    /// Returns the model that the file names at `name`, or an error if no model has this name.
+    pub(crate) fn model_named<'a>(
         &self,
         name: &Spanned<String>,
         models: &'a [ModelEntry],
@@ -302,33 +304,33 @@ impl SettingsFile {
         })
     }
 
-    /// Its `[tool_servers.NAME]`.
-    pub(super) fn tool_servers(&self) -> &ToolServerSections {
+    /// Returns the sections `[tool_servers.NAME]`.
+    pub(crate) fn tool_servers(&self) -> &ToolServerSections {
         &self.content.tool_servers
     }
 
-    /// Its `[oauth]`.
-    pub(super) fn oauth(&self) -> Option<&OAuthSettings> {
+    /// Returns the section `[oauth]`.
+    pub(crate) fn oauth(&self) -> Option<&OAuthSettings> {
         self.content.oauth.as_ref()
     }
 
-    /// Returns the span of a key: the last of `path`, after the keys of the tables around it.
-    pub(super) fn span_of(&self, path: &[&str]) -> Option<Range<usize>> {
+    /// Returns the span of a key. `path` is the key's path through its tables; its last element is the key.
+    pub(crate) fn span_of(&self, path: &[&str]) -> Option<Range<usize>> {
         span_of(&self.text, path)
     }
 
-    pub(super) fn bad<T>(&self, place: &Spanned<T>, problem: impl Into<String>) -> ConfigError {
+    pub(crate) fn bad<T>(&self, place: &Spanned<T>, problem: impl Into<String>) -> ConfigError {
         self.bad_at(&place.span(), &problem.into())
     }
 
-    /// A complaint about what stands at `span`.
-    pub(super) fn bad_at(&self, span: &Range<usize>, problem: &str) -> ConfigError {
+    /// Builds an error about the value at `span`.
+    pub(crate) fn bad_at(&self, span: &Range<usize>, problem: &str) -> ConfigError {
         complaint::about(&self.path, &self.text, span, problem)
     }
 }
 
 impl ModelSection {
-    /// Returns the keys that are set and that the demo model does not have, with their places.
+    /// Returns the keys that are set and that the demo model does not have, with their spans.
     fn spans(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         let spans = [
             ("model", self.model.as_ref().map(Spanned::span)),
@@ -346,7 +348,7 @@ impl ModelSection {
     }
 }
 
-/// Whether a text can be the name of an environment variable.
-pub(super) fn is_variable(name: &str) -> bool {
+/// Returns `true` if a text can be the name of an environment variable.
+pub(crate) fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

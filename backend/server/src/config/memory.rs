@@ -1,6 +1,8 @@
-//! Reads when conversations are summarized: `[memory]` in the settings file (`memory_section`), and the variables
+//! Reads the settings of summaries: `[memory]` in the settings file (`memory_section`), and the variables
 //! `SUMMARY_MODEL` and `CONVERSATION_SUMMARY_ENABLED`.
 
+use tallybook_conversations::MemorySettings;
+use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_llm::ModelSettings;
 use toml::Spanned;
 
@@ -9,19 +11,15 @@ use super::{
     file::SettingsFile,
     options::{Options, set},
 };
-use crate::{
-    conversation::MemorySettings,
-    models::{ModelChoice, ModelEntry},
-};
 
-/// The longest that a conversation may be outside of its summary, in tokens: no model reads more.
+/// Maximum of `after_tokens`. No model has a larger context.
 const MAX_AFTER_TOKENS: usize = 10_000_000;
 
-/// The most characters of a summary: as many as the model may write.
+/// Maximum of `max_chars`: the length of a summary that a model may write.
 const MAX_CHARS: usize = 2000;
 
-/// Returns when conversations are summarized, by one of these models. The variables go before the file.
-pub(super) fn memory(
+/// Returns the settings of summaries. The variables have priority over the file.
+pub(crate) fn memory(
     options: &Options,
     file: Option<&SettingsFile>,
     models: &[ModelEntry],
@@ -31,7 +29,7 @@ pub(super) fn memory(
         return Ok(MemorySettings::OFF);
     }
     let Some(wanted) = set(options.summary_model.clone()) else { return Ok(settings) };
-    // By our name of it, or by its provider's.
+    // By its name here or by its provider's name.
     let is_wanted = |entry: &&ModelEntry| {
         let is_its_own = |settings: &ModelSettings| settings.model.as_deref() == Some(&*wanted);
         entry.name == wanted || matches!(&entry.choice, ModelChoice::Provider(settings) if is_its_own(settings))

@@ -1,13 +1,13 @@
-//! `[memory]` as it stands in the settings file. What it means is in `memory`.
+//! The section `[memory]` of the settings file. `memory` interprets it.
 
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The section, each value with its place in the file.
+/// The section. Each value has its position in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MemorySection {
-    pub(super) summary_model: Option<Spanned<String>>,
-    pub(super) after_tokens: Option<Spanned<usize>>,
-    pub(super) max_chars: Option<Spanned<usize>>,
+pub(crate) struct MemorySection {
+    pub(crate) summary_model: Option<Spanned<String>>,
+    pub(crate) after_tokens: Option<Spanned<usize>>,
+    pub(crate) max_chars: Option<Spanned<usize>>,
 }

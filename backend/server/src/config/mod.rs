@@ -1,7 +1,9 @@
-//! Every setting, its default and where it comes from, checked once at the start: `options` are the command line and the
-//! environment, `file` is the settings file, `environment` the model that needs no file, `review` the models that review
-//! calls, `memory` when conversations are summed up, `plan` how questions are answered by plans, `tool_servers` the tool servers of both files, `openid` by whom people sign in, `secrets` what of all that nobody may
-//! read. A bad value is a sentence that names the setting.
+//! Reads and checks all settings once at the start. `options` has the command line and the environment, `file` the
+//! settings file. An error is a sentence that names the setting. The other modules check one subject each:
+//!
+//! - `environment`: the model that needs no file;
+//! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
+//! - `tool_servers`: the tool servers of both files; `openid`: the identity provider; `secrets`: the values to redact.
 
 mod complaint;
 mod environment;
@@ -25,10 +27,13 @@ mod tool_servers;
 mod unknown;
 
 use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
-use tallybook_database::DatabaseUrl;
 
 use secrecy::ExposeSecret as _;
+use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
+use tallybook_conversations::models::{ModelEntry, ReviewSettings};
+use tallybook_conversations::{MemorySettings, PersonLimits, PlanSettings};
+use tallybook_database::DatabaseUrl;
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
@@ -38,96 +43,91 @@ use self::{
     file::SettingsFile,
     options::{Options, set},
 };
-use crate::{
-    accounts::AccountsSettings,
-    book,
-    conversation::{MemorySettings, PersonLimits, PlanSettings},
-    http::{self, HostName, PublicUrl},
-    models::{ModelEntry, ReviewSettings},
-};
+use crate::http::{self, HostName, PublicUrl};
 
 pub use error::ConfigError;
 pub use options::{AdminTask, LogFormat, Task};
 
-/// Steps of a turn that can call tools, unless a setting says otherwise.
+/// Default maximum number of steps of a turn that can call tools.
 const MAX_TOOL_TURNS: u32 = 10;
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
-/// What one person may have answered, where others are there, too.
+/// Default limits per user if users sign in: concurrent turns, and messages per minute.
 const TURNS_PER_PERSON: u32 = 4;
 const MESSAGES_PER_MINUTE: u32 = 30;
 
-/// Tokens that one user may use within 24 hours, if users sign in and nothing else is set.
+/// Default limit per user of tokens within 24 hours, if users sign in.
 const TOKENS_PER_DAY: u64 = 5_000_000;
 const SECS_PER_HOUR: f64 = 60.0 * 60.0;
 
-/// What the program is to do, checked.
+/// The checked settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The address to listen on.
+    /// Address to listen on.
     pub host: IpAddr,
-    /// The port to listen on; 0 takes a free one.
+    /// Port to listen on; 0 selects a free one.
     pub port: u16,
-    /// Names by which the server may be asked, besides those of this machine; empty for the default.
+    /// Host names accepted in the `Host` header, besides localhost; empty for the default.
     pub allowed_hosts: Vec<HostName>,
-    /// The address at which users reach it, for links that leave the page.
+    /// URL at which users reach the server, for links that are used outside the page.
     pub public_url: Option<PublicUrl>,
-    /// Who may use it.
+    /// Settings of accounts.
     pub accounts: AccountsSettings,
-    /// What clients may use up. Of it a variable sets how long a program's answer waits for consent.
+    /// Limits for clients. Variables set two of them: the HSTS time, and how long an API client's response waits for an
+    /// approval.
     pub http_limits: http::Limits,
-    /// How long the calls are gone through for one page of the book. No variable sets it.
-    pub book_page_time: Duration,
-    /// Where the data is.
+    /// Time limit of the scan for one page of the tool history. No variable sets it.
+    pub tool_history_page_time: Duration,
+    /// URL of the database.
     pub database_url: DatabaseUrl,
-    /// The models, at least one; the first answers where none is chosen.
+    /// The models, at least one. The first is the default.
     pub models: Vec<ModelEntry>,
     /// The models that review high-risk calls, if any do.
     pub review: Option<ReviewSettings>,
-    /// When conversations are summed up.
+    /// Settings of summaries.
     pub memory: MemorySettings,
-    /// How questions are answered by plans.
+    /// Settings of planned answers.
     pub plan: PlanSettings,
-    /// Whether models write titles.
+    /// `true` if models write titles.
     pub titles: bool,
-    /// Whether models may read pages of the public web.
+    /// `true` if models may read pages of the public web.
     pub fetch_page: bool,
     /// Hosts whose pages models may read without approval.
     pub fetch_page_hosts: Vec<AllowedHost>,
-    /// What a turn may use up.
+    /// Limits of a turn.
     pub limits: Limits,
-    /// What one person may use up.
+    /// Limits per user.
     pub person_limits: PersonLimits,
-    /// What the model is told of its task.
+    /// The system prompt.
     pub system_prompt: SystemPrompt,
-    /// Servers whose tools are offered beside the built-in ones.
+    /// Servers with tools in addition to the built-in ones.
     pub tool_servers: ToolServersSettings,
-    /// Where traces of turns are sent, if anywhere.
+    /// Endpoint for traces of turns; `None` sends no traces.
     pub traces: Option<String>,
-    /// How the log is written.
+    /// Format of the log.
     pub log_format: LogFormat,
-    /// How long an event stream may be silent before a sign of life is sent.
+    /// Interval of silence on an event stream after which a keep-alive is sent.
     pub keep_alive: Duration,
-    /// How long a call waits for consent before it is refused; for ever when `None`.
+    /// Time that a call waits for approval before it is refused; `None` is forever.
     pub consent_wait: Option<Duration>,
-    /// How long the events of a finished turn are kept; for ever when `None`.
+    /// Retention time of the events of a finished turn; `None` is forever.
     pub journal_retention: Option<Duration>,
-    /// How long what people delete is kept for the book.
+    /// Retention time of deleted data in the tool history.
     pub retention: Duration,
-    /// How long a process may be silent before its turns count as abandoned.
+    /// Lease duration of turns: if a process does not renew a turn's lease in time, its turn counts as abandoned.
     pub turn_lease: Duration,
-    /// How long running turns may go on at shutdown.
+    /// Time that running turns have to finish at shutdown.
     pub shutdown_grace: Duration,
-    /// What of all this nobody may read.
+    /// Values to redact.
     pub secrets: Secrets,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
-    /// What whoever wrote the settings may not have expected, a sentence each.
+    /// Settings that may have no effect as intended, one sentence each.
     pub remarks: Vec<String>,
 }
 
 impl Settings {
-    /// Reads the command line, the environment and the settings file, and which task they ask for instead of serving. How a
-    /// model is reached, `models::Catalog` checks.
+    /// Reads the command line, the environment, and the settings file. Also returns the task to run instead of serving,
+    /// if there is one. `models::Catalog` checks how a model is reached.
     pub fn from_environment() -> Result<(Self, Option<Task>), ConfigError> {
         let options = Options::read()?;
         let task = options.task.clone();
@@ -170,7 +170,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
             approval_wait: Duration::from_secs(options.approval_wait_secs),
             ..http::Limits::default()
         },
-        book_page_time: book::TIME_FOR_PAGE,
+        tool_history_page_time: tallybook_tool_history::TIME_FOR_PAGE,
         database_url: options.database_url.expose_secret().parse()?,
         models,
         review,
@@ -209,7 +209,7 @@ fn consent_wait(options: &Options, file: Option<&SettingsFile>) -> Result<Option
     Ok(hours.map(|hours| Duration::from_secs_f64(hours * SECS_PER_HOUR)))
 }
 
-/// Where there is one person alone, nobody is kept from anything, so there are no limits but those that are asked for.
+/// Returns the limits per user. Without accounts there is only one user, so only the limits that are set apply.
 fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
     let is_shared = AccountsSettings::is_required(options.accounts, host).unwrap_or(true);
     let or = |chosen: Option<u32>, shared| chosen.unwrap_or(if is_shared { shared } else { 0 });
@@ -220,12 +220,13 @@ fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
     }
 }
 
-/// At least for as long as what is deleted still counts against its owner's limits: nobody gets more by deleting.
+/// Returns the retention time. It is at least as long as deleted data counts against its owner's limits, so users gain
+/// nothing by deleting.
 fn retention(days: u64, limits: PersonLimits) -> Duration {
     Duration::from_secs(days * SECS_PER_DAY).max(limits.longest_window())
 }
 
-/// The models of the file, else the one that the environment makes.
+/// Returns the models of the file, or else the one that the environment configures; and remarks on ignored variables.
 fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEntry>, Vec<String>), ConfigError> {
     let models = file.map_or(Ok(Vec::new()), |file| file.models(options))?;
     let (Some(file), false) = (file, models.is_empty()) else {

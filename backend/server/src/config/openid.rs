@@ -1,23 +1,23 @@
-//! By whom people sign in, where that is an issuer of OpenID Connect.
+//! Reads the settings of the OpenID Connect provider that users sign in with.
 
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use tallybook_accounts::OpenIdSettings;
 use url::Url;
 
 use super::{
     error::{ConfigError, bad},
     options::{Options, set},
 };
-use crate::accounts::OpenIdSettings;
 
-/// How long one answer of the issuer is waited for.
+/// Timeout of a request to the identity provider.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Characters of what people know the issuer by.
+/// Maximum length of the provider's display name, in characters.
 const MAX_NAME_CHARS: usize = 60;
 
-pub(super) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, ConfigError> {
+pub(crate) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, ConfigError> {
     let Some(issuer) = set(options.oidc_issuer.clone()) else {
         return match set(options.oidc_client_id.clone()) {
             Some(_) => Err(bad("OIDC_CLIENT_ID", "is set, but not at which issuer; set OIDC_ISSUER too")),
@@ -49,7 +49,7 @@ pub(super) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, Config
     }))
 }
 
-/// Words that commas or spaces stand between.
+/// Splits texts at white space.
 fn words(list: &[String]) -> Vec<String> {
     list.iter().flat_map(|text| text.split_whitespace()).map(ToOwned::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! Finds places in the settings file: the line and the key that a span belongs to, and the example of a key.
+//! Finds positions in the settings file: the line and the key that a span belongs to, and the example of a key.
 
 use std::ops::Range;
 
@@ -7,24 +7,26 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-/// The settings file that has an example of every key.
+/// Settings file with an example of every key.
 const EXAMPLE: &str = include_str!("../../../../tallybook.example.toml");
 
 /// Returns the line on which a span begins, from 1.
-pub(super) fn line_of(text: &str, span: &Range<usize>) -> usize {
+pub(crate) fn line_of(text: &str, span: &Range<usize>) -> usize {
     1 + text.bytes().take(span.start).filter(|byte| *byte == b'\n').count()
 }
 
-/// Returns the path of the innermost key at a span, like `models[0].temperature`.
-pub(super) fn key_at(text: &str, span: &Range<usize>) -> Option<String> {
+/// Returns the path of the innermost key at a span, like `models[0].temperature`. `None` if there is none, or if the
+/// text is not TOML.
+pub(crate) fn key_at(text: &str, span: &Range<usize>) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
     let mut search = Search { at: span.start, found: None };
     search.table(document.get_ref(), "", 1);
     search.found.map(|(_, path)| path)
 }
 
-/// Returns the span of a key: the last of `path`, after the keys of the tables around it.
-pub(super) fn span_of(text: &str, path: &[&str]) -> Option<Range<usize>> {
+/// Returns the span of a key; `None` if it does not exist. `path` is the key's path through its tables; its last
+/// element is the key.
+pub(crate) fn span_of(text: &str, path: &[&str]) -> Option<Range<usize>> {
     let (last, tables) = path.split_last()?;
     let document = DeTable::parse(text).ok()?;
     let mut table = document.get_ref();
@@ -35,7 +37,7 @@ pub(super) fn span_of(text: &str, path: &[&str]) -> Option<Range<usize>> {
 }
 
 /// Returns the line of the example file that sets this key, without its comment.
-pub(super) fn example_of(path: &str) -> Option<&'static str> {
+pub(crate) fn example_of(path: &str) -> Option<&'static str> {
     let (table, key) = path.rsplit_once('.')?;
     let mut in_table = false;
     for line in EXAMPLE.lines() {
@@ -49,8 +51,8 @@ pub(super) fn example_of(path: &str) -> Option<&'static str> {
     None
 }
 
-/// Compares the header of a table in the example with the path of a table, whatever the number of a model and the name of a
-/// tool server.
+/// Compares the header of a table in the example with the path of a table. Ignores the number of a model and the name
+/// of a tool server.
 fn is_same_table(header: &str, path: &str) -> bool {
     let path = path.split('[').next().map_or(String::new(), |begin| {
         let rest = path.split_once(']').map_or("", |(_, rest)| rest);
@@ -61,10 +63,10 @@ fn is_same_table(header: &str, path: &str) -> bool {
     header == path || is_server(header) && is_server(&path) && depth(header) == depth(&path)
 }
 
-/// A search for the innermost key at a place.
+/// A search for the innermost key at a position.
 struct Search {
     at: usize,
-    /// Depth of the key, in tables and lists, and its path.
+    /// Depth of the key, counted in tables and lists, and its path.
     found: Option<(usize, String)>,
 }
 

@@ -1,19 +1,17 @@
-//! `[plan]`: how questions are answered by plans, by what `plan_section` has of it.
+//! Checks the section `[plan]` (`plan_section`): settings of planned answers.
 
+use tallybook_conversations::PlanSettings;
+use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use toml::Spanned;
 
 use super::{error::ConfigError, file::SettingsFile};
-use crate::{
-    conversation::PlanSettings,
-    models::{ModelChoice, ModelEntry},
-};
 
-/// How often a step may be tried at most, and all steps together: each attempt is an answer's worth of model calls.
+/// Maximum attempts of a step, and of all steps together. Each attempt costs as many model calls as an answer.
 const MAX_ATTEMPTS: u32 = 10;
 const MAX_TOTAL_ATTEMPTS: u32 = 50;
 
-/// How questions are answered by plans, which one of these models makes.
-pub(super) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<PlanSettings, ConfigError> {
+/// Returns the settings of planned answers. The planner is one of `models`.
+pub(crate) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<PlanSettings, ConfigError> {
     let default = PlanSettings::default();
     let Some((file, section)) = file.and_then(|file| Some((file, file.plan()?))) else { return Ok(default) };
     let within = |value: &Option<Spanned<u32>>, name, max, default| match value {

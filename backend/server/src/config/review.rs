@@ -1,20 +1,20 @@
-//! `[review]`: which models review high-risk calls, by what `review_section` has of it.
+//! Checks the section `[review]` (`review_section`): the models that review high-risk calls.
 
 use std::{collections::HashSet, time::Duration};
 
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
+use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
 
 use super::{error::ConfigError, file::SettingsFile, review_section::ReviewSection};
-use crate::models::{ModelChoice, ModelEntry, ReviewSettings};
 
-/// How long the votes on the calls of a step may take where the file says nothing.
+/// Default timeout of the votes on the calls of a step, in seconds.
 const DEFAULT_TIMEOUT_SECS: u64 = 30;
 
-/// The longest time that they may be given. It is the turn's.
+/// Maximum of this timeout, in seconds. It counts toward the turn's time.
 const MAX_TIMEOUT_SECS: u64 = 600;
 
-/// Who reviews, of these models; nobody where the file does not say so.
-pub(super) fn review(
+/// Returns the settings of reviews; `None` if the file has no such section.
+pub(crate) fn review(
     file: Option<&SettingsFile>,
     models: &[ModelEntry],
 ) -> Result<Option<ReviewSettings>, ConfigError> {

@@ -1,14 +1,14 @@
-//! `[review]` as it stands in the settings file. What it means is in `review`.
+//! The section `[review]` of the settings file. `review` interprets it.
 
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The section, each value with its place in the file.
+/// The section. Each value has its position in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReviewSection {
-    pub(super) models: Spanned<Vec<Spanned<String>>>,
-    pub(super) quorum: Option<Spanned<usize>>,
-    pub(super) mode: Option<Spanned<String>>,
-    pub(super) timeout_secs: Option<Spanned<u64>>,
+pub(crate) struct ReviewSection {
+    pub(crate) models: Spanned<Vec<Spanned<String>>>,
+    pub(crate) quorum: Option<Spanned<usize>>,
+    pub(crate) mode: Option<Spanned<String>>,
+    pub(crate) timeout_secs: Option<Spanned<u64>>,
 }

@@ -1,21 +1,18 @@
-//! The secrets that the settings hold, to be hidden from whoever reads what tools say, and the log.
+//! Collects the secrets in the settings, which are redacted in tool outputs and in the log.
 
 use secrecy::{ExposeSecret as _, SecretString};
+use tallybook_accounts::AccountsSettings;
+use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::Secrets;
 use url::Url;
 
-use crate::{
-    accounts::AccountsSettings,
-    models::{ModelChoice, ModelEntry},
-};
-
-/// What traces are sent with, as `name=value,…`, which may be a key.
+/// Headers of the requests that send traces, as `name=value,…`. They may contain a key.
 const TRACE_HEADERS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
-/// The password in the database's address, the providers' keys, the issuer's secret, and what tool servers and the collector of
-/// traces are told. `find` gives what an environment variable holds.
-pub(super) fn secrets(
+/// Returns the secrets: the database password, the providers' keys, the client secret of the identity provider, and
+/// those sent to tool servers and the trace collector. `find` returns the value of an environment variable.
+pub(crate) fn secrets(
     database_url: &SecretString,
     models: &[ModelEntry],
     accounts: &AccountsSettings,
@@ -23,7 +20,7 @@ pub(super) fn secrets(
     find: impl Fn(&str) -> Option<String>,
 ) -> Secrets {
     let password = Url::parse(database_url.expose_secret()).ok().and_then(|url| Some(url.password()?.to_owned()));
-    // As it stands in the address, and as it is.
+    // Both as it is written in the URL and decoded.
     let decoded = password.as_deref().map(decoded);
     let keys = models.iter().filter_map(|entry| match &entry.choice {
         ModelChoice::Provider(settings) => Some(settings.api_key.as_ref()?.expose().to_owned()),

@@ -1,18 +1,16 @@
-//! What the settings mean, for whoever wrote them. Nothing secret is in it.
+//! Writes a summary of the settings, for the command `check-config`. It contains no secrets.
 
 use std::fmt::Write as _;
 
+use tallybook_accounts::AccountsSettings;
+use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_llm::{ModelSettings, ToolMode};
 use tallybook_mcp::{ToolServersSettings, check};
 
 use super::{SECS_PER_HOUR, Settings};
-use crate::{
-    accounts::AccountsSettings,
-    models::{ModelChoice, ModelEntry},
-};
 
 impl Settings {
-    /// What the settings mean, a line each.
+    /// Returns a summary of the settings, one line each.
     pub fn summary(&self) -> String {
         let file = self.file.as_ref().map_or("none".to_owned(), |file| file.display().to_string());
         let mut lines = format!(
@@ -24,7 +22,7 @@ impl Settings {
         );
         for (number, entry) in self.models.iter().enumerate() {
             let default = if number == 0 { " (the default)" } else { "" };
-            // Writing into a string does not fail.
+            // Writing to a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
         }
         let consent = self.consent_wait.map_or_else(

@@ -1,12 +1,12 @@
-//! What options and variables mean.
+//! Tests for options and environment variables.
 
 use clap::Parser;
+use tallybook_conversations::models::ModelChoice;
 use tallybook_llm::{ModelSettings, ProviderKind, ToolMode};
 
 use super::{Settings, check, options::Options};
-use crate::models::ModelChoice;
 
-/// The environment of whoever runs the tests must not matter, so every variable in question is given.
+/// Sets every relevant variable, because the environment in which the tests run must not matter.
 fn read(extra: &[&str]) -> Result<Settings, String> {
     let mut args = vec!["tallybook"];
     for option in ["--llm-provider", "--llm-api-key", "--anthropic-api-key", "--openai-api-key", "--openrouter-api-key"]
@@ -39,7 +39,7 @@ fn a_key_chooses_its_provider() {
     assert_eq!(provider_settings(&both.unwrap()).provider, ProviderKind::Anthropic);
 }
 
-/// Nobody gets more answered by deleting what was.
+/// Users must not get past their limits by deleting messages.
 #[test]
 fn what_is_deleted_is_kept_for_as_long_as_it_counts() {
     let kept = |args: &[&str]| read(args).unwrap().retention.as_secs();

@@ -1,4 +1,4 @@
-//! Which tool servers there are: those of the settings file and those of the file `.mcp_servers`, united.
+//! Combines the tool servers of the settings file and those of the file `.mcp_servers`.
 
 use std::{io::ErrorKind, path::Path};
 
@@ -13,19 +13,19 @@ use super::{
     options::{Options, set},
 };
 
-/// The file that is read where none is named.
+/// Path of the servers file if none is named.
 const DEFAULT_FILE: &str = ".mcp_servers";
 
-/// The variables that hold the client's id and secret where `MCP_OAUTH_TOKEN_URL` is set.
+/// Variables with the client ID and the client secret, used if `MCP_OAUTH_TOKEN_URL` is set.
 const CLIENT_ID: &str = "MCP_OAUTH_CLIENT_ID";
 const CLIENT_SECRET: &str = "MCP_OAUTH_CLIENT_SECRET";
 
-/// The longest time that one call may be given.
+/// Maximum timeout of a call, in seconds.
 const MAX_TIMEOUT_SECS: u64 = 86_400;
 
-/// All tool servers: first those of the settings file. Where the environment says where tokens come from, the file does
-/// not count.
-pub(super) fn tool_servers(options: &Options, file: Option<&SettingsFile>) -> Result<ToolServersSettings, ConfigError> {
+/// Returns all tool servers, first those of the settings file. If the environment sets a token URL, the `[oauth]`
+/// section of the file is ignored.
+pub(crate) fn tool_servers(options: &Options, file: Option<&SettingsFile>) -> Result<ToolServersSettings, ConfigError> {
     let mut all = ToolServersSettings { oauth: oauth_of_environment(options), ..ToolServersSettings::default() };
     if let Some((file, oauth)) = file.and_then(|file| Some((file, file.oauth()?))) {
         check_oauth(file, oauth, &["oauth"])?;
@@ -59,7 +59,7 @@ fn oauth_of_environment(options: &Options) -> Option<OAuthSettings> {
     })
 }
 
-/// Returns the servers of the named file, or of the default one if it is there.
+/// Returns the servers of the named file, or of the default one if it exists.
 fn others(named: Option<&Path>) -> Result<ToolServersSettings, ConfigError> {
     let path = named.unwrap_or(Path::new(DEFAULT_FILE));
     let text = match std::fs::read_to_string(path) {
@@ -76,7 +76,7 @@ fn others(named: Option<&Path>) -> Result<ToolServersSettings, ConfigError> {
     })
 }
 
-/// One `[tool_servers.NAME]`.
+/// A section `[tool_servers.NAME]`.
 struct Section<'a> {
     file: &'a SettingsFile,
     name: &'a Spanned<String>,
@@ -84,7 +84,7 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Finds what is wrong, but for variables that are not set: those fail the server alone, when it is started.
+    /// Checks the section. Unset variables are not reported here: they make only this server fail, when it is started.
     fn check(&self, oauth: Option<&OAuthSettings>) -> Result<(), ConfigError> {
         let settings = self.settings;
         if let Some(key) = settings.idle_key() {
@@ -109,7 +109,7 @@ impl Section<'_> {
         }
     }
 
-    /// A complaint about a key of the section, or about all of it.
+    /// Builds an error about a key of the section, or about the whole section if it lacks the key.
     fn bad(&self, key: &[&str], problem: &str) -> ConfigError {
         let problem = format!("the tool server {:?} cannot be used: {problem}", self.name.get_ref());
         let path: Vec<&str> = ["tool_servers", self.name.get_ref()].into_iter().chain(key.iter().copied()).collect();
@@ -117,7 +117,7 @@ impl Section<'_> {
     }
 }
 
-/// Finds secrets that stand where the name of a variable should, in the table at `path`.
+/// Checks that the table at `path` has names of variables, not the secrets themselves.
 fn check_oauth(file: &SettingsFile, oauth: &OAuthSettings, path: &[&str]) -> Result<(), ConfigError> {
     for (key, name) in [("client_id_env", &oauth.client_id_env), ("client_secret_env", &oauth.client_secret_env)] {
         if !is_variable(name) {
@@ -129,7 +129,7 @@ fn check_oauth(file: &SettingsFile, oauth: &OAuthSettings, path: &[&str]) -> Res
     Ok(())
 }
 
-/// Whether a value is a secret by its name and stands there itself.
+/// Returns `true` if the name is that of a secret and the value is the secret itself, not a reference to a variable.
 fn is_open_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let words = ["authorization", "cookie", "key", "password", "secret", "token"];

@@ -1,8 +1,8 @@
-//! Reports variables that look like settings but aren't: a misspelled one would be ignored silently.
+//! Reports variables that look like settings but aren't, because a misspelled variable would be ignored silently.
 
 use super::{file::SettingsFile, nearest::advice, options::variables};
 
-/// Beginnings of names that other programs hardly use.
+/// Prefixes of names that other programs hardly use.
 const PREFIXES: [&str; 27] = [
     "ALLOWED_HOST",
     "APPROVAL_",
@@ -36,12 +36,12 @@ const PREFIXES: [&str; 27] = [
 /// Variables that are read by name instead of as options.
 const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET"];
 
-/// Variables of builds, compose, tests and the examples for API clients.
+/// Variables of builds, compose, tests, and the examples for API clients.
 const OF_OTHERS: [&str; 5] =
     ["TALLYBOOK_BIN", "TALLYBOOK_KEY", "TALLYBOOK_PORT", "TALLYBOOK_URL", "TALLYBOOK_WITHOUT_PAGE"];
 
-/// Returns a sentence for each such variable of the environment, except those that the settings file names.
-pub(super) fn remarks(file: Option<&SettingsFile>) -> Vec<String> {
+/// Returns a sentence for each such variable in the environment, except those that the settings file mentions.
+pub(crate) fn remarks(file: Option<&SettingsFile>) -> Vec<String> {
     let set = std::env::vars_os().filter_map(|(name, value)| (!value.is_empty()).then(|| name.into_string().ok())?);
     let mut remarks = of(set.filter(|name| file.is_none_or(|file| !file.mentions(name))));
     remarks.sort_unstable();

@@ -1,5 +1,5 @@
-//! What several operations answer, as the document of the API (`openapi`) says it: each names the statuses that are its own, and
-//! what every operation of a kind may be refused with is added there. And lists that have no pages.
+//! Responses that several API operations share, for the API document (`openapi`). Each operation names its own errors;
+//! `openapi` adds the errors that all operations of a kind can return. Also has the response type for lists without pages.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use utoipa::{
 
 /// A list that is answered whole.
 #[derive(Serialize, ToSchema)]
-pub(super) struct List<T> {
+pub(crate) struct List<T> {
     /// What is in it.
-    pub(super) items: Vec<T>,
+    pub(crate) items: Vec<T>,
 }
 
-/// The events of a turn, as they come.
-pub(super) enum TurnEvents {}
+/// The events of a turn, as a stream.
+pub(crate) enum TurnEvents {}
 
 impl IntoResponses for TurnEvents {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
@@ -32,7 +32,7 @@ macro_rules! refusals {
     ($($(#[$doc:meta])* $name:ident { $($status:literal: $words:literal,)+ })+) => {
         $(
             $(#[$doc])*
-            pub(super) enum $name {}
+            pub(crate) enum $name {}
 
             impl IntoResponses for $name {
                 fn responses() -> BTreeMap<String, RefOr<Response>> {
@@ -44,35 +44,35 @@ macro_rules! refusals {
 }
 
 refusals! {
-    /// What is asked for is written as it should be, and cannot be.
+    /// The request is well-formed but breaks a rule.
     Invalid { "422": "It is written as it should be and breaks a rule, which `detail` names.", }
-    /// What is named in the body is not there.
+    /// Something that the request names does not exist.
     Unknown { "404": "There is no such thing, or it is another's.", }
-    /// A server without accounts has no such things.
+    /// The server has no accounts.
     NoAccounts { "404": "This server has no accounts.", }
-    /// It goes against what is there.
+    /// The request conflicts with the current state.
     Conflict { "409": "It cannot be as things stand; `type` and `detail` say why.", }
-    /// As many as there may be.
+    /// The maximum number of such resources is reached.
     TooMany { "409": "There are as many as there may be.", }
-    /// A turn has the conversation.
+    /// A turn runs in the conversation, or waits for approval.
     Busy { "409": "A turn runs in this conversation, or waits for consent.", }
-    /// No turn begins.
+    /// The turn cannot start.
     TurnRefused {
         "409": "A turn runs in this conversation or waits for consent, or there is nothing to go on with.",
         "422": "It breaks a rule, which `detail` names, or there is no such model.",
         "429": "One has reached a limit; `Retry-After` says when to ask again.",
     }
-    /// A decision comes too late.
+    /// The decision comes too late, or the tool has changed.
     AlreadyDecided {
         "409": "It is decided already, or the tool has changed since it was asked for.",
     }
-    /// A tool is another one than was looked at.
+    /// The tool's definition differs from the one that the admin reviewed, or its server has too many remembered tools.
     ToolChanged { "409": "Its definition has changed again, or no more tools of its server are remembered.", }
-    /// Nobody is signed in.
+    /// The sign-in failed.
     WrongPassword { "401": "The name or the password is wrong.", }
-    /// Somebody may be guessing.
+    /// There were too many attempts; the caller may be guessing a password.
     TooManyAttempts { "429": "There were too many attempts; `Retry-After` says when to try again.", }
-    /// A program gets no answer.
+    /// The user has reached a limit, or the model produced no answer.
     ModelFailed {
         "429": "One has reached a limit; `Retry-After` says when to ask again.",
         "502": "The model's provider failed.",

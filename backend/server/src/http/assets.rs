@@ -1,4 +1,4 @@
-//! The addresses of the page's files: those of this server's version (`site`), and of others (`other_versions`).
+//! HTTP handlers for the page's files: those of this server's version (`site`) and of other versions (`other_versions`).
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -11,35 +11,35 @@ const NOT_FOUND: &str = "There is no such file.\n";
 
 const NO_LICENSES: &str = "This build has no list of licenses. `cargo xtask build` writes one.\n";
 
-/// The page's files that are asked for by names of their own.
-pub(super) const UNVERSIONED: [&str; 5] =
+/// Paths of the page's files that contain no version.
+pub(crate) const UNVERSIONED: [&str; 5] =
     ["/favicon.svg", "/manifest.webmanifest", "/icon-192.png", "/icon-512.png", "/icon-maskable-512.png"];
 
-pub(super) async fn versioned(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn versioned(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     if let Some(response) = state.site.versioned(&request) {
         return Ok(response);
     }
     if let Some(response) = other_versions::answer(&state, &request).await? {
         return Ok(response);
     }
-    // A cache on the way must not remember that a server of another version did not have a file.
+    // Caches must not store this response: a server of another version may have the file.
     Ok(not_found().insert_header((header::CACHE_CONTROL, "no-store")).body(NOT_FOUND))
 }
 
-/// The licenses of all that the program and the page are made of, as `cargo xtask build` wrote them.
-pub(super) const LICENSES: &str = "/licenses";
+/// Path of the licenses of all parts of the program and the page, as collected by `cargo xtask build`.
+pub(crate) const LICENSES: &str = "/licenses";
 
-pub(super) async fn licenses(state: State, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn licenses(state: State, request: HttpRequest) -> HttpResponse {
     state.site.named(&request, LICENSES_FILE).unwrap_or_else(|| not_found().body(NO_LICENSES))
 }
 
-pub(super) async fn unversioned(state: State, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn unversioned(state: State, request: HttpRequest) -> HttpResponse {
     state.site.unversioned(&request).unwrap_or_else(|| not_found().body(NOT_FOUND))
 }
 
-/// The program that answers in a browser while the server is out of reach. It is asked for anew at each visit, and talks to
-/// this server alone, which its own policy has to allow.
-pub(super) async fn service_worker(state: State, request: HttpRequest) -> HttpResponse {
+/// Serves the service worker, which answers in the browser while the server is unreachable. Browsers revalidate it on each
+/// visit. It connects only to this server, which its own policy has to allow.
+pub(crate) async fn service_worker(state: State, request: HttpRequest) -> HttpResponse {
     let mut response = unversioned(state, request).await;
     let policy = HeaderValue::from_static("default-src 'none'; connect-src 'self'");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);

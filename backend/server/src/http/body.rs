@@ -1,4 +1,5 @@
-//! How long a request's body may take, bodies that may be left out, and how large a form may be. The rest of a request's limits is kept by `connection` and `server`.
+//! Request bodies: JSON with readable errors, optional bodies, the time limit, and the size limit of forms. `connection` and
+//! `server` enforce the other limits of a request.
 
 use std::{
     io::{self, ErrorKind},
@@ -21,13 +22,14 @@ use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream, StreamExt as _, future::LocalBoxFuture};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
+use tallybook_conversations::ServiceError;
 use tokio::time::sleep;
 
 use super::{error::ApiError, state::State};
-use crate::conversation::ServiceError;
 
-/// A JSON body, which is an object. The items of a list would be read as the fields of a struct in their order.
-pub(super) struct JsonBody<T>(pub(super) T);
+/// A JSON body that must be an object. A list is refused, because serde would read its items as the fields of the struct, in
+/// order.
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
     type Error = Error;
@@ -51,8 +53,9 @@ fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
     })
 }
 
-/// Reads JSON. What is wrong with it is told with its place, where that is not the whole.
-pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
+/// Parses JSON. The error holds the path of the invalid value and the reason; the path is `None` if the whole document is
+/// invalid.
+pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<String>, String)> {
     let mut json = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let place = error.path().to_string();
@@ -60,8 +63,8 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, (Option<
     })
 }
 
-/// A JSON body that may be left out, or be null, which is as good as an empty object.
-pub(super) struct OptionalBody<T>(pub(super) T);
+/// A JSON body that may be absent or `null`. Both count as `T::default()`.
+pub(crate) struct OptionalBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
     type Error = Error;
@@ -78,8 +81,8 @@ impl<T: DeserializeOwned + Default + 'static> FromRequest for OptionalBody<T> {
     }
 }
 
-/// Gives up bodies that are not complete in time, or when the server ends.
-pub(super) async fn limit_time(
+/// Ends a request body with an error if the body is not complete in time, or if the server shuts down.
+pub(crate) async fn limit_time(
     shutdown: GracefulShutdownSignal,
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,
@@ -124,8 +127,8 @@ fn limited(
     }
 }
 
-/// Forms of so many bytes.
-pub(super) fn forms(limit: usize) -> FormConfig {
+/// Returns the settings for forms of at most `limit` bytes.
+pub(crate) fn forms(limit: usize) -> FormConfig {
     FormConfig::default().limit(limit).error_handler(|error, _| ApiError::from(error).into())
 }
 
@@ -133,7 +136,7 @@ impl From<UrlencodedError> for ApiError {
     fn from(error: UrlencodedError) -> Self {
         match error {
             UrlencodedError::Payload(error) => error.into(),
-            // These are sentences.
+            // The messages of these errors are full sentences.
             other => Self::Body(format!("The form cannot be read. {other}")),
         }
     }

@@ -1,25 +1,32 @@
-//! Who asks, as handlers take it: [`UserId`] where it only matters whose things these are, [`Caller`] where it matters who it
-//! is, [`Person`], [`Admin`] and [`Operator`] where not everybody may. What finds out is in `identify`.
+//! Extractors of the caller: [`CurrentUser`] for handlers that only need the user id, [`Authenticated`] for all of the caller,
+//! and [`Person`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify` authenticates the request.
 
 use std::future::{Ready, ready};
 
 use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload};
+use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_protocol::UserRole;
 
 use super::error::ApiError;
-use crate::accounts::{Caller, Credential, UserId};
 
-/// Somebody at a browser: programs with keys may not do what gives or takes rights.
-pub(super) struct Person(pub(super) Caller);
+/// The caller of a request.
+pub(crate) struct Authenticated(pub(crate) Caller);
+
+/// The caller's user id, for handlers that need nothing else of the caller.
+pub(crate) struct CurrentUser(pub(crate) UserId);
+
+/// A caller at a browser. API keys are refused: they must not change permissions.
+pub(crate) struct Person(pub(crate) Caller);
 
 /// An admin at a browser.
-pub(super) struct Admin(pub(super) Caller);
+pub(crate) struct Admin(pub(crate) Caller);
 
-/// An admin, or a program of one's.
-pub(super) struct Operator;
+/// An admin, or an API key of an admin.
+pub(crate) struct Operator;
 
-/// Who sent a request. Without an answer to that a handler is not run, whichever address it is registered at.
-pub(super) fn caller_of(request: &HttpRequest) -> Option<Caller> {
+/// Returns the caller of a request, or `None` if the request is not authenticated. A handler that takes a caller does not run
+/// then, whatever path it is registered at.
+pub(crate) fn caller_of(request: &HttpRequest) -> Option<Caller> {
     request.extensions().get::<Caller>().cloned()
 }
 
@@ -36,21 +43,21 @@ fn admin(caller: Caller) -> Result<Caller, ApiError> {
     if caller.role == UserRole::Admin { Ok(caller) } else { Err(ApiError::AdminsOnly) }
 }
 
-impl FromRequest for Caller {
+impl FromRequest for Authenticated {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(known(request).map_err(Error::from))
+        ready(known(request).map(Self).map_err(Error::from))
     }
 }
 
-impl FromRequest for UserId {
+impl FromRequest for CurrentUser {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(known(request).map(|caller| caller.user).map_err(Error::from))
+        ready(known(request).map(|caller| Self(caller.user)).map_err(Error::from))
     }
 }
 
@@ -68,7 +75,7 @@ impl FromRequest for Admin {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        // Whoever has no right learns that first: with a key of an admin's it would be another answer.
+        // Checks the role first, so that only an admin's API key gets `PersonsOnly`.
         ready(known(request).and_then(admin).and_then(|_| person(request)).map(Self).map_err(Error::from))
     }
 }

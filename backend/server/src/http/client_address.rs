@@ -1,5 +1,6 @@
-//! From which address a request comes. Anybody can write a header, so it is the connection's, unless that is a proxy's that
-//! the operator trusts: then it is the last one before the trusted ones in `X-Forwarded-For`.
+//! Determines the client address of a request. Any client can send `X-Forwarded-For`, so normally the address is that of the
+//! connection's peer. If the peer is a proxy that the operator trusts, the address is the last one in `X-Forwarded-For` that
+//! does not belong to a trusted proxy.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,9 +9,9 @@ use ipnet::IpNet;
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The address that a request comes from.
-pub(super) fn of(request: &HttpRequest, trusted: &[IpNet]) -> IpAddr {
-    // A connection whose other end is gone has none any more.
+/// Returns the client address of a request.
+pub(crate) fn of(request: &HttpRequest, trusted: &[IpNet]) -> IpAddr {
+    // A connection that the peer has closed has no peer address.
     let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip().to_canonical());
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(&address));
     let headers: Vec<&str> =
@@ -39,7 +40,7 @@ mod tests {
             ("192.0.2.1", "192.0.2.1/32", "198.51.100.7", "198.51.100.7"),
             ("192.0.2.9", "192.0.2.1/32", "198.51.100.7", "192.0.2.9"),
             ("::ffff:192.0.2.1", "192.0.2.1/32", "198.51.100.7", "198.51.100.7"),
-            // Whatever the client wrote itself stands before what the proxy added.
+            // Addresses that the client wrote itself come before the address that the proxy appended.
             ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, 198.51.100.7", "198.51.100.7"),
             ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, 198.51.100.7, 192.0.2.2", "198.51.100.7"),
             ("192.0.2.1", "192.0.2.0/24", "203.0.113.66, nonsense", "192.0.2.1"),

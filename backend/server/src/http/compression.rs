@@ -16,7 +16,7 @@ use super::content_encoding::accepted_encodings;
 const MIN_BYTES: u64 = 1024;
 
 /// Compresses the response if its content is text and the client accepts gzip.
-pub(super) async fn compress<B: MessageBody + 'static>(
+pub(crate) async fn compress<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B, Encoder<B>>>, Error> {

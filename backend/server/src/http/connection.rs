@@ -1,5 +1,6 @@
-//! A client's connection, and the one limit that holds from its beginning to its end: something must be written to it now
-//! and then. That is so for a client that is being served, and not for one that keeps the server waiting.
+//! A client's connection and its idle timeout, the only limit that applies from the connection's beginning to its end. The
+//! server must write something to the connection now and then. It does so for a client that it serves, but not for a client
+//! that keeps it waiting.
 
 use std::{
     io::{self, ErrorKind, IoSlice},
@@ -16,8 +17,8 @@ use tokio::{
 
 use super::{metrics::Open, peer::Peer, places::ConnectionPlace};
 
-/// A connection that breaks off when nothing was written to it for too long.
-pub(super) struct Connection {
+/// A connection that fails if nothing is written to it for `idle_timeout`.
+pub(crate) struct Connection {
     stream: TcpStream,
     idle_timeout: Duration,
     end: Pin<Box<Sleep>>,
@@ -27,7 +28,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(
+    pub(crate) fn new(
         stream: TcpStream,
         idle_timeout: Duration,
         counted: Open,
@@ -37,12 +38,13 @@ impl Connection {
         Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _place: place }
     }
 
-    /// The client, as handlers know it.
-    pub(super) fn peer(&self) -> Peer {
+    /// Returns the client, as handlers see it.
+    pub(crate) fn peer(&self) -> Peer {
         self.peer.clone()
     }
 
-    /// Pending while the stream is, and an error when nothing was written for too long, unless a long answer is being made.
+    /// Checks the timeout. Returns a `TimedOut` error if nothing was written for `idle_timeout` and no handler is producing a long
+    /// answer, and otherwise `Pending`.
     fn wait<T>(&mut self, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         while self.end.as_mut().poll(context).is_ready() {
             if !self.peer.is_served() {
@@ -68,7 +70,7 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        // Asked first, so that a client that never stops sending is noticed too.
+        // The timeout is checked first, so that it also ends a client that never stops sending.
         if let Poll::Ready(over) = self.wait(context) {
             return Poll::Ready(over);
         }

@@ -1,7 +1,8 @@
-//! Consent: decisions on tool calls, and the approvals that stand. A program with a key may look, and decides nothing: a call
-//! waits for a person.
+//! HTTP handlers for approvals: decisions on tool calls, and the saved approvals. API keys can list saved approvals but cannot
+//! decide: tool calls wait for a user.
 
 use actix_web::{HttpResponse, web};
+use tallybook_conversations::{ConversationService, DecisionAnswer};
 use tallybook_protocol::{Approval, ApprovalId, ChatEvent, NewDecision, NewDecisions, Page, ToolCall, ToolCallId};
 use uuid::Uuid;
 
@@ -14,10 +15,7 @@ use super::{
     places::StreamPlace,
     sse,
 };
-use crate::{
-    accounts::UserId,
-    conversation::{ConversationService, DecisionAnswer},
-};
+use crate::http::caller::CurrentUser;
 
 /// Decides on a call that waits for consent.
 ///
@@ -31,7 +29,7 @@ use crate::{
         AlreadyDecided, Invalid,
     ),
 )]
-pub(super) async fn decide(
+pub(crate) async fn decide(
     state: State,
     Person(caller): Person,
     _place: StreamPlace,
@@ -56,7 +54,7 @@ pub(super) async fn decide(
         AlreadyDecided, Invalid,
     ),
 )]
-pub(super) async fn decide_several(
+pub(crate) async fn decide_several(
     state: State,
     Person(caller): Person,
     _place: StreamPlace,
@@ -77,7 +75,7 @@ pub(super) async fn decide_several(
     get, path = "/api/approvals", operation_id = "list_approvals", tag = "Consent",
     responses((status = 200, body = Page<Approval>)),
 )]
-pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result<HttpResponse, ApiError> {
     let items = state.run(move |service| async move { service.list_approvals(user).await }).await?;
     Ok(HttpResponse::Ok().json(Page::<Approval> { items, next_cursor: None }))
 }
@@ -87,7 +85,7 @@ pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, Api
     delete, path = "/api/approvals/{approval_id}", operation_id = "revoke_approval", tag = "Consent",
     security(("session" = [])), responses((status = 204, description = "It is asked again from now on.")),
 )]
-pub(super) async fn revoke(
+pub(crate) async fn revoke(
     state: State,
     Person(caller): Person,
     id: web::Path<ApprovalId>,

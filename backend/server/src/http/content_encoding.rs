@@ -1,5 +1,5 @@
-//! How a file is encoded when it is handed out: compressed in a way that the client can read, or not at all, when the client has
-//! it already. Responses that this server makes for one request are compressed in `compression`.
+//! Content encoding and caching of files. A file is sent in the smallest encoding that the client accepts, or not at all if the
+//! client has it already. `compression` compresses responses that the server generates for a single request.
 
 use std::{
     io::{self, Write as _},
@@ -14,15 +14,16 @@ use actix_web::{
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest as _, Sha256};
 
-/// In which ways a file may be compressed, the smallest first, and what its name then ends in.
-pub(super) const ENCODINGS: [(ContentEncoding, &str); 2] =
+/// Encodings in which a file can be stored, smallest first, each with its file name suffix.
+pub(crate) const ENCODINGS: [(ContentEncoding, &str); 2] =
     [(ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
 
-/// How long a file may be kept whose address is of one version.
-pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
+/// `Cache-Control` of a file whose URL contains its version.
+pub(crate) const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// The ways in which a client can read a file, the smallest first, and what the file's name then ends in.
-pub(super) fn accepted_encodings(request: &HttpRequest) -> impl Iterator<Item = (ContentEncoding, &'static str)> {
+/// Returns the encodings that the client accepts, smallest first, each with its file name suffix. The last one is no
+/// compression.
+pub(crate) fn accepted_encodings(request: &HttpRequest) -> impl Iterator<Item = (ContentEncoding, &'static str)> {
     let accepted = AcceptEncoding::parse(request).ok();
     let compressed = ENCODINGS.into_iter().filter(move |(encoding, _)| {
         let wanted = Encoding::Known(*encoding);
@@ -31,8 +32,9 @@ pub(super) fn accepted_encodings(request: &HttpRequest) -> impl Iterator<Item = 
     compressed.chain([(ContentEncoding::Identity, "")])
 }
 
-/// The head of an answer with a file, and whether that is all, since the client has the file.
-pub(super) fn head(request: &HttpRequest, tag: &EntityTag, caching: &'static str) -> (HttpResponseBuilder, bool) {
+/// Returns the head of a response with a file, and `true` if the client has the file already, so that the response needs no
+/// body.
+pub(crate) fn head(request: &HttpRequest, tag: &EntityTag, caching: &'static str) -> (HttpResponseBuilder, bool) {
     let is_known = match IfNoneMatch::parse(request) {
         Ok(IfNoneMatch::Any) => true,
         Ok(IfNoneMatch::Items(tags)) => tags.iter().any(|known| known.weak_eq(tag)),
@@ -46,24 +48,24 @@ pub(super) fn head(request: &HttpRequest, tag: &EntityTag, caching: &'static str
     (response, is_known)
 }
 
-/// A text that this server wrote, to be handed out as a file is.
-pub(super) struct Text {
+/// A text that this server generates and serves like a file.
+pub(crate) struct Text {
     plain: Bytes,
     gzip: Option<Bytes>,
-    /// What its tag begins with, the same in both forms.
+    /// Beginning of the entity tag, the same in both encodings.
     digest: String,
 }
 
 impl Text {
-    pub(super) fn new(text: String) -> Self {
+    pub(crate) fn new(text: String) -> Self {
         let digest = hex::encode(&Sha256::digest(&text)[..16]);
-        // Memory takes whatever is written to it.
+        // Writing to memory cannot fail.
         let gzip = compress(&text).ok().map(Bytes::from);
         Self { plain: text.into(), gzip, digest }
     }
 
-    /// Asked for anew each time, and sent where the client has another one.
-    pub(super) fn answer(&self, request: &HttpRequest, content_type: &'static str) -> HttpResponse {
+    /// Returns the text, or 304 if the client has it already. Clients must revalidate it on each use.
+    pub(crate) fn answer(&self, request: &HttpRequest, content_type: &'static str) -> HttpResponse {
         let is_gzip = accepted_encodings(request).any(|(encoding, _)| encoding == ContentEncoding::Gzip);
         let gzip = self.gzip.as_ref().filter(|_| is_gzip);
         let end = if gzip.is_some() { "-gzip" } else { "" };

@@ -1,23 +1,21 @@
-//! `/api/conversations`: the conversations themselves. What happens in one is in `messages`.
+//! HTTP handlers for `/api/conversations`: create, list, find, update, delete. The handlers for turns are in `messages`.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
+use tallybook_conversations::{ListFilter, ServiceError};
 use tallybook_protocol::{Conversation, ConversationSummary, NewConversation, Page, UpdateConversation, Window};
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{answers::Invalid, body::JsonBody, error::ApiError, query::Query, state::State};
-use crate::{
-    accounts::UserId,
-    conversation::{ListFilter, ServiceError},
-};
+use crate::http::caller::CurrentUser;
 
-/// How many conversations a page of the list has when the request does not say.
+/// Default number of conversations on a page of the list.
 const DEFAULT_PAGE: u32 = 50;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     /// Only those in whose titles this stands.
     #[serde(default)]
     #[param(max_length = 200)]
@@ -39,9 +37,9 @@ pub(super) struct ListQuery {
     request_body = NewConversation,
     responses((status = 201, body = ConversationSummary, headers(("Location" = String))), Invalid),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     body: JsonBody<NewConversation>,
 ) -> Result<HttpResponse, ApiError> {
     let new = body.0;
@@ -56,11 +54,15 @@ pub(super) async fn create(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
     params(ListQuery), responses((status = 200, body = Page<ConversationSummary>), Invalid),
 )]
-pub(super) async fn list(state: State, user: UserId, Query(query): Query<ListQuery>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    Query(query): Query<ListQuery>,
+) -> Result<HttpResponse, ApiError> {
     let ListQuery { q, pinned, archived, cursor, limit } = query;
     let filter = ListFilter { search: q, pinned, archived };
     let limit = limit.unwrap_or(DEFAULT_PAGE);
-    let work = |service: crate::conversation::ConversationService| async move {
+    let work = |service: tallybook_conversations::ConversationService| async move {
         service.list_conversations(user, filter, cursor.as_deref(), limit).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
@@ -71,13 +73,13 @@ pub(super) async fn list(state: State, user: UserId, Query(query): Query<ListQue
     get, path = "/api/conversations/{uuid}", operation_id = "find_conversation", tag = "Conversations",
     params(Window), responses((status = 200, body = Conversation), Invalid),
 )]
-pub(super) async fn find(
+pub(crate) async fn find(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
     Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
-    let work = move |service: crate::conversation::ConversationService| async move {
+    let work = move |service: tallybook_conversations::ConversationService| async move {
         service.find_conversation(user, *uuid, window).await
     };
     let found = state.run(work).await?;
@@ -89,14 +91,14 @@ pub(super) async fn find(
     patch, path = "/api/conversations/{uuid}", operation_id = "update_conversation", tag = "Conversations",
     request_body = UpdateConversation, responses((status = 200, body = ConversationSummary), Invalid),
 )]
-pub(super) async fn update(
+pub(crate) async fn update(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
     body: JsonBody<UpdateConversation>,
 ) -> Result<HttpResponse, ApiError> {
     let update = body.0;
-    let work = |service: crate::conversation::ConversationService| async move {
+    let work = |service: tallybook_conversations::ConversationService| async move {
         service.update_conversation(user, *uuid, update).await
     };
     Ok(HttpResponse::Ok().json(state.run(work).await?))
@@ -109,7 +111,11 @@ pub(super) async fn update(
     delete, path = "/api/conversations/{uuid}", operation_id = "delete_conversation", tag = "Conversations",
     responses((status = 204, description = "Nobody finds it any more.")),
 )]
-pub(super) async fn delete(state: State, user: UserId, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    uuid: web::Path<Uuid>,
+) -> Result<HttpResponse, ApiError> {
     state.run(|service| async move { service.delete_conversation(user, *uuid).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -1,7 +1,6 @@
-//! The cookies that hold a session's secret, what a browser holds while its owner is at an issuer, and by what it is known
-//! after a sign-in. They travel over TLS
-//! only and belong to this host alone, which their names make browsers keep to (`__Host-`); only on this machine, where TLS
-//! is rare, they have plain names and may do without.
+//! The cookies: the session's secret, the state of a sign-in at the identity provider, and the token of a known browser.
+//! Browsers send them only over TLS and only to this host, because of their names (`__Host-`). On localhost, where TLS is rare,
+//! the cookies have plain names and do not need TLS.
 
 use actix_web::{
     HttpRequest,
@@ -11,11 +10,11 @@ use actix_web::{
         uri::{Authority, Scheme, Uri},
     },
 };
+use tallybook_accounts::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME, FLOW_LIFETIME};
 
 use super::{guard, hosts::HostName};
-use crate::accounts::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME, FLOW_LIFETIME};
 
-/// What a cookie is called over TLS, and on this machine.
+/// Names of a cookie: the one over TLS, and the one on localhost.
 struct Names {
     secure: &'static str,
     local: &'static str,
@@ -25,18 +24,18 @@ const SESSION: Names = Names { secure: "__Host-tallybook_session", local: "tally
 const FLOW: Names = Names { secure: "__Host-tallybook_sign_in", local: "tallybook_sign_in" };
 const BROWSER: Names = Names { secure: "__Host-tallybook_browser", local: "tallybook_browser" };
 
-/// What the browser shows, if it shows a session.
-pub(super) fn shown(request: &HttpRequest) -> Option<String> {
+/// Returns the session's secret from the request's cookie, if there is one.
+pub(crate) fn shown(request: &HttpRequest) -> Option<String> {
     value(request, &SESSION)
 }
 
-/// The same of who is on the way back from an issuer.
-pub(super) fn shown_flow(request: &HttpRequest) -> Option<String> {
+/// Returns the state of a sign-in at the identity provider from the request's cookie, if there is one.
+pub(crate) fn shown_flow(request: &HttpRequest) -> Option<String> {
     value(request, &FLOW)
 }
 
-/// Reads the token of a known browser.
-pub(super) fn shown_browser(request: &HttpRequest) -> Option<String> {
+/// Returns the token of a known browser from the request's cookie, if there is one.
+pub(crate) fn shown_browser(request: &HttpRequest) -> Option<String> {
     value(request, &BROWSER)
 }
 
@@ -44,33 +43,33 @@ fn value(request: &HttpRequest, names: &Names) -> Option<String> {
     request.cookie(name(request, names)).map(|cookie| cookie.value().to_owned())
 }
 
-/// Has the browser hold a session's secret. The server decides when the session ends, long before the cookie does.
-pub(super) fn holding(request: &HttpRequest, secret: &str) -> Cookie<'static> {
+/// Returns the cookie that holds a session's secret. The server can end the session long before the cookie expires.
+pub(crate) fn holding(request: &HttpRequest, secret: &str) -> Cookie<'static> {
     cookie(request, &SESSION, secret, Duration::seconds(ABSOLUTE_LIFETIME.num_seconds()))
 }
 
-/// Has the browser hold what it takes to the issuer and back.
-pub(super) fn holding_flow(request: &HttpRequest, held: &str) -> Cookie<'static> {
+/// Returns the cookie that holds the state of a sign-in while the user is at the identity provider.
+pub(crate) fn holding_flow(request: &HttpRequest, held: &str) -> Cookie<'static> {
     cookie(request, &FLOW, held, Duration::seconds(FLOW_LIFETIME.num_seconds()))
 }
 
-/// Sets the token by which the browser is known at the next sign-in. Signing out keeps it.
-pub(super) fn holding_browser(request: &HttpRequest, token: &str) -> Cookie<'static> {
+/// Returns the cookie with the token by which the server recognizes the browser at the next sign-in. Signing out keeps it.
+pub(crate) fn holding_browser(request: &HttpRequest, token: &str) -> Cookie<'static> {
     cookie(request, &BROWSER, token, Duration::seconds(BROWSER_LIFETIME.num_seconds()))
 }
 
-/// Removes the session's cookie.
-pub(super) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
+/// Returns a cookie that removes the session cookie.
+pub(crate) fn forgotten(request: &HttpRequest) -> Cookie<'static> {
     cookie(request, &SESSION, "", Duration::ZERO)
 }
 
-/// Has the browser forget what it took to the issuer.
-pub(super) fn forgotten_flow(request: &HttpRequest) -> Cookie<'static> {
+/// Returns a cookie that removes the state of a sign-in.
+pub(crate) fn forgotten_flow(request: &HttpRequest) -> Cookie<'static> {
     cookie(request, &FLOW, "", Duration::ZERO)
 }
 
-/// Whether a browser would keep no session here: it came without TLS, from another machine.
-pub(super) fn is_refused_by_browsers(request: &HttpRequest) -> bool {
+/// Returns `true` if the browser would reject the session cookie: it sent the request without TLS, and not to localhost.
+pub(crate) fn is_refused_by_browsers(request: &HttpRequest) -> bool {
     let origin = request.headers().get(header::ORIGIN).and_then(|origin| Uri::try_from(origin.as_bytes()).ok());
     origin.is_some_and(|origin| origin.scheme() == Some(&Scheme::HTTP)) && !is_on_this_machine(request)
 }
@@ -89,8 +88,8 @@ fn name(request: &HttpRequest, names: &Names) -> &'static str {
     if is_on_this_machine(request) { names.local } else { names.secure }
 }
 
-/// Whether the browser asked for a name of its own machine. What a proxy says of it does not count.
-pub(super) fn is_on_this_machine(request: &HttpRequest) -> bool {
+/// Returns `true` if the request's `Host` header names localhost. Headers that a proxy adds do not count.
+pub(crate) fn is_on_this_machine(request: &HttpRequest) -> bool {
     let host = guard::asked(request.headers()).ok().flatten();
     let name = host.as_ref().map(Authority::host).and_then(|name| name.parse::<HostName>().ok());
     name.is_some_and(|name| name.is_local())

@@ -1,12 +1,15 @@
-//! Every way in which a request is refused, and the one match that turns it into `application/problem+json`
-//! (RFC 9457). Details of server errors stay out of the answer and go to the log under the same request id.
+//! All errors with which the server refuses a request, and their conversion to `application/problem+json` (RFC 9457). Details
+//! of server errors are kept out of the response; they are logged under the same request id.
 
 use actix_web::{
     HttpResponse, ResponseError,
     http::{StatusCode, header},
 };
+use tallybook_accounts::{AccountsError, OpenIdError};
+use tallybook_conversations::{Reached, ServiceError};
 use tallybook_database::{FailureKind, classify};
 use tallybook_protocol::Problem;
+use tallybook_tool_history::{FilterError, ToolHistoryError};
 
 use super::{
     limits::MAX_BODY_BYTES,
@@ -16,86 +19,81 @@ use super::{
     },
     request_id,
 };
-use crate::{
-    accounts::{AccountsError, OpenIdError},
-    book::{BookError, FilterError},
-    conversation::{Reached, ServiceError},
-};
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ApiError {
-    /// A use case refused it or failed.
+pub(crate) enum ApiError {
+    /// A conversation use case refused the request or failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// It concerns accounts, and was refused or failed.
+    /// An account use case refused the request or failed.
     #[error(transparent)]
     Accounts(#[from] AccountsError),
-    /// It concerns the book, and was refused or failed.
+    /// A tool history use case refused the request or failed.
     #[error(transparent)]
-    Book(#[from] BookError),
-    /// Nobody is signed in.
+    ToolHistory(#[from] ToolHistoryError),
+    /// The caller is not signed in.
     #[error("You are not signed in. Open the page to sign in, or send a key as Authorization: Bearer.")]
     NotSignedIn,
-    /// Only an admin may.
+    /// The request needs the admin role.
     #[error("Only an admin may do this.")]
     AdminsOnly,
-    /// A program may not, whoever's key it has.
+    /// The request needs a user at a browser; API keys are refused, even an admin's.
     #[error("Only a person at a browser may do this, and no program with a key.")]
     PersonsOnly,
-    /// There is nobody yet who could let anybody in.
+    /// The server has no admin yet, so no user can sign in.
     #[error(
         "Tallybook has no admin yet. Open the link that it printed when it started, or run: tallybook admin create NAME"
     )]
     SetupRequired,
-    /// The operator allows no links to conversations.
+    /// The operator has turned off sharing.
     #[error("Conversations are not shared from this server: SHARING is off.")]
     SharingOff,
-    /// Browsers keep no session that came without TLS from another machine.
+    /// Browsers would reject the session cookie, because the request came without TLS and not from localhost.
     #[error(
         "What goes to this address is not encrypted, so browsers would not keep you signed in. Open Tallybook by https://, \
          through a proxy that has a certificate."
     )]
     NoTls,
-    /// A program gets no answer.
+    /// The request of an API client for an answer failed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A page could not be written.
+    /// A page could not be rendered.
     #[error("The server cannot write this page.")]
     Page(#[source] askama::Error),
-    /// The body is not JSON of the right shape.
+    /// The body cannot be parsed, or does not have the expected shape.
     #[error("{0}")]
     Body(String),
     /// The body is too large.
     #[error("The request's body is too large. Send at most {} bytes.", MAX_BODY_BYTES)]
     BodyTooLarge,
-    /// The body did not come to its end in time.
+    /// The body did not arrive completely in time.
     #[error("The request's body took too long to arrive. Send it again, over a faster connection if you can.")]
     BodyTooSlow,
-    /// The body does not claim to be JSON.
+    /// The `Content-Type` is not JSON.
     #[error("Send the body as JSON, with the header Content-Type: application/json.")]
     NotJson,
-    /// The query string makes no sense.
+    /// The query string is not valid.
     #[error("{0}")]
     Query(String),
-    /// There is nothing at this address.
+    /// No route has this path.
     #[error("There is nothing at {0}. The API's addresses are described at /docs/api.")]
     NoSuchRoute(String),
-    /// There is something at this address, but not for this method.
+    /// The route does not take this method.
     #[error("{path} takes no such request. It takes {allowed}.")]
     MethodNotAllowed {
-        /// The address.
+        /// Path of the request.
         path: String,
-        /// What the header `Allow` says.
+        /// Value of the `Allow` header.
         allowed: String,
     },
-    /// A page of another site sent it.
+    /// A page of another site sent the request.
     #[error(
         "A page of another site sent this request. Open Tallybook under its own address. Behind a proxy, let the proxy \
          pass the header Host on unchanged."
     )]
     ForeignOrigin,
-    /// It asks for a name that a server on a loopback address does not have, or for none.
+    /// The request names a host that this server does not answer to, or none.
     #[error("This server does not answer to that name. Open it as localhost, or add the name to ALLOWED_HOSTS.")]
     ForeignHost,
     /// The user has as many event streams open as one user can have.
@@ -103,10 +101,10 @@ pub(super) enum ApiError {
         "You have {0} open event streams, which is the limit for one user. Close some windows or API clients, then try again."
     )]
     TooManyStreams(usize),
-    /// All places for event streams are taken.
+    /// The server has as many event streams open as it can have.
     #[error("The server has no free place for another event stream. Try again in a few seconds.")]
     TooManyStreamsInAll,
-    /// The figures for monitoring could not be written down.
+    /// The metrics could not be encoded.
     #[error("The server's figures cannot be written.")]
     Metrics(#[from] std::fmt::Error),
     /// A use case panicked or was aborted.
@@ -116,13 +114,13 @@ pub(super) enum ApiError {
 
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
-        // A sentence of its own.
+        // The message of `error` is a full sentence.
         Self::Query(format!("The parameter q cannot be read. {error}"))
     }
 }
 
 impl ApiError {
-    /// The same as OpenAI writes it, with the statuses that its clients know.
+    /// Returns the error in OpenAI's format, with a status that OpenAI's clients know.
     fn for_programs(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
         if let Self::Refused(refusal) = self {
             return (status, refusal.body());
@@ -140,7 +138,7 @@ impl ApiError {
         (status, ErrorBody::new(status, self.to_string(), None, Some(code)))
     }
 
-    /// Status, the last part of the problem's type, and its title.
+    /// Returns the status, the last segment of the problem type, and the title.
     fn kind(&self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::Service(ServiceError::NotFound) => {
@@ -192,7 +190,7 @@ impl ApiError {
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
             Self::Accounts(error) => accounts_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
-            Self::Book(error) => book_kind(error),
+            Self::ToolHistory(error) => book_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
             Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
@@ -221,7 +219,7 @@ impl ApiError {
     }
 }
 
-/// The same for what concerns consent.
+/// Returns status, problem type and title of an approval error.
 fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
     match error {
         ServiceError::AwaitingApproval => (StatusCode::CONFLICT, "awaiting_approval", "A turn waits for consent"),
@@ -234,7 +232,7 @@ fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str
     }
 }
 
-/// The same for what concerns sharing.
+/// Returns status, problem type and title of a sharing error.
 fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
     match error {
         ServiceError::TooManyShares => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
@@ -243,7 +241,7 @@ fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) 
     }
 }
 
-/// The same for what one person may use up.
+/// Returns status, problem type and title for a usage limit that the user has reached.
 fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
     let (kind, title) = match reached {
         Reached::Turns { .. } | Reached::Reserved { .. } => ("too-many-turns", "Too many turns at once"),
@@ -253,7 +251,7 @@ fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
     (StatusCode::TOO_MANY_REQUESTS, kind, title)
 }
 
-/// The same for what concerns accounts.
+/// Returns status, problem type and title of an account error.
 fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static str) {
     match error {
         AccountsError::Off => (StatusCode::NOT_FOUND, "accounts-off", "No accounts"),
@@ -292,7 +290,7 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
     }
 }
 
-/// The same for what concerns signing in by OpenID Connect.
+/// Returns status, problem type and title of an OpenID Connect error.
 fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) {
     match error {
         OpenIdError::Off => (StatusCode::NOT_FOUND, "no-issuer", "No issuer"),
@@ -313,24 +311,24 @@ fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) 
     }
 }
 
-/// The same for what concerns the book.
-fn book_kind(error: &BookError) -> (StatusCode, &'static str, &'static str) {
+/// Returns status, problem type and title of a tool history error.
+fn book_kind(error: &ToolHistoryError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        BookError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "A reason is needed"),
-        BookError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "No reason"),
-        BookError::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
-        BookError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
-        BookError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
-        BookError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
-        BookError::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-searches", "Too many searches"),
-        BookError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
-        BookError::BadCursor => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
-        BookError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
-        BookError::Storage(error) => storage_kind(error),
+        ToolHistoryError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "A reason is needed"),
+        ToolHistoryError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "No reason"),
+        ToolHistoryError::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
+        ToolHistoryError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
+        ToolHistoryError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
+        ToolHistoryError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
+        ToolHistoryError::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-searches", "Too many searches"),
+        ToolHistoryError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
+        ToolHistoryError::BadCursor => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
+        ToolHistoryError::Write(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
+        ToolHistoryError::Storage(error) => storage_kind(error),
     }
 }
 
-/// The same for a failure of the database.
+/// Returns status, problem type and title of a database error.
 fn storage_kind(error: &sqlx::Error) -> (StatusCode, &'static str, &'static str) {
     match classify(error) {
         FailureKind::Transient => {
@@ -371,7 +369,7 @@ impl ResponseError for ApiError {
             response.insert_header((header::ALLOW, &**allowed));
         }
         if let Self::Refused(Refusal { conversation: Some(uuid), .. }) = self {
-            // OpenAI's own clients look for it.
+            // OpenAI's client libraries read this header.
             response.insert_header(("x-should-retry", "false"));
             response.insert_header((CONVERSATION, uuid.to_string()));
         }
@@ -391,7 +389,7 @@ impl ResponseError for ApiError {
 
 #[cfg(test)]
 mod tests {
-    /// All types are literals in this file.
+    /// All problem types are string literals in this file.
     #[test]
     fn the_document_of_the_api_has_every_type_of_problem() {
         let (code, _) = include_str!("error.rs").split_once("#[cfg(test)]").unwrap();

@@ -1,4 +1,5 @@
-//! `GET /api/conversations/{uuid}/export`: a conversation as a file to keep; and what all such files have in common.
+//! HTTP handler for `GET /api/conversations/{uuid}/export`: downloads a conversation. Also builds the responses of other
+//! downloads.
 
 use actix_web::{
     HttpResponse,
@@ -7,21 +8,19 @@ use actix_web::{
 };
 use futures_util::stream::poll_fn;
 use serde::Deserialize;
+use tallybook_conversations::{Export, ExportFormat, ExportParts};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::{error::ApiError, query::Query, state::State};
-use crate::{
-    accounts::UserId,
-    conversation::{Export, ExportFormat, ExportParts},
-};
+use crate::http::caller::CurrentUser;
 
-/// Characters of the title in the file's name.
+/// Maximum length of the title in the file name, in characters.
 const MAX_NAME_CHARS: usize = 80;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ExportQuery {
+pub(crate) struct ExportQuery {
     /// What kind of file.
     #[param(inline)]
     format: Format,
@@ -49,32 +48,32 @@ impl Format {
     params(ExportQuery),
     responses((status = 200, description = "The file.", content((String = "text/markdown"), (Object = "application/json")))),
 )]
-pub(super) async fn download(
+pub(crate) async fn download(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
     Query(query): Query<ExportQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (format, content_type, extension) = query.format.kind();
-    let export = |service: crate::conversation::ConversationService| async move {
+    let export = |service: tallybook_conversations::ConversationService| async move {
         service.export_conversation(user, *uuid, format).await
     };
     let Export { title, parts } = state.run(export).await?;
     Ok(file(&title, content_type, extension, parts))
 }
 
-/// An answer that is a file to keep, as its portions come.
-pub(super) fn file(title: &str, content_type: &'static str, extension: &str, mut parts: ExportParts) -> HttpResponse {
+/// Returns a response that streams a file for download, part by part.
+pub(crate) fn file(title: &str, content_type: &'static str, extension: &str, mut parts: ExportParts) -> HttpResponse {
     HttpResponse::Ok()
         .content_type(content_type)
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header(attachment(title, extension))
-        // A part that is an error breaks the connection, so that half a file is not taken for a whole one.
+        // An error aborts the connection, so that clients do not take a partial file for a complete one.
         .streaming(poll_fn(move |context| parts.poll_recv(context)))
 }
 
-/// Says that this is a file to be kept, and what to call it (RFC 6266): in every script, and for what cannot read that in
-/// ASCII.
+/// Returns the header that makes the response a download and names the file (RFC 6266): once in UTF-8, and once in ASCII for
+/// clients that cannot read UTF-8.
 fn attachment(title: &str, extension: &str) -> ContentDisposition {
     let name = file_name(title);
     let ascii: String = name.chars().filter(char::is_ascii).collect();
@@ -93,8 +92,8 @@ fn attachment(title: &str, extension: &str) -> ContentDisposition {
     }
 }
 
-/// The title's letters and digits, whatever else there is between them as one hyphen. So it names no folder, no device and
-/// no hidden file, and nothing in it turns the direction of writing around.
+/// Returns the title's letters and digits, with a hyphen in place of everything between them. The name therefore contains no
+/// path separator, no leading dot, and no character that changes the direction of text.
 fn file_name(title: &str) -> String {
     let words = title.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
     let name: String = words.collect::<Vec<_>>().join("-").chars().take(MAX_NAME_CHARS).collect();

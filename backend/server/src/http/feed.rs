@@ -1,4 +1,4 @@
-//! `GET /api/events`: a user's feed, for sidebars and idle tabs.
+//! HTTP handler for `GET /api/events`: a user's feed, for sidebars and idle tabs.
 
 use actix_web::{
     HttpResponse,
@@ -7,7 +7,7 @@ use actix_web::{
 use tallybook_protocol::{FeedEvent, PAGE_HEADER, sse::write_frame};
 
 use super::{State, error::ApiError, places::StreamPlace, sse};
-use crate::accounts::UserId;
+use crate::http::caller::CurrentUser;
 
 /// What happens to one's conversations, as it happens.
 ///
@@ -17,7 +17,11 @@ use crate::accounts::UserId;
     responses((status = 200, description = "Events; the name of each is its `kind`.",
         body = FeedEvent, content_type = "text/event-stream")),
 )]
-pub(super) async fn subscribe(state: State, user: UserId, _place: StreamPlace) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn subscribe(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    _place: StreamPlace,
+) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {
         let frame = |event: &FeedEvent| {
@@ -26,7 +30,7 @@ pub(super) async fn subscribe(state: State, user: UserId, _place: StreamPlace) -
         };
         feed.next().await?.iter().map(frame).collect()
     });
-    // Whoever comes back after a deployment learns that there is another page.
+    // From this header, clients that reconnect after a deployment learn that the page has another version.
     response.headers_mut().insert(HeaderName::from_static(PAGE_HEADER), HeaderValue::from_static(state.site.folder()));
     Ok(response)
 }

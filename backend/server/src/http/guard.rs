@@ -1,6 +1,6 @@
-//! Which requests are let in at all, and the headers that every answer carries. Who sent one is found out behind it
-//! (`identify`). What keeps other sites' pages out is that a browser names the page a request comes from (`Origin`) and the
-//! name that it asked (`Host`).
+//! Middleware that checks the host and the origin of each request, and sets the security headers of each response. `identify`
+//! then authenticates the request. The checks keep out other sites' pages: a browser names the page that sends a request
+//! (`Origin`) and the host that the request is for (`Host`).
 
 use actix_web::{
     Error,
@@ -16,8 +16,8 @@ use actix_web::{
 
 use super::{error::ApiError, hosts::Hosts, state::State};
 
-/// Refuses what other sites' pages send, and sets the headers that keep this one's from being misused.
-pub(super) async fn guard<B: MessageBody>(
+/// Refuses requests of other sites' pages, and sets the headers that protect this server's own page.
+pub(crate) async fn guard<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
@@ -42,15 +42,18 @@ pub(super) async fn guard<B: MessageBody>(
     if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
         headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(NO_CONTENT));
     }
-    // What is said here is private and soon out of date. The page and its files say so themselves.
+    // By default, responses are private and soon out of date. The page and its files set this header themselves.
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     Ok(response)
 }
 
-/// Nothing is taken for what it does not claim to be, no conversation's address is told to other sites, no other site
-/// holds on to the page's window or reads our answers into its own pages, and the page asks for nothing of the machine.
+/// Security headers of every response:
+/// - Browsers do not guess content types.
+/// - Browsers do not send the URLs of conversations to other sites.
+/// - Other sites cannot keep a handle on the page's window, and their pages cannot load this server's responses.
+/// - The page has no access to cameras, microphones, and the like.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "same-origin"),
@@ -59,18 +62,20 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::PERMISSIONS_POLICY, "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 ];
 
-/// For pages without scripts: they load the style and pictures, send their forms here, and run nothing.
-pub(super) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; \
+/// Content security policy of pages without scripts: they load the style and images, send their forms to this server, and run
+/// nothing.
+pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'self'; img-src 'self'; manifest-src 'self'; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// For what is no page: shown as one it may load nothing and run nothing, and stands in no other site's frame, where
-/// clicks could be led astray. Pages bring a policy of their own.
+/// Content security policy of responses that are not pages. A browser that displays one as a page loads nothing and runs
+/// nothing. No other site can show it in a frame, where clicks could be misdirected. Pages set their own policy.
 const NO_CONTENT: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// An honest client asks by a name of this machine, or by one that its operator gave it. Another name is a site whose name
-/// was made to point here, so that its pages count as ours (DNS rebinding).
+/// Checks the host and the origin. A legitimate client uses a localhost name, or a name that the operator allowed. Any other
+/// name may be a foreign site's name that was made to point here, so that the site's pages would have our origin (DNS
+/// rebinding).
 ///
-/// An address that is written out (`GET http://name/ HTTP/1.1`) names a host, too; both must be the same.
+/// An absolute URL in the request line (`GET http://name/ HTTP/1.1`) names a host, too. It must equal `Host`.
 fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiError> {
     let host = asked(headers)?;
     if !hosts.include(host.as_ref().map(Authority::host)) {
@@ -85,7 +90,8 @@ fn check(address: &Uri, headers: &HeaderMap, hosts: &Hosts) -> Result<(), ApiErr
     }
 }
 
-/// Refuses changes that a browser says another site's page sends, also without an `Origin`. A key is in no page of theirs.
+/// Refuses changes that another site's page sends according to the browser (`Sec-Fetch-Site`), even without an `Origin`.
+/// Requests with an `Authorization` header pass: other sites' pages do not know an API key.
 fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     let is_change = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
@@ -96,15 +102,16 @@ fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The host that is asked for; `None` when the request names none, as some probes do. Two are refused by `actix_http`.
-pub(super) fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
+/// Returns the host in the `Host` header; `None` if there is none, as in some probes. `actix_http` refuses requests with two of
+/// them.
+pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Authority>, ApiError> {
     let host = headers.get(header::HOST).filter(|host| !host.is_empty());
     let Some(host) = host else { return Ok(None) };
     let host = Authority::try_from(host.as_bytes()).map_err(|_| ApiError::ForeignHost)?;
     if host.as_str().contains('@') { Err(ApiError::ForeignHost) } else { Ok(Some(host)) }
 }
 
-/// Whether an origin is the host that was asked. Its scheme is not compared: a proxy may have taken off the TLS.
+/// Returns `true` if an origin has the host and port of the request. Schemes are not compared: a proxy may terminate TLS.
 fn is_same(origin: &HeaderValue, host: &Authority) -> bool {
     let Ok(origin) = Uri::try_from(origin.as_bytes()) else { return false };
     let (Some(scheme), Some(theirs)) = (origin.scheme(), origin.authority()) else { return false };

@@ -1,4 +1,4 @@
-//! For orchestrators and monitoring: is the process alive, can it serve, what does it do.
+//! HTTP handlers for orchestrators and monitoring: liveness, readiness, and metrics.
 
 use actix_web::HttpResponse;
 
@@ -9,7 +9,7 @@ use super::{caller::Operator, error::ApiError, metrics::Metrics, state::State};
     get, path = "/healthz", operation_id = "live", tag = "Server", security(()),
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
-pub(super) async fn live() -> &'static str {
+pub(crate) async fn live() -> &'static str {
     "ok\n"
 }
 
@@ -18,7 +18,7 @@ pub(super) async fn live() -> &'static str {
     get, path = "/readyz", operation_id = "ready", tag = "Server", security(()),
     responses((status = 200, body = String, content_type = "text/plain")),
 )]
-pub(super) async fn ready(state: State) -> Result<&'static str, ApiError> {
+pub(crate) async fn ready(state: State) -> Result<&'static str, ApiError> {
     state.run(|service| async move { service.check_ready().await }).await?;
     Ok("ready\n")
 }
@@ -30,7 +30,7 @@ pub(super) async fn ready(state: State) -> Result<&'static str, ApiError> {
     get, path = "/metrics", operation_id = "metrics", tag = "Server",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")),
 )]
-pub(super) async fn metrics(state: State, _: Operator) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn metrics(state: State, _: Operator) -> Result<HttpResponse, ApiError> {
     let text = state.metrics.text(&state.service)?;
     Ok(HttpResponse::Ok().content_type(Metrics::MEDIA_TYPE).body(text))
 }

@@ -1,5 +1,5 @@
-//! By which names the server may be asked. A name is compared as a browser would: in ASCII and lower case, whether an
-//! address stands in brackets or not and however it is written, with or without the dot of a full domain name.
+//! Host names that the server answers to. Names are compared as browsers do: in ASCII and lower case, addresses in any notation
+//! and with or without brackets, domain names with or without the final dot.
 
 use std::{
     fmt,
@@ -10,11 +10,11 @@ use std::{
 
 use url::Host;
 
-/// The name of a host, or its address.
+/// The name or the IP address of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostName(Host);
 
-/// A host name that cannot match anything, and how to write one.
+/// The error for a host name that cannot match any request. It says how to write one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("give the bare name or address, as in chat.example.org: no https://, no port, no path, no \"*\"")]
 pub struct HostNameError;
@@ -35,13 +35,9 @@ impl FromStr for HostName {
 }
 
 impl HostName {
-    /// Whether it names the machine that asks, wherever that is.
-    pub(super) fn is_local(&self) -> bool {
-        match &self.0 {
-            Host::Domain(name) => name == "localhost" || name.ends_with(".localhost"),
-            Host::Ipv4(address) => address.is_loopback(),
-            Host::Ipv6(address) => address.to_canonical().is_loopback(),
-        }
+    /// Returns `true` for a localhost name or a loopback address, which mean the client's own machine.
+    pub(crate) fn is_local(&self) -> bool {
+        tallybook_http_client::is_loopback_host(&self.0)
     }
 }
 
@@ -51,23 +47,23 @@ impl fmt::Display for HostName {
     }
 }
 
-/// By which names the server may be asked.
+/// The host names that the server answers to.
 #[derive(Clone, Debug)]
 pub enum Hosts {
-    /// By any: it listens where others reach it, and nobody said which names are its own.
+    /// All names: the server does not listen on a loopback address, and the operator allowed no names.
     Any,
-    /// By the names of this machine, and these.
+    /// Localhost names, and these.
     Only(Arc<[HostName]>),
 }
 
 impl Hosts {
-    /// For a server that listens on `address`, given the names that its operator allows.
+    /// Returns the host names of a server that listens on `address`, given the names that its operator allows.
     pub fn new(address: IpAddr, allowed: Vec<HostName>) -> Self {
         if allowed.is_empty() && !address.to_canonical().is_loopback() { Self::Any } else { Self::Only(allowed.into()) }
     }
 
-    /// Whether a request may ask for this name, or for none.
-    pub(super) fn include(&self, name: Option<&str>) -> bool {
+    /// Returns `true` if the server answers a request that names this host, or no host.
+    pub(crate) fn include(&self, name: Option<&str>) -> bool {
         let Self::Only(allowed) = self else { return true };
         let name = name.and_then(|name| name.parse::<HostName>().ok());
         name.is_some_and(|name| name.is_local() || allowed.contains(&name))

@@ -9,7 +9,7 @@ use actix_web::{
 };
 
 /// Ends a response of unknown length to an HTTP/1.0 request by closing the connection, in place of chunks.
-pub(super) async fn end_by_closing<B: MessageBody>(
+pub(crate) async fn end_by_closing<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {

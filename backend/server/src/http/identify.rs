@@ -1,6 +1,7 @@
-//! Finds out who sends a request, before any route sees it: by a key, by a session's cookie, or, where the server has no
-//! accounts, nobody is asked. Whoever is not known gets in nowhere but where strangers are let in by name, so an address
-//! that is added is closed to them. What those who are known may do, the handlers say by what they take (`caller`).
+//! Middleware that authenticates each request before routing, by its API key or its session cookie. On a server without
+//! accounts, every caller is the local owner. Unauthenticated requests reach only the paths on an explicit allowlist, so a new
+//! route requires authentication by default. The extractors in a handler's signature (`caller`) decide what authenticated
+//! callers may do.
 
 use std::{
     future::Future as _,
@@ -16,6 +17,7 @@ use actix_web::{
     middleware::Next,
     web::Bytes,
 };
+use tallybook_accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 use tallybook_protocol::TIME_ZONE_HEADER;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use url::form_urlencoded;
@@ -27,10 +29,9 @@ use super::{
     state::{AppState, State},
     trace,
 };
-use crate::accounts::{Accounts, AccountsError, Caller, Credential, OpenStream};
 
-/// Where strangers are let in: the forms, which do what they do for strangers, signing in by the API, and the end of a session
-/// that may be over.
+/// Paths that unauthenticated users can reach once the server has an admin. These are the account forms, sign-in by the API, and
+/// the end of a session that may have expired.
 const FOR_STRANGERS: [&str; 6] = [
     accounts::SIGN_IN,
     accounts::SIGN_IN_AWAY,
@@ -40,8 +41,8 @@ const FOR_STRANGERS: [&str; 6] = [
     accounts::API_SESSION,
 ];
 
-/// Passes a request on with the [`Caller`] who sent it, and ends the streams of those whose rights end.
-pub(super) async fn identify<B: MessageBody + 'static>(
+/// Passes a request on with its [`Caller`]. Ends the streamed response when the caller loses access.
+pub(crate) async fn identify<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
@@ -68,7 +69,8 @@ pub(super) async fn identify<B: MessageBody + 'static>(
     }
 }
 
-/// Who sends a request; `None` for a stranger who may send it.
+/// Returns the caller of a request. Returns `None` if the path needs no caller, and an error if the path needs one and there is
+/// none.
 async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<Caller>, ApiError> {
     if !state.accounts.settings().required {
         return Ok(Some(Caller::local()));
@@ -92,7 +94,7 @@ async fn caller_of(state: &AppState, request: &ServiceRequest) -> Result<Option<
     }
 }
 
-/// The page's files, and what is said of the API, which are the same for everybody.
+/// Returns `true` for the page's files and the API document, which are the same for all users.
 fn is_same_for_all(path: &str) -> bool {
     let versioned = path.strip_prefix("/pkg/").is_some_and(|rest| rest.split('/').count() == 2);
     versioned
@@ -102,7 +104,7 @@ fn is_same_for_all(path: &str) -> bool {
         || openapi::PUBLIC.contains(&path)
 }
 
-/// What a request shows of who sent it.
+/// The credentials in a request.
 enum Shown {
     Key(String),
     Session(String),
@@ -110,7 +112,8 @@ enum Shown {
 }
 
 impl Shown {
-    /// A key where there is the header for one, else the cookie: a key that is wrong is not made up for by a cookie.
+    /// Reads the credentials. The cookie counts only if there is no `Authorization` header: it does not make up for a wrong
+    /// key.
     fn by(request: &ServiceRequest) -> Self {
         if let Some(authorization) = request.headers().get(header::AUTHORIZATION) {
             let key = authorization.to_str().ok().and_then(bearer);
@@ -133,8 +136,9 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// A browser sends its cookies along with what other sites' pages made it send. The guard refuses those that name another
-/// origin or site; forms of other sites are not JSON.
+/// Refuses a body other than JSON in an API request that a session cookie authenticates. Browsers send their cookies with
+/// requests of other sites' pages, too. `guard` refuses those that name another origin or site; forms of other sites cannot
+/// send JSON.
 fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiError> {
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if !is_change || !matches!(caller.credential, Credential::Session(_)) {
@@ -150,7 +154,7 @@ fn check_change(request: &ServiceRequest, caller: &Caller) -> Result<(), ApiErro
     Ok(())
 }
 
-/// Whether a refusal is for a program to read; a reader of the page is led on instead.
+/// Returns `true` if API clients read the errors of this path. On other paths, browsers get a page or a redirect instead.
 fn is_for_programs(path: &str) -> bool {
     let is_under =
         |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -170,7 +174,8 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
     request.into_response(response)
 }
 
-/// Records that a user was refused what only admins, or only people, may do. By the route, of which there are few.
+/// Records that a user was refused a request for admins, or for users at a browser. The record names the route, because there
+/// are few of them.
 async fn note_refusal<B>(state: &AppState, caller: &Caller, response: &ServiceResponse<B>) {
     let error = response.response().error().and_then(Error::as_error);
     if !matches!(error, Some(ApiError::AdminsOnly | ApiError::PersonsOnly)) {
@@ -181,7 +186,7 @@ async fn note_refusal<B>(state: &AppState, caller: &Caller, response: &ServiceRe
     state.accounts.note_refused_request(caller, &route).await;
 }
 
-/// Whether somebody at a browser was refused a page of the book for being no admin.
+/// Returns `true` if a browser was refused an admin page because the user is not an admin.
 fn is_page_for_admins<B>(response: &ServiceResponse<B>) -> bool {
     let request = response.request();
     let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
@@ -191,15 +196,15 @@ fn is_page_for_admins<B>(response: &ServiceResponse<B>) -> bool {
         && matches!(response.response().error().and_then(Error::as_error), Some(ApiError::AdminsOnly))
 }
 
-/// Leads to the form, and from there back to what was asked for.
+/// Redirects to the sign-in form, which leads back to `asked`.
 fn to_sign_in(asked: &str) -> HttpResponse {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("next", asked).finish();
     let address = if asked == "/" { accounts::SIGN_IN.to_owned() } else { format!("{}?{query}", accounts::SIGN_IN) };
     HttpResponse::SeeOther().insert_header((header::LOCATION, address)).finish()
 }
 
-/// Has what is streamed end when its reader's rights do: events, and files that are written while they are sent. Pages are whole
-/// before they are sent, also where they are compressed on their way.
+/// Ends a streamed response when the caller loses access. Streamed responses are event streams, and files that are generated
+/// while they are sent. Pages are complete before they are sent, even if they are compressed on the way.
 fn until_over<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     accounts: &Accounts,
@@ -218,12 +223,12 @@ fn until_over<B: MessageBody + 'static>(
     })
 }
 
-/// What a file's reader may not read any more is not sent, which breaks the connection off.
+/// The error that aborts the download of a file when its reader loses access.
 #[derive(Debug, thiserror::Error)]
 #[error("the reader's rights are over")]
 struct RightsOver;
 
-/// A stream's body, up to the end of its reader's rights.
+/// The body of a streamed response, which ends when its reader loses access.
 struct UntilOver {
     body: BoxBody,
     is_file: bool,
@@ -240,7 +245,7 @@ impl MessageBody for UntilOver {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
         if self.ended.as_mut().poll(context).is_ready() {
-            // Half a file is not to be taken for a whole one.
+            // A client must not take a partial file for a complete one.
             return Poll::Ready(self.is_file.then(|| Err(RightsOver.into())));
         }
         Pin::new(&mut self.body).poll_next(context)

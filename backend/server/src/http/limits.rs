@@ -1,47 +1,49 @@
-//! What a client may use up: bytes, time and connections. The limits of a turn are the agent's (`tallybook_agent::Limits`).
+//! Limits for clients: bytes, time, and connections. The limits of a turn are in `tallybook_agent::Limits`.
 
 use std::{num::NonZeroUsize, thread::available_parallelism, time::Duration};
 
-/// The largest request body, in bytes: a longest message, every character escaped, and some room.
-pub(super) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Maximum size of a request body, in bytes: the longest message with every character escaped, and some room.
+pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// The largest form, in bytes: a name, a password and an address to go on to.
-pub(super) const MAX_FORM_BYTES: usize = 16 * 1024;
+/// Maximum size of a form, in bytes: a name, a password, and the address to which the form leads.
+pub(crate) const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// The longest `X-Request-Id` of a proxy that is noted in the log.
-pub(super) const MAX_PROXY_ID_BYTES: usize = 64;
+/// Maximum length of a proxy's `X-Request-Id`, in bytes. A longer one is not logged.
+pub(crate) const MAX_PROXY_ID_BYTES: usize = 64;
 
-/// How much of a request's path is noted in the log.
-pub(super) const MAX_LOGGED_PATH_BYTES: usize = 200;
+/// Maximum length of a request's path in the log, in bytes.
+pub(crate) const MAX_LOGGED_PATH_BYTES: usize = 200;
 
-/// File handles that are kept for everything but clients: the database, the model's connections, files.
+/// Number of file handles reserved for everything but clients: the database, connections to models, files.
 const RESERVED_FILES: u64 = 256;
 
-/// How long clients may take and how many there may be. No limit ends an event stream: a sign of life is written to it long
+/// Limits on the time and the number of clients. No limit ends an event stream: the server writes a keep-alive to it long
 /// before `idle_timeout` is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many connections may be open; further ones wait to be accepted.
+    /// Maximum number of open connections; further ones wait to be accepted.
     pub connections: usize,
-    /// Event streams that one user may have open in this process. A browser needs two for each visible window.
+    /// Maximum number of event streams that one user may have open in this process. A browser needs two for each visible
+    /// window.
     pub streams_per_user: usize,
-    /// How long the head of a connection's first request may take.
+    /// Timeout for the head of a connection's first request.
     pub head: Duration,
-    /// How long a request's body may take.
+    /// Timeout for a request's body.
     pub body: Duration,
-    /// How long a connection may be open without anything being written to it. Ends what the other limits do not see: a
-    /// second head that never ends, a body that nobody reads. Longer than `body` and than any use case takes.
+    /// Maximum time for which a connection may be open without anything being written to it. Ends what the other limits miss: a
+    /// second request head that never ends, and a body that is never read. Longer than `body`, and longer than any use case
+    /// takes.
     pub idle_timeout: Duration,
-    /// Maximum time without a request on an open connection. Longer than the 60 seconds for which proxies commonly keep theirs
-    /// for another request: one that is sent just as the server closes is lost.
+    /// Maximum time without a request on an open connection. Longer than the 60 seconds for which proxies commonly keep an idle
+    /// connection: a request that is sent just as the server closes the connection is lost.
     pub keep_alive: Duration,
-    /// How long a client may take to close a connection that it was told to close.
+    /// Timeout for the client to close a connection that the server has ended.
     pub disconnect: Duration,
-    /// How long a program's answer waits for a person's consent to a tool call.
+    /// Maximum time for which an API client's response waits for the approval of a tool call.
     pub approval_wait: Duration,
-    /// Max-age of `Strict-Transport-Security`; zero sends no such header.
+    /// `max-age` of `Strict-Transport-Security`; zero sends no such header.
     pub hsts: Duration,
-    /// How long requests that are being answered may hold up the end of the server.
+    /// Maximum time for which running requests may delay the server's shutdown.
     pub shutdown: Duration,
 }
 
@@ -63,7 +65,7 @@ impl Default for Limits {
 }
 
 /// Returns the number of threads that serve connections.
-pub(super) fn workers() -> usize {
+pub(crate) fn workers() -> usize {
     available_parallelism().map_or(2, NonZeroUsize::get)
 }
 
@@ -80,12 +82,12 @@ fn open_files() -> u64 {
 
 impl Limits {
     /// Returns the number of connections that this process can have open.
-    pub(super) fn max_connections(&self) -> usize {
+    pub(crate) fn max_connections(&self) -> usize {
         self.connections_per_worker() * workers()
     }
 
     /// Returns the number of connections that each worker can have open.
-    pub(super) fn connections_per_worker(&self) -> usize {
+    pub(crate) fn connections_per_worker(&self) -> usize {
         self.connections_of_each(workers(), open_files())
     }
 

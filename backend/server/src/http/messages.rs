@@ -1,8 +1,9 @@
-//! What happens in a conversation: sending a message, answering one anew, summing up what was done for one, showing another version of one, following its
-//! turn, playing it again, stopping it.
+//! HTTP handlers for messages: send, regenerate, explain, select a version, play back, subscribe to events, resume, stop.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
+use tallybook_conversations::ConversationService;
+use tallybook_conversations::journal::EventId;
 use tallybook_protocol::{AnswerAgain, Conversation, MessageId, NewMessage, Playback, ReasoningSummary, Window};
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -16,11 +17,11 @@ use super::{
     query::Query,
     sse,
 };
-use crate::{accounts::UserId, conversation::ConversationService, journal::EventId};
+use crate::http::caller::CurrentUser;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct EventsQuery {
+pub(crate) struct EventsQuery {
     /// The id of the last event that is known; what is no id of an event is as good as none.
     after: Option<String>,
 }
@@ -32,9 +33,9 @@ pub(super) struct EventsQuery {
     post, path = "/api/conversations/{uuid}/messages", operation_id = "send_message", tag = "Turns",
     request_body = NewMessage, responses(TurnEvents, TurnRefused),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     _place: StreamPlace,
     uuid: web::Path<Uuid>,
     body: JsonBody<NewMessage>,
@@ -49,9 +50,9 @@ pub(super) async fn create(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/regenerate", operation_id = "regenerate", tag = "Turns",
     request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
 )]
-pub(super) async fn regenerate(
+pub(crate) async fn regenerate(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     _place: StreamPlace,
     path: web::Path<(Uuid, MessageId)>,
     again: OptionalBody<AnswerAgain>,
@@ -67,9 +68,9 @@ pub(super) async fn regenerate(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", operation_id = "explain_message",
     tag = "Turns", responses((status = 200, body = ReasoningSummary), Busy, Invalid, ModelFailed),
 )]
-pub(super) async fn explain(
+pub(crate) async fn explain(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     path: web::Path<(Uuid, MessageId)>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
@@ -82,14 +83,14 @@ pub(super) async fn explain(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/select", operation_id = "select_message", tag = "Turns",
     params(Window), responses((status = 200, body = Conversation), Busy, Invalid),
 )]
-pub(super) async fn select(
+pub(crate) async fn select(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     path: web::Path<(Uuid, MessageId)>,
     Query(window): Query<Window>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
-    let work = move |service: crate::conversation::ConversationService| async move {
+    let work = move |service: tallybook_conversations::ConversationService| async move {
         service.select_message(user, uuid, id, window).await
     };
     let shown = state.run(work).await?;
@@ -101,14 +102,14 @@ pub(super) async fn select(
     get, path = "/api/conversations/{uuid}/messages/{message_id}/playback", operation_id = "playback", tag = "Turns",
     params(EventsQuery), responses((status = 200, body = Playback), Busy),
 )]
-pub(super) async fn playback(
+pub(crate) async fn playback(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     path: web::Path<(Uuid, MessageId)>,
     Query(query): Query<EventsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();
-    // As for readers of a running turn: what is no id of ours is as good as none.
+    // As in `subscribe`, an id that is not an event's counts as none.
     let after = query.after.as_deref().and_then(|id| id.parse().ok());
     let playback = move |service: ConversationService| async move { service.playback(user, uuid, id, after).await };
     Ok(HttpResponse::Ok().json(state.run(playback).await?))
@@ -121,16 +122,16 @@ pub(super) async fn playback(
     get, path = "/api/conversations/{uuid}/events", operation_id = "follow_turn", tag = "Turns",
     params(EventsQuery), responses(TurnEvents, (status = 204, description = "No turn runs.")),
 )]
-pub(super) async fn subscribe(
+pub(crate) async fn subscribe(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     _place: StreamPlace,
     uuid: web::Path<Uuid>,
     Query(query): Query<EventsQuery>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
-    // An id that is none of ours is as good as no id: the reader gets a snapshot.
+    // An id that is not an event's counts as none: the client then gets a snapshot.
     let last: Option<EventId> = header.or(query.after.as_deref()).and_then(|id| id.parse().ok());
     let answer = state.run(|service| async move { service.events(user, *uuid, last).await }).await?;
     Ok(sse::respond(answer, state.keep_alive))
@@ -141,9 +142,9 @@ pub(super) async fn subscribe(
     post, path = "/api/conversations/{uuid}/continue", operation_id = "continue_turn", tag = "Turns",
     request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
 )]
-pub(super) async fn continue_turn(
+pub(crate) async fn continue_turn(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     _place: StreamPlace,
     uuid: web::Path<Uuid>,
     again: OptionalBody<AnswerAgain>,
@@ -159,8 +160,12 @@ pub(super) async fn continue_turn(
     post, path = "/api/conversations/{uuid}/stop", operation_id = "stop_turn", tag = "Turns",
     responses((status = 204, description = "It is being stopped, or had ended."), Busy),
 )]
-pub(super) async fn stop(state: State, user: UserId, uuid: web::Path<Uuid>) -> Result<HttpResponse, ApiError> {
-    // Stopping what has just ended by itself is no error.
+pub(crate) async fn stop(
+    state: State,
+    CurrentUser(user): CurrentUser,
+    uuid: web::Path<Uuid>,
+) -> Result<HttpResponse, ApiError> {
+    // It is not an error if the turn has just ended by itself.
     state.run(|service| async move { service.stop(user, *uuid).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -1,5 +1,5 @@
-//! An address and the methods that it takes. Whatever it is registered with, `HEAD` is answered wherever `GET` is, and every
-//! other method is refused with 405 and the header `Allow`.
+//! A route's path and the methods that it takes. At every path, `HEAD` works if `GET` does. Any other method is refused with
+//! 405 and the header `Allow`.
 
 use std::{
     pin::Pin,
@@ -19,20 +19,20 @@ use bytes::Bytes;
 
 use super::error::ApiError;
 
-/// One address of the table of routes.
-pub(super) struct Endpoint {
+/// A path in the table of routes.
+pub(crate) struct Endpoint {
     resource: Resource,
     allowed: Vec<Method>,
 }
 
 impl Endpoint {
-    /// An address that takes nothing yet.
-    pub(super) fn at(path: &str) -> Self {
+    /// Creates a path that takes no method yet.
+    pub(crate) fn at(path: &str) -> Self {
         Self { resource: web::resource(path), allowed: Vec::new() }
     }
 
-    /// Takes one more method. Where `GET` is taken, so is `HEAD`.
-    pub(super) fn on<F, Args>(mut self, method: Method, handler: F) -> Self
+    /// Adds a method. `GET` adds `HEAD`, too.
+    pub(crate) fn on<F, Args>(mut self, method: Method, handler: F) -> Self
     where
         F: Handler<Args>,
         Args: FromRequest + 'static,
@@ -49,8 +49,8 @@ impl Endpoint {
         self
     }
 
-    /// Takes forms that are other than the usual ones.
-    pub(super) fn with_forms(mut self, forms: FormConfig) -> Self {
+    /// Replaces the settings for forms.
+    pub(crate) fn with_forms(mut self, forms: FormConfig) -> Self {
         self.resource = self.resource.app_data(forms);
         self
     }
@@ -67,23 +67,23 @@ impl HttpServiceFactory for Endpoint {
     }
 }
 
-/// The methods by which something is read.
-pub(super) const READING: [Method; 2] = [Method::GET, Method::HEAD];
+/// The methods that only read.
+pub(crate) const READING: [Method; 2] = [Method::GET, Method::HEAD];
 
-/// Lets requests pass that read.
-pub(super) fn is_reading() -> impl guard::Guard {
+/// Returns a guard for the methods that only read.
+pub(crate) fn is_reading() -> impl guard::Guard {
     guard::Any(guard::Get()).or(guard::Head())
 }
 
-/// The refusal of a method that an address does not take.
-pub(super) fn not_allowed(request: &HttpRequest, allowed: &[Method]) -> ApiError {
+/// Returns the error for a method that a path does not take.
+pub(crate) fn not_allowed(request: &HttpRequest, allowed: &[Method]) -> ApiError {
     let allowed: Vec<&str> = allowed.iter().map(Method::as_str).collect();
     ApiError::MethodNotAllowed { path: request.path().to_owned(), allowed: allowed.join(", ") }
 }
 
-/// Answers `HEAD` with what `GET` would be answered with, without the body: that is dropped before anything is asked of it,
-/// so an event stream ends before it has begun.
-pub(super) async fn answer_head<B: MessageBody>(
+/// Middleware that answers `HEAD` like `GET`, but without the body. The body is dropped before it is polled, so an event stream
+/// ends before it starts.
+pub(crate) async fn answer_head<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B, NoBody>>, Error> {
@@ -95,8 +95,8 @@ pub(super) async fn answer_head<B: MessageBody>(
     Ok(response.map_body(|_, body| EitherBody::right(NoBody(body.size()))))
 }
 
-/// Nothing, in place of a body of this size.
-pub(super) struct NoBody(BodySize);
+/// An empty body in place of one with this size.
+pub(crate) struct NoBody(BodySize);
 
 impl MessageBody for NoBody {
     type Error = std::convert::Infallible;

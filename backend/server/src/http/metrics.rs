@@ -1,4 +1,4 @@
-//! Figures for monitoring, in the text format that Prometheus reads.
+//! Metrics for monitoring, in the text format that Prometheus reads.
 
 use std::fmt;
 
@@ -8,12 +8,11 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge, info::Info},
     registry::Registry,
 };
+use tallybook_conversations::ConversationService;
 use tallybook_mcp::Status;
 
-use crate::conversation::ConversationService;
-
-/// What is counted.
-pub(super) struct Metrics {
+/// The metrics of this process.
+pub(crate) struct Metrics {
     registry: Registry,
     turns_running: Gauge,
     connections: Gauge,
@@ -23,19 +22,19 @@ pub(super) struct Metrics {
     tool_servers: Family<ServerLabels, Gauge>,
 }
 
-/// What a connection to the database does.
+/// Label of database connections: `used` or `idle`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabels {
     state: &'static str,
 }
 
-/// Which tool server, by its name in the settings.
+/// Label of a tool server: its name in the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ServerLabels {
     server: String,
 }
 
-/// The labels of requests. There is a bounded number of them: a client cannot make up a route, a method or a status.
+/// Labels of requests. Their number is bounded, because a client cannot invent a route, a method, or a status.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
@@ -45,10 +44,11 @@ struct RequestLabels {
 
 impl Metrics {
     /// The media type of [`Metrics::text`].
-    pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-    /// For a server with this service. The model that is told is the default, by its name in the catalog.
-    pub(super) fn new(service: &ConversationService) -> Self {
+    /// Creates the metrics of a server with this service. The model that they name is the default model, by its name in the
+    /// catalog.
+    pub(crate) fn new(service: &ConversationService) -> Self {
         let (turns, work) = (service.turn_counts(), service.work_counts());
         let models = service.models().list();
         let default = models.items.iter().find(|model| model.is_default);
@@ -65,7 +65,7 @@ impl Metrics {
             tool_servers: Family::default(),
         };
         let mut registry = Registry::default();
-        // The format adds `_info` to the first name, and `_total` to those of counters.
+        // The encoder adds `_info` to the first name, and `_total` to the names of counters.
         registry.register("tallybook", "What runs here", info);
         registry.register("tallybook_turns_running", "Turns that run in this process", new.turns_running.clone());
         registry.register("tallybook_turns_started", "Turns that this process started", turns.started.clone());
@@ -97,8 +97,8 @@ impl Metrics {
         Self { registry, ..new }
     }
 
-    /// All figures, as of now.
-    pub(super) fn text(&self, service: &ConversationService) -> Result<String, fmt::Error> {
+    /// Returns all metrics with their current values.
+    pub(crate) fn text(&self, service: &ConversationService) -> Result<String, fmt::Error> {
         let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         self.turns_running.set(number(service.running_turns()));
         let (used, idle) = service.database().connections();
@@ -114,8 +114,8 @@ impl Metrics {
         Ok(text)
     }
 
-    /// Counts a request by its answer.
-    pub(super) fn count_answer<B>(&self, response: &ServiceResponse<B>) {
+    /// Counts a request by its method, route, and status.
+    pub(crate) fn count_answer<B>(&self, response: &ServiceResponse<B>) {
         let request = response.request();
         let route = request.match_pattern().unwrap_or_else(|| "other".to_owned());
         let (method, status) = (known(request.method()), response.status().as_u16());
@@ -123,18 +123,18 @@ impl Metrics {
         self.requests.get_or_create(&labels).inc();
     }
 
-    /// Counts a connection until what is returned is dropped.
-    pub(super) fn count_connection(&self) -> Open {
+    /// Counts a connection as open until the returned value is dropped.
+    pub(crate) fn count_connection(&self) -> Open {
         Open::count(&self.connections)
     }
 
-    /// Counts an event stream until what is returned is dropped.
-    pub(super) fn count_stream(&self) -> Open {
+    /// Counts an event stream as open until the returned value is dropped.
+    pub(crate) fn count_stream(&self) -> Open {
         Open::count(&self.streams)
     }
 }
 
-/// A method's name, if it is one that some address takes.
+/// Returns the name of a method, or `other` if no route takes the method.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -147,8 +147,8 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// A connection, or a stream, that is counted as open.
-pub(super) struct Open(Gauge);
+/// A connection or event stream that counts as open.
+pub(crate) struct Open(Gauge);
 
 impl Open {
     fn count(gauge: &Gauge) -> Self {

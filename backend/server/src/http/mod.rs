@@ -1,12 +1,11 @@
-//! The only module that knows HTTP: routes, what is read from requests, errors as problem+json, the writing of
-//! server-sent events, compression (`compression`), OpenAI's format for programs (`openai`), the tool server (`mcp`), and the
-//! API described (`openapi`).
+//! The HTTP layer, and the only module that knows HTTP: routes, request parsing, errors as problem+json, and server-sent events.
+//! It also has compression (`compression`), the API for OpenAI clients (`openai`), the MCP server (`mcp`), and the description
+//! of the API (`openapi`).
 
 mod accounts;
 mod answers;
 mod assets;
 mod body;
-mod book;
 mod caller;
 mod client_address;
 mod compression;
@@ -49,6 +48,7 @@ mod sse;
 mod state;
 mod stream_place;
 mod tool_calls;
+mod tool_history;
 mod tools;
 mod trace;
 mod usage;

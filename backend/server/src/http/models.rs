@@ -1,4 +1,4 @@
-//! `GET /api/models`: the models that can be chosen.
+//! HTTP handler for `GET /api/models`: the models that users can choose.
 
 use actix_web::web::Json;
 use tallybook_protocol::ModelList;
@@ -9,6 +9,6 @@ use super::state::State;
 #[utoipa::path(
     get, path = "/api/models", operation_id = "list_models", tag = "Models", responses((status = 200, body = ModelList)),
 )]
-pub(super) async fn list(state: State) -> Json<ModelList> {
+pub(crate) async fn list(state: State) -> Json<ModelList> {
     Json(state.service.models().list())
 }

@@ -1,5 +1,5 @@
-//! The page's files of other versions than this server's, for pages that another server delivered, or this one before it
-//! was updated. They are read from the database anew each time: a browser keeps what it got.
+//! Serves the page's files of other versions than this server's, for pages that another server delivered, or this server before
+//! an update. Each request reads them from the database, because browsers cache what they get.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -12,11 +12,11 @@ use super::{
     state::AppState,
 };
 
-/// Bytes of the longest name of a folder or of a file.
+/// Maximum length of a folder's or a file's name, in bytes.
 const MAX_NAME_BYTES: usize = 64;
 
-/// A file of another version; `None` when it is not kept.
-pub(super) async fn answer(state: &AppState, request: &HttpRequest) -> Result<Option<HttpResponse>, ApiError> {
+/// Returns a file of another version; `None` if the file is not stored.
+pub(crate) async fn answer(state: &AppState, request: &HttpRequest) -> Result<Option<HttpResponse>, ApiError> {
     let Some((folder, name)) = parse(request.path()) else { return Ok(None) };
     for (encoding, end) in content_encoding::accepted_encodings(request) {
         let (folder, name) = (folder.to_owned(), format!("{name}{end}"));
@@ -39,14 +39,14 @@ pub(super) async fn answer(state: &AppState, request: &HttpRequest) -> Result<Op
     Ok(None)
 }
 
-/// The folder and the name in the address of a file, if they may be ones of ours.
+/// Returns the folder and the name of the file in a path, if they can be those of a page's file.
 fn parse(path: &str) -> Option<(&str, &str)> {
     let (folder, name) = path.rsplit_once('/')?;
     let is_plain = |text: &str| {
         (1..=MAX_NAME_BYTES).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
     };
-    // A compressed form is not for whoever asks for it by its name: it is the file, sent in a certain way.
+    // The name of a compressed form is refused: the form is only an encoding of its file.
     let is_form = ENCODINGS.iter().any(|(_, end)| name.ends_with(end));
     (is_plain(folder) && is_plain(name) && !is_form).then_some((folder, name))
 }

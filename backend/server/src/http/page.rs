@@ -1,4 +1,4 @@
-//! The page, rendered on the server, and where it gets its data from. What its addresses mean, the page knows itself.
+//! The web UI, rendered on the server, and the source of its data. The UI itself decides what its paths show.
 
 use std::sync::Arc;
 
@@ -12,23 +12,21 @@ use actix_web::{
 use leptos::prelude::{use_context, use_nonce};
 use leptos_actix::{Request, ResponseOptions, render_app_async_with_context};
 use leptos_router::Method;
+use tallybook_accounts::Caller;
+use tallybook_conversations::{ListFilter, MAX_PINNED, ServiceError};
 use tallybook_frontend::{NewChatModels, PageData, PageError, PageFuture, Preferences};
 use tallybook_protocol::{Conversation, ConversationSummary, ModelList, Page, ToolInfo, UserRole, Window};
+use tallybook_tool_history::ToolHistory;
 use uuid::Uuid;
 
 use super::{caller::caller_of, error::ApiError, methods::is_reading, preferences, state::AppState, tools};
-use crate::{
-    accounts::Caller,
-    book::Book,
-    conversation::{ListFilter, MAX_PINNED, ServiceError},
-};
 
-/// How many conversations the sidebar begins with.
+/// Number of conversations with which the sidebar starts.
 const SIDEBAR: u32 = 50;
 
-/// Registers the page on all addresses that nothing else was registered on; where it has nothing it says so.
-pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
-    // What Leptos runs its tasks on. Only the first call of a process sets it; all set the same.
+/// Registers the web UI on all paths that have no other route. The UI itself handles paths that it does not know.
+pub(crate) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
+    // Leptos runs its tasks on this executor. Only the first call in a process sets it, and all calls set the same one.
     let _ = any_spawner::Executor::init_tokio();
     let data: Arc<dyn PageData> = Arc::new(ServerPageData(state.clone()));
     let folder = state.site.folder();
@@ -38,8 +36,9 @@ pub(super) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
     app.service(web::scope("").guard(is_reading()).default_service(page));
 }
 
-/// The page loads its own files and talks to its own server, and that is all. Scripts run by the nonce of this one answer
-/// or because such a script loads them; text that somehow became markup has none.
+/// Sets the content security policy and the caching. The page loads its own files and connects to its own server only. Scripts
+/// run if they have the nonce of this response, or if such a script loads them. Text that becomes markup by mistake has no
+/// nonce.
 fn set_headers(is_shared: bool) {
     let (Some(options), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else { return };
     let policy = format!(
@@ -49,13 +48,13 @@ fn set_headers(is_shared: bool) {
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
     }
-    // It shows what is private, and is out of date with the next message. Where people sign in, the next one at the same
-    // browser must not find it by going back.
+    // The page contains private data, and the next message makes it out of date. On a server with accounts, the next user of
+    // the same browser must not see the page by going back.
     let caching = if is_shared { "no-store" } else { "private, no-cache" };
     options.insert_header(header::CACHE_CONTROL, HeaderValue::from_static(caching));
 }
 
-/// Answers the page's questions from the services.
+/// Supplies the page's data from the services.
 struct ServerPageData(AppState);
 
 impl PageData for ServerPageData {
@@ -67,14 +66,15 @@ impl PageData for ServerPageData {
         let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
             let user = caller?.user;
-            let list = move |service: crate::conversation::ConversationService| async move {
+            let list = move |service: tallybook_conversations::ConversationService| async move {
                 let list = async |pinned, limit| {
                     let filter = ListFilter { pinned, ..ListFilter::default() };
                     service.list_conversations(user, filter, None, limit).await
                 };
                 let mut page = list(None, SIDEBAR).await?;
                 if page.next_cursor.is_some() {
-                    // However old they are; what is not among the newest is older than those.
+                    // Pinned conversations are added whatever their age. Those that are not among the newest are older, so they
+                    // follow.
                     let pinned = list(Some(true), MAX_PINNED).await?.items;
                     let further =
                         pinned.into_iter().filter(|item| page.items.iter().all(|held| held.uuid != item.uuid));
@@ -91,7 +91,7 @@ impl PageData for ServerPageData {
         let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
             let user = caller?.user;
-            let find = move |service: crate::conversation::ConversationService| async move {
+            let find = move |service: tallybook_conversations::ConversationService| async move {
                 service.find_conversation(user, uuid, window).await
             };
             state.run(find).await.map_err(page_error)
@@ -103,7 +103,7 @@ impl PageData for ServerPageData {
     }
 
     fn tools(&self) -> Vec<ToolInfo> {
-        // The page asks for the servers by itself.
+        // The page itself requests the state of the tool servers.
         tools::all(&self.0.service, UserRole::User).items
     }
 
@@ -125,8 +125,8 @@ impl PageData for ServerPageData {
         let (state, caller) = (self.0.clone(), caller());
         Box::pin(async move {
             let caller = caller?;
-            let find = |book: Book| async move { book.has_account_changes(&caller).await };
-            state.run_book(find).await.map_err(page_error)
+            let find = |history: ToolHistory| async move { history.has_account_changes(&caller).await };
+            state.run_tool_history(find).await.map_err(page_error)
         })
     }
 
@@ -141,7 +141,7 @@ impl PageData for ServerPageData {
     }
 }
 
-/// Who asks for the page.
+/// Returns the caller who requests the page.
 fn caller() -> Result<Caller, PageError> {
     let caller = use_context::<Request>().and_then(|request| caller_of(&request.into_inner()));
     caller.ok_or_else(|| page_error(ApiError::NotSignedIn))

@@ -1,5 +1,5 @@
-//! The client of a request as its connection knows it: whether it is still there, and whether it is being served without
-//! anything being written to it yet. What the connection makes of that is in `connection`.
+//! The client of a request as its connection knows it: whether it still sends, and whether a handler is working on a long
+//! answer for it. `connection` acts on this.
 
 use std::{
     future::{Ready, ready},
@@ -12,9 +12,9 @@ use std::{
 use actix_web::{Error, FromRequest, HttpRequest, dev::Payload};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// One end of a connection. Cheap to clone; all clones are the same.
+/// The client's end of a connection. All clones share the same state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Peer(Arc<State>);
+pub(crate) struct Peer(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -23,24 +23,24 @@ struct State {
 }
 
 impl Peer {
-    /// Notes that nothing more comes from the client.
-    pub(super) fn note_gone(&self) {
+    /// Records that the client sends nothing more.
+    pub(crate) fn note_gone(&self) {
         self.0.gone.cancel();
     }
 
-    /// Done when nothing more comes from the client, whose going away looks the same.
-    pub(super) fn gone(&self) -> WaitForCancellationFutureOwned {
+    /// Completes when the client sends nothing more. A client that disconnects looks the same.
+    pub(crate) fn gone(&self) -> WaitForCancellationFutureOwned {
         self.0.gone.clone().cancelled_owned()
     }
 
-    /// Keeps the connection open while a long answer is made, until what is returned is dropped.
-    pub(super) fn served(&self) -> Served {
+    /// Keeps the connection open while a long answer is produced, until the returned value is dropped.
+    pub(crate) fn served(&self) -> Served {
         self.0.served.fetch_add(1, Ordering::Relaxed);
         Served(Arc::clone(&self.0))
     }
 
-    /// Whether a long answer is being made.
-    pub(super) fn is_served(&self) -> bool {
+    /// Returns `true` while a long answer is produced.
+    pub(crate) fn is_served(&self) -> bool {
         self.0.served.load(Ordering::Relaxed) > 0
     }
 }
@@ -54,9 +54,9 @@ impl FromRequest for Peer {
     }
 }
 
-/// A long answer that is being made.
+/// A long answer that is being produced.
 #[derive(Debug)]
-pub(super) struct Served(Arc<State>);
+pub(crate) struct Served(Arc<State>);
 
 impl Drop for Served {
     fn drop(&mut self) {

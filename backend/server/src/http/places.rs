@@ -5,34 +5,35 @@ use std::{
     collections::HashMap,
     hash::Hash,
     net::{IpAddr, Ipv6Addr},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
+use tallybook_accounts::UserId;
 
 use super::{error::ApiError, limits::Limits};
-use crate::{accounts::UserId, journal::lock};
 
-/// Of all connections, one in so many is kept free of event streams, for probes, sign-in and other short requests.
+/// One in this many connections stays free of event streams, for probes, sign-in and other short requests.
 const SHORT_REQUESTS_SHARE: usize = 8;
 
-/// Of all connections, one address can have one in so many.
+/// One address can have one in this many connections.
 const ADDRESS_SHARE: usize = 2;
 
 /// Counts the streams and connections that are open in this process.
-pub(super) struct Places {
+pub(crate) struct Places {
     streams: Arc<Counts<Option<UserId>>>,
     connections: Arc<Counts<IpAddr>>,
     max_streams: usize,
     max_streams_per_user: usize,
     max_connections_per_address: usize,
-    /// Addresses that many clients share.
+    /// Networks of proxies, whose addresses many clients share.
     proxies: Vec<IpNet>,
 }
 
 impl Places {
-    /// Creates the limits of a process that can have so many connections.
-    pub(super) fn new(limits: &Limits, connections: usize, proxies: Vec<IpNet>) -> Self {
+    /// Creates the limits of a process that can have `connections` open connections.
+    pub(crate) fn new(limits: &Limits, connections: usize, proxies: Vec<IpNet>) -> Self {
         Self {
             streams: Arc::default(),
             connections: Arc::default(),
@@ -43,8 +44,9 @@ impl Places {
         }
     }
 
-    /// Takes a place for an event stream. `user` is `None` on a server without accounts, where all share the local owner.
-    pub(super) fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
+    /// Takes a place for an event stream. `user` is `None` on a server without accounts, where all clients share the local
+    /// owner.
+    pub(crate) fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
         let max = if user.is_some() { self.max_streams_per_user } else { self.max_streams };
         let place = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
             Full::Key => ApiError::TooManyStreams(max),
@@ -53,16 +55,16 @@ impl Places {
         Ok(StreamPlace(Arc::new(place)))
     }
 
-    /// Takes a place for a connection. Returns `None` if its address has too many. A proxy's connections are those of many
-    /// clients, and a local client has other ways to harm the server.
-    pub(super) fn connection(&self, address: IpAddr) -> Option<ConnectionPlace> {
+    /// Takes a place for a connection. Returns `None` if its address has too many. Proxies and local clients have no limit: a
+    /// proxy's connections are those of many clients, and a local client has other ways to harm the server.
+    pub(crate) fn connection(&self, address: IpAddr) -> Option<ConnectionPlace> {
         let address = address.to_canonical();
         if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
             return Some(ConnectionPlace(None));
         }
         let network = match address {
             IpAddr::V4(_) => address,
-            // One client usually has all addresses of such a network.
+            // One client usually has all addresses of a /64 network.
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
         };
         let place = Counts::take(&self.connections, network, self.max_connections_per_address, usize::MAX);
@@ -72,10 +74,10 @@ impl Places {
 
 /// An event stream's place, held until the answer's last byte.
 #[derive(Clone)]
-pub(super) struct StreamPlace(#[expect(dead_code, reason = "held, not read")] Arc<Place<Option<UserId>>>);
+pub(crate) struct StreamPlace(#[expect(dead_code, reason = "held, not read")] Arc<Place<Option<UserId>>>);
 
 /// A connection's place.
-pub(super) struct ConnectionPlace(#[expect(dead_code, reason = "held, not read")] Option<Place<IpAddr>>);
+pub(crate) struct ConnectionPlace(#[expect(dead_code, reason = "held, not read")] Option<Place<IpAddr>>);
 
 /// Counts by key.
 struct Counts<K>(Mutex<HashMap<K, usize>>);
@@ -86,7 +88,7 @@ impl<K> Default for Counts<K> {
     }
 }
 
-/// Which limit is reached.
+/// The limit that is reached.
 #[derive(Debug, PartialEq, Eq)]
 enum Full {
     Key,
@@ -95,7 +97,7 @@ enum Full {
 
 impl<K: Copy + Eq + Hash> Counts<K> {
     fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Place<K>, Full> {
-        let mut taken = lock(&counts.0);
+        let mut taken = counts.0.lock();
         if taken.get(&key).is_some_and(|count| *count >= max) {
             return Err(Full::Key);
         }
@@ -107,7 +109,7 @@ impl<K: Copy + Eq + Hash> Counts<K> {
     }
 }
 
-/// One of the counted things, until this is dropped.
+/// A place, which is counted until it is dropped.
 struct Place<K: Eq + Hash> {
     counts: Arc<Counts<K>>,
     key: K,
@@ -115,7 +117,7 @@ struct Place<K: Eq + Hash> {
 
 impl<K: Eq + Hash> Drop for Place<K> {
     fn drop(&mut self) {
-        let mut taken = lock(&self.counts.0);
+        let mut taken = self.counts.0.lock();
         if let Some(count) = taken.get_mut(&self.key) {
             *count -= 1;
             if *count == 0 {
@@ -144,7 +146,7 @@ mod tests {
         held.pop();
         drop(held.pop());
         held.push(places.stream(one).unwrap());
-        // Seven of eight connections can have a stream.
+        // Seven of the eight connections can be event streams.
         for id in 3..8 {
             held.push(places.stream(Some(UserId(id))).unwrap());
         }

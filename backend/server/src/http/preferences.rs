@@ -1,5 +1,4 @@
-//! What a request says of its reader's preferences: the cookies that the page sets, and the languages that the browser
-//! asks for.
+//! Reads the user's preferences out of a request: the cookies that the page sets, and the languages that the browser accepts.
 
 use actix_web::{
     HttpRequest,
@@ -10,8 +9,9 @@ use tallybook_frontend::{
     NewChatModels, Preferences, SIDEBAR_COOKIE, SINGLE_KEYS_COOKIE, Sidebar, THEME_COOKIE, Theme,
 };
 
-/// What was chosen goes before what the browser asks for; whatever cannot be read counts as not said.
-pub(super) fn of(request: &HttpRequest) -> Preferences {
+/// Returns the preferences. The user's choice takes precedence over the browser's languages. A value that cannot be read counts
+/// as absent.
+pub(crate) fn of(request: &HttpRequest) -> Preferences {
     let language = request.cookie(LANGUAGE_COOKIE).and_then(|cookie| Language::from_code(cookie.value()));
     let theme = request.cookie(THEME_COOKIE).and_then(|cookie| Theme::from_name(cookie.value()));
     let sidebar = request.cookie(SIDEBAR_COOKIE).and_then(|cookie| Sidebar::from_name(cookie.value()));
@@ -26,8 +26,8 @@ pub(super) fn of(request: &HttpRequest) -> Preferences {
     }
 }
 
-/// The models that were chosen for new chats. Their names are any text, so the page percent-encodes them.
-pub(super) fn new_chat_models(request: &HttpRequest) -> NewChatModels {
+/// Returns the models that the user chose for new chats. The page percent-encodes their names, which can be any text.
+pub(crate) fn new_chat_models(request: &HttpRequest) -> NewChatModels {
     let named = |cookie| {
         let name = request.cookie(cookie)?.value().to_owned();
         Some(name).filter(|name| !name.is_empty())
@@ -35,7 +35,7 @@ pub(super) fn new_chat_models(request: &HttpRequest) -> NewChatModels {
     NewChatModels { default: named(NEW_CHAT_MODEL_COOKIE), last: named(LAST_MODEL_COOKIE) }
 }
 
-/// The first language, by the browser's own order, that the page has.
+/// Returns the first language in the browser's order of preference that the page has.
 fn asked_for(request: &HttpRequest) -> Option<Language> {
     AcceptLanguage::parse(request).ok()?.ranked().iter().find_map(|preference| match preference {
         Preference::Specific(tag) => Language::from_code(tag.as_str()),

@@ -1,14 +1,14 @@
-//! The address at which users reach this server, for links that leave the page: approvals, invitations, the first admin's.
+//! The public URL of this server, for links that leave the page: to approvals, invitations, and the first admin's setup.
 
 use std::{fmt, str::FromStr};
 
 use url::Url;
 
-/// An address such as `https://chat.example.org`, without a slash at its end.
+/// A URL such as `https://chat.example.org`, without a final slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);
 
-/// The error for an address that cannot be a server's. It says how to write one.
+/// The error for a URL that cannot be a server's. It says how to write one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("give the address of the page, as in https://chat.example.org: http or https, and no path, query or user name")]
 pub struct PublicUrlError;

@@ -1,4 +1,4 @@
-//! What stands behind the question mark of an address. One that cannot be read is refused with the parameter that is wrong.
+//! Parses query strings. An error names the parameter at fault.
 
 use std::future::{Ready, ready};
 
@@ -8,9 +8,9 @@ use url::form_urlencoded;
 
 use super::error::ApiError;
 
-/// The parameters that a handler takes. Others are passed over.
+/// The query parameters of a handler. Unknown parameters are ignored.
 #[derive(Debug)]
-pub(super) struct Query<T>(pub(super) T);
+pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest for Query<T> {
     type Error = ApiError;
@@ -26,7 +26,7 @@ fn read<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(pairs).map_err(|error| {
         let place = error.path().to_string();
         let reason = error.into_inner();
-        // What is missing, or there twice, is named by the reason.
+        // If a parameter is missing or duplicate, the reason names it.
         ApiError::Query(match place.as_str() {
             "." => format!("The query string cannot be read: {reason}."),
             name => format!("The parameter {name} cannot be read: {reason}."),

@@ -1,4 +1,4 @@
-//! The id of the request that is being answered, for whatever cannot see the request itself.
+//! The id of the current request, for code that cannot see the request itself.
 
 use std::future::Future;
 
@@ -8,12 +8,12 @@ tokio::task_local! {
     static REQUEST_ID: Uuid;
 }
 
-/// Answers a request under this id.
-pub(super) fn scope<F: Future>(id: Uuid, answering: F) -> impl Future<Output = F::Output> {
+/// Runs the handling of a request under this id.
+pub(crate) fn scope<F: Future>(id: Uuid, answering: F) -> impl Future<Output = F::Output> {
     REQUEST_ID.scope(id, answering)
 }
 
-/// The id of the request that is being answered; nil outside one.
-pub(super) fn current() -> Uuid {
+/// Returns the id of the current request; nil outside of a request.
+pub(crate) fn current() -> Uuid {
     REQUEST_ID.try_with(|id| *id).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The table of routes, and what every request goes through on its way to one. `/api` and `/v1` come before the page's routes.
+//! The table of routes, and the middleware that every request passes. `/api` and `/v1` come before the page's routes.
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::{
@@ -9,11 +9,13 @@ use actix_web::{
     middleware::from_fn,
     web,
 };
+use tallybook_accounts::{AccountsError, OpenIdError};
+use tallybook_conversations::ServiceError;
 use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, book, compression, consent, conversations,
+    accounts, assets, body, compression, consent, conversations,
     error::ApiError,
     export, feed, guard, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
@@ -21,17 +23,13 @@ use super::{
     methods::{self, Endpoint, READING},
     models, openai, openapi, page, search, shares,
     state::AppState,
-    tool_calls, tools,
+    tool_calls, tool_history, tools,
     trace::{self, RequestSpan},
     usage,
 };
-use crate::{
-    accounts::{AccountsError, OpenIdError},
-    conversation::ServiceError,
-};
 
-/// Every route behind the guard. Bodies that have not come are given up when `shutdown` comes.
-pub(super) fn app(
+/// Returns all routes with their middleware. Request bodies that are incomplete at `shutdown` fail.
+pub(crate) fn app(
     state: &AppState,
     shutdown: &GracefulShutdownSignal,
 ) -> App<
@@ -51,7 +49,7 @@ pub(super) fn app(
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
         .wrap(from_fn(guard::guard))
-        // Outside the guard, so that what it refuses has an id too.
+        // Outside the guard, so that requests that it refuses have an id, too.
         .wrap(from_fn(trace::with_request_id))
         .wrap(from_fn(http10::end_by_closing))
         .wrap(TracingLogger::<RequestSpan>::new())
@@ -78,10 +76,10 @@ fn configure(app: &mut web::ServiceConfig, state: &AppState) {
         })
         .service(Endpoint::at("/s/{token}").on(Method::GET, shares::show))
         .configure(accounts::pages)
-        .configure(book::pages)
+        .configure(tool_history::pages)
         .configure(openapi::pages)
         .configure(|app| page::configure(app, state))
-        // All other addresses are the page's, which is only ever read.
+        // All other paths are the web UI's, which takes only `GET` and `HEAD`.
         .default_service(web::to(only_read));
 }
 
@@ -137,12 +135,12 @@ fn api() -> Scope {
         .service(Endpoint::at("/approvals").on(Method::GET, consent::list))
         .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, consent::revoke))
         .configure(accounts::api)
-        .configure(book::api)
+        .configure(tool_history::api)
         .default_service(web::to(no_such_route))
 }
 
-/// The refusal of a path with a segment that is no id: whatever it names does not exist. Which segment that is the error
-/// does not tell, so each is read once more.
+/// Returns the error for a path with a malformed id: what the id names does not exist. The extractor's error does not say which
+/// segment is malformed, so each segment is checked again.
 fn no_such_thing(request: &HttpRequest) -> ApiError {
     let segments = request.match_info();
     let is_bad = |name, is_id: fn(&str) -> bool| segments.get(name).is_some_and(|segment| !is_id(segment));

@@ -1,17 +1,18 @@
-//! Searching: `/api/search` in all conversations, `/api/conversations/{uuid}/search` in one.
+//! HTTP handlers for search: `/api/search` in all conversations, `/api/conversations/{uuid}/search` in one.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
+use tallybook_conversations::ConversationService;
 use tallybook_protocol::SearchPage;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{State, answers::Invalid, error::ApiError, query::Query};
-use crate::{accounts::UserId, conversation::ConversationService};
+use crate::http::caller::CurrentUser;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct SearchQuery {
+pub(crate) struct SearchQuery {
     /// Words, or `"several as they stand"`; all of them must be found.
     #[param(min_length = 1, max_length = 200)]
     query: String,
@@ -24,9 +25,9 @@ pub(super) struct SearchQuery {
     get, path = "/api/search", operation_id = "search", tag = "Search",
     params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),
 )]
-pub(super) async fn everywhere(
+pub(crate) async fn everywhere(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     Query(query): Query<SearchQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let SearchQuery { query, cursor } = query;
@@ -39,9 +40,9 @@ pub(super) async fn everywhere(
     get, path = "/api/conversations/{uuid}/search", operation_id = "search_conversation", tag = "Search",
     params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),
 )]
-pub(super) async fn in_conversation(
+pub(crate) async fn in_conversation(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
     Query(query): Query<SearchQuery>,
 ) -> Result<HttpResponse, ApiError> {

@@ -1,5 +1,5 @@
-//! The server under the routes: connections, their limits, and what becomes of those that end badly. `actix_web`'s own
-//! `HttpServer` is put together in the same way, but cannot limit a connection beyond its first request.
+//! The server under the routes: connections, their limits, and the errors that end them. It is built like `HttpServer` of
+//! `actix_web`, which cannot limit a connection beyond its first request.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use super::{connection::Connection, limits::workers, routes, state::AppState};
 
-/// Serves on a listener until it is told to stop. Nothing of it listens to signals.
+/// Serves on a listener until the caller stops it. Does not handle signals.
 pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
     let address = listener.local_addr()?;
     let limits = state.limits;
@@ -30,7 +30,7 @@ pub fn serve(listener: TcpListener, state: AppState) -> io::Result<Server> {
     Ok(server.listen("http", listener, worker)?.run())
 }
 
-/// Serves one connection after the other, side by side.
+/// Returns the service that handles the connections of a worker, concurrently.
 fn connections_of(
     state: &AppState,
     address: SocketAddr,
@@ -53,11 +53,11 @@ fn connections_of(
     let accept = move |stream: TcpStream| {
         let counted = metrics.count_connection();
         let peer = stream.peer_addr().ok();
-        // A connection whose other end is gone has no address any more, and ends by itself.
+        // A connection that the client has closed has no address, and ends by itself.
         let place = peer.map(|peer| places.connection(peer.ip()).ok_or(TooManyOfAddress(peer.ip())));
         async move {
             let place = place.transpose().map_err(|error| DispatchError::Io(io::Error::other(error)))?;
-            // Without this a saturated stream's events wait for the reader's acknowledgements, 40 ms at a time.
+            // Without this, the events of a saturated stream wait for the client's acknowledgments, 40 ms at a time.
             stream.set_nodelay(true).map_err(DispatchError::Io)?;
             Ok((Connection::new(stream, limits.idle_timeout, counted, place), Protocol::Http1, peer))
         }
@@ -65,12 +65,12 @@ fn connections_of(
     fn_service(accept).and_then(http).map_err(log)
 }
 
-/// One address has as many connections as it may have.
+/// The error for an address that has too many connections.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} has too many connections")]
 struct TooManyOfAddress(IpAddr);
 
-/// Logs what ended a connection early. Mostly the client did, which is no error of the server's.
+/// Logs the error that ended a connection early. In most cases the client caused it, so it is not an error of the server.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn log(error: DispatchError) {
     match error {

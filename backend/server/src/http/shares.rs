@@ -1,5 +1,5 @@
-//! `/api/shares`, and `/s/{token}`: the pages that links show to everybody who has one. Those run no scripts, and no search
-//! engine keeps them.
+//! HTTP handlers for share links: `/api/shares`, and the page at `/s/{token}` that a link shows to everyone who has it. The
+//! page runs no scripts and asks search engines not to index it.
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -7,6 +7,7 @@ use actix_web::{
     web,
 };
 use serde::Deserialize;
+use tallybook_conversations::ConversationService;
 use tallybook_frontend::Language;
 use tallybook_protocol::{NewShare, Page, Role, Share, ShareId, SharedConversation};
 use uuid::Uuid;
@@ -21,10 +22,10 @@ use super::{
     state::{AppState, State},
     words::FAILED_IN_JAPANESE,
 };
-use crate::{accounts::UserId, conversation::ConversationService};
+use crate::http::caller::CurrentUser;
 
-/// Whether a path is one of a link's.
-pub(super) fn is_shared(path: &str) -> bool {
+/// Returns `true` if a path is that of a share link.
+pub(crate) fn is_shared(path: &str) -> bool {
     path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
 }
 
@@ -34,7 +35,7 @@ pub(super) fn is_shared(path: &str) -> bool {
     request_body = Option<NewShare>, security(("session" = [])),
     responses((status = 201, body = Share), TooMany, Invalid),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
     Person(caller): Person,
     uuid: web::Path<Uuid>,
@@ -53,7 +54,7 @@ pub(super) async fn create(
 #[utoipa::path(
     get, path = "/api/shares", operation_id = "list_shares", tag = "Sharing", responses((status = 200, body = Page<Share>)),
 )]
-pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result<HttpResponse, ApiError> {
     let items = state.run(move |service| async move { service.list_shares(user).await }).await?;
     Ok(HttpResponse::Ok().json(Page::<Share> { items, next_cursor: None }))
 }
@@ -63,7 +64,7 @@ pub(super) async fn list(state: State, user: UserId) -> Result<HttpResponse, Api
     delete, path = "/api/shares/{share_id}", operation_id = "revoke_share", tag = "Sharing",
     security(("session" = [])), responses((status = 204, description = "It shows nothing any more.")),
 )]
-pub(super) async fn revoke(
+pub(crate) async fn revoke(
     state: State,
     Person(caller): Person,
     id: web::Path<ShareId>,
@@ -73,25 +74,25 @@ pub(super) async fn revoke(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// In which form a link shows its conversation.
+/// Format in which a link shows its conversation.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Format {
     #[default]
     Page,
-    /// Texts of messages alone, whole.
+    /// The texts of the messages alone, in full.
     Text,
 }
 
-/// The query of a link. An unknown one shows the page.
+/// The query of a share link. A format that is not valid shows the page.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Shown {
+pub(crate) struct Shown {
     #[serde(default)]
     format: Format,
 }
 
-/// What a link shows; the same where there is no such link, no longer one, and where nothing is shared any more.
-pub(super) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
+/// Shows a shared conversation. The response is the same if the link never existed, if it was revoked, and if sharing is off.
+pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<String>) -> HttpResponse {
     let chosen = preferences::of(&request);
     let found = find(&state, &token).await;
     let shown = web::Query::<Shown>::from_query(request.query_string()).map(web::Query::into_inner).unwrap_or_default();
@@ -122,7 +123,7 @@ fn headers(status: StatusCode, content_type: &'static str) -> HttpResponseBuilde
     response
         .content_type(content_type)
         .insert_header((header::CONTENT_SECURITY_POLICY, WITHOUT_SCRIPTS))
-        // It may be taken back at any time.
+        // The link can be revoked at any time.
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header(("X-Robots-Tag", "noindex, nofollow, noarchive"));
     response

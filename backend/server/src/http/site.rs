@@ -1,8 +1,8 @@
-//! The page's files of one version: style, browser side, icon. A release build carries them inside, compressed beforehand; a
-//! debug build reads them, once, from where `cargo xtask` puts them.
+//! The page's files of one version: style sheets, browser code, icons. A release build embeds them, compressed in advance. A
+//! debug build reads them once, from where `cargo xtask` puts them.
 //!
-//! The page asks for its files in a folder that is named after their content, so that a browser keeps them for good and
-//! never mixes two versions.
+//! The page requests its files in a folder that is named after their content. Browsers therefore can keep the files permanently
+//! and never mix two versions.
 
 use std::{
     borrow::Cow,
@@ -26,35 +26,35 @@ use crate::page_files::{NewFile, PageFiles};
 #[allow_missing = true]
 struct Embedded;
 
-/// The file with the licenses, among the page's files.
-pub(super) const LICENSES_FILE: &str = "licenses.txt";
+/// Name of the file with the licenses.
+pub(crate) const LICENSES_FILE: &str = "licenses.txt";
 
-/// What stands in the folder of the page's program and style.
+/// Prefix of the names of the page's code and style sheets.
 const FOLDER: &str = "pkg/";
 
 /// The page's files of one version.
 pub struct Site {
-    /// The address of [`FOLDER`], without a slash at its end.
+    /// Path of [`FOLDER`] on the server, without a final slash.
     folder: &'static str,
     files: BTreeMap<String, Content>,
-    /// Whether they are what they are as long as the program runs, and so can be kept for pages that are open longer.
+    /// `true` if the files stay the same while the program runs, so that they can be stored for pages that are open longer.
     is_fixed: bool,
 }
 
 /// A file of the page.
 #[derive(Clone, Debug)]
 pub struct SiteFile {
-    /// Its way in the site, such as `pkg/tallybook.css`; a compressed form ends in `.br` or `.gz` besides.
+    /// Path in the site, such as `pkg/tallybook.css`. The name of a compressed form also ends in `.br` or `.gz`.
     pub name: String,
-    /// What is in it.
+    /// Content of the file.
     pub bytes: Bytes,
-    /// What it is, such as `text/css`.
+    /// Media type, such as `text/css`.
     pub media_type: String,
-    /// What tells it from every other content.
+    /// Hash that distinguishes the content from any other.
     pub hash: u128,
 }
 
-/// A file, or a compressed form of it.
+/// A file, or a compressed form of a file.
 struct Content {
     bytes: Bytes,
     tag: EntityTag,
@@ -62,14 +62,14 @@ struct Content {
 }
 
 impl Site {
-    /// What the program carries inside; in a debug build, what lay on the disk when it was first asked for: one server hands
-    /// out one version.
+    /// Returns the embedded files. In a debug build, returns the files as they were on disk at the first call: one server
+    /// serves one version.
     pub fn built_in() -> Arc<Self> {
         static SITE: LazyLock<Arc<Site>> = LazyLock::new(|| Arc::new(Site::read()));
         Arc::clone(&SITE)
     }
 
-    /// A page of the caller's own.
+    /// Creates a site from the caller's own files.
     pub fn of(files: impl IntoIterator<Item = SiteFile>) -> Self {
         let files = files.into_iter().map(|SiteFile { name, bytes, media_type, hash }| {
             (name, Content { bytes, tag: EntityTag::new_strong(format!("{hash:x}")), media_type })
@@ -84,7 +84,7 @@ impl Site {
                 Cow::Borrowed(bytes) => Bytes::from_static(bytes),
                 Cow::Owned(bytes) => bytes.into(),
             };
-            // Half of a SHA-256 tells two versions of a file apart as well as the whole.
+            // Half of a SHA-256 distinguishes two versions of a file as well as the whole.
             let hash = u128::from_be_bytes(first_half(file.metadata.sha256_hash()));
             SiteFile { name: name.into_owned(), bytes, media_type: file.metadata.mimetype().to_owned(), hash }
         });
@@ -97,17 +97,18 @@ impl Site {
         for (name, content) in files.iter().filter(|(name, _)| name.starts_with(FOLDER)) {
             (name, content.tag.tag()).hash(&mut version);
         }
-        // Named for as long as the program runs, as most sites are there for as long.
+        // The path is leaked: most sites exist as long as the program runs.
         let folder = format!("/{FOLDER}{:016x}", version.finish()).leak();
         Self { folder, files, is_fixed }
     }
 
-    /// The address of the folder with the page's program and style, without a slash at its end. It names the version.
-    pub(super) fn folder(&self) -> &'static str {
+    /// Returns the path of the folder with the page's code and style sheets, without a final slash. It contains the version.
+    pub(crate) fn folder(&self) -> &'static str {
         self.folder
     }
 
-    /// Keeps the files of this version for servers of other ones. Nothing depends on it but pages that were left open.
+    /// Stores the files of this version for servers of other versions. An error is only logged: only pages that stay open need
+    /// these files.
     pub(crate) async fn keep(self: Arc<Self>, kept: PageFiles) {
         let in_folder = |name: &'_ String| name.starts_with(FOLDER);
         let files = self.files.iter().filter(|(name, _)| in_folder(name)).map(|(name, content)| {
@@ -124,19 +125,20 @@ impl Site {
         }
     }
 
-    /// A file of this very version, which never changes.
-    pub(super) fn versioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
+    /// Returns a file of exactly this version, which never changes.
+    pub(crate) fn versioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
         let file = request.path().strip_prefix(self.folder)?.strip_prefix('/')?;
         self.answer(request, &format!("{FOLDER}{file}"), FOREVER)
     }
 
-    /// A file whose name does not change with the content, so browsers ask each time, and mostly hear that nothing changed.
-    pub(super) fn unversioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
+    /// Returns a file whose name does not change with its content. Browsers revalidate it each time, mostly with the result
+    /// that nothing changed.
+    pub(crate) fn unversioned(&self, request: &HttpRequest) -> Option<HttpResponse> {
         self.named(request, request.path().trim_start_matches('/'))
     }
 
-    /// Answers with the unversioned file of this name, at whatever address it is asked for.
-    pub(super) fn named(&self, request: &HttpRequest, name: &str) -> Option<HttpResponse> {
+    /// Returns the unversioned file of this name, whatever the path of the request.
+    pub(crate) fn named(&self, request: &HttpRequest, name: &str) -> Option<HttpResponse> {
         self.answer(request, name, "no-cache")
     }
 

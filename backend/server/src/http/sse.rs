@@ -1,5 +1,5 @@
-//! Server-sent events: the answer's headers, events as bytes, and a comment now and then so that nobody between takes a
-//! silent stream for a dead one.
+//! Server-sent events: the headers of the response, events as bytes, and regular keep-alive comments, so that no proxy closes a
+//! silent stream.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -7,34 +7,31 @@ use actix_web::{HttpResponse, http::header};
 use async_stream::stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
+use tallybook_conversations::EventsAnswer;
+use tallybook_conversations::journal::{LogEntry, WireFormat};
 use tallybook_protocol::{
     ChatEvent,
     sse::{KEEP_ALIVE_HEADER, write_frame},
 };
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::{
-    conversation::EventsAnswer,
-    journal::{LogEntry, WireFormat},
-};
+/// A keep-alive that clients do not take for an event.
+pub(crate) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
 
-/// A sign of life that no reader takes for an event.
-pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b": keep-alive\n\n");
-
-/// Bytes that are handed to a connection at a time. For a slow reader so much waits in its connection; the rest stays in
-/// the buffer that all readers share.
+/// Maximum number of bytes that a connection gets at once. For a slow client, this much waits in its connection; the rest stays
+/// in the buffer that all subscribers share.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
 
-/// How long a fast stream waits between two writes, so that what comes meanwhile is written together: each write is a call of the
-/// system's.
+/// Interval between two writes of a fast stream. What arrives in between is written together, because each write is a system
+/// call.
 const PACE: Duration = Duration::from_millis(1);
 
-/// How many writes may follow one another at once before a stream counts as fast. A turn's beginning and some tool calls are fewer.
+/// Number of quick writes in a row after which a stream counts as fast. The start of a turn and some tool calls are fewer.
 const QUICK_WRITES: u32 = 16;
 
-/// Answers with the events of a turn, and a sign of life after each `keep_alive` without one; with 204 when there are
-/// none.
-pub(super) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
+/// Streams the events of a turn, with a keep-alive after each `keep_alive` without an event. Returns 204 if there are no
+/// events.
+pub(crate) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpResponse {
     match answer {
         EventsAnswer::Turn(mut turn) => {
             respond_with(keep_alive, KEEP_ALIVE, async move || Some(frames(turn.next().await?)))
@@ -43,8 +40,8 @@ pub(super) fn respond(answer: EventsAnswer, keep_alive: Duration) -> HttpRespons
     }
 }
 
-/// A frame that is to be written, with the event that it is of: while one connection holds it, others share its bytes.
-pub(super) struct Frame {
+/// A frame to write, with its event: while one connection holds the event, other connections share its bytes.
+pub(crate) struct Frame {
     bytes: Bytes,
     #[expect(dead_code, reason = "held so that other connections find its bytes")]
     entry: Option<LogEntry>,
@@ -62,7 +59,7 @@ impl From<Bytes> for Frame {
     }
 }
 
-/// Events as frames, each made once for all its readers.
+/// Returns events as frames. Each event is encoded once for all subscribers.
 fn frames(entries: Vec<LogEntry>) -> Vec<Frame> {
     let frame = |entry: LogEntry| {
         let bytes = entry.encoded(WireFormat::ChatEvents, || frame(&entry));
@@ -77,33 +74,33 @@ fn frame(entry: &LogEntry) -> Bytes {
         Ok(data) => write_frame(entry.id().map(|id| id.to_string()).as_deref(), event.name(), &data).into(),
         Err(error) => {
             tracing::error!(%error, event = event.name(), "an event cannot be written as JSON");
-            // A reader skips what it does not know, and goes on to the terminal event.
+            // A client skips an unknown event and continues to the terminal event.
             write_frame(None, ChatEvent::Unknown.name(), "null").into()
         }
     }
 }
 
-/// Answers with what `next` gives until it gives nothing more. It gives signs of life itself.
-pub(super) fn respond_by(next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static) -> HttpResponse {
+/// Streams what `next` returns until it returns `None`. `next` itself returns keep-alives.
+pub(crate) fn respond_by(next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static) -> HttpResponse {
     respond_with(Duration::MAX, Bytes::new(), next)
 }
 
-/// Answers with what `next` gives until it gives nothing more, and `sign_of_life` after each `keep_alive` in which it gives
+/// Streams what `next` returns until it returns `None`. Sends `sign_of_life` after each `keep_alive` in which `next` returns
 /// nothing.
-pub(super) fn respond_with(
+pub(crate) fn respond_with(
     keep_alive: Duration,
     sign_of_life: Bytes,
     next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static,
 ) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     if keep_alive != Duration::MAX {
-        // Readers notice a dead connection by the keep-alives that they miss.
+        // Clients recognize a dead connection by missing keep-alives.
         response.insert_header((KEEP_ALIVE_HEADER, keep_alive.as_secs().max(1)));
     }
     response
         .content_type("text/event-stream")
         .insert_header((header::CACHE_CONTROL, "no-store"))
-        // Asks proxies (nginx) to pass every event on at once.
+        // Asks proxies (nginx) to pass on every event at once.
         .insert_header(("X-Accel-Buffering", "no"))
         .streaming(kept_alive(keep_alive, sign_of_life, next))
 }
@@ -122,7 +119,7 @@ fn kept_alive(
             match timeout(every, next()).await {
                 Ok(Some(frames)) => {
                     let before = std::mem::replace(&mut written_at, Instant::now());
-                    // Timers are as late as that.
+                    // Timers can be late by this much.
                     quick = if written_at - before <= 2 * PACE { quick + 1 } else { 0 };
                     let mut frames = VecDeque::from(frames);
                     while let Some(bytes) = next_write(&mut frames) {
@@ -136,7 +133,7 @@ fn kept_alive(
     }
 }
 
-/// What is written next: small frames together, of a large one a piece.
+/// Returns the bytes to write next: small frames together, or a piece of a large one.
 fn next_write(frames: &mut VecDeque<Frame>) -> Option<Bytes> {
     let first = &mut frames.front_mut()?.bytes;
     if first.len() > MAX_WRITE_BYTES {

@@ -1,48 +1,46 @@
-//! What the handlers work with, and how they run a use case.
+//! State of the handlers, and how they run use cases.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
 use actix_web::web;
+use tallybook_accounts::{Accounts, AccountsError};
+use tallybook_conversations::{ConversationService, ServiceError};
+use tallybook_tool_history::{ToolHistory, ToolHistoryError};
 
 use super::{
     error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, site::Site,
 };
-use crate::{
-    accounts::{Accounts, AccountsError},
-    book::{Book, BookError},
-    conversation::{ConversationService, ServiceError},
-    page_files::PageFiles,
-};
+use crate::page_files::PageFiles;
 
-/// What the handlers work with.
+/// State that all handlers share.
 #[derive(Clone)]
 pub struct AppState {
-    pub(super) service: ConversationService,
-    pub(super) accounts: Accounts,
-    pub(super) book: Book,
-    pub(super) site: Arc<Site>,
-    pub(super) page_files: PageFiles,
-    pub(super) hosts: Hosts,
-    pub(super) limits: Limits,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) places: Arc<Places>,
-    pub(super) keep_alive: Duration,
-    /// The address in links that leave the page; `None` for the one that each request was sent to.
-    pub(super) public_url: Option<PublicUrl>,
+    pub(crate) service: ConversationService,
+    pub(crate) accounts: Accounts,
+    pub(crate) history: ToolHistory,
+    pub(crate) site: Arc<Site>,
+    pub(crate) page_files: PageFiles,
+    pub(crate) hosts: Hosts,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) places: Arc<Places>,
+    pub(crate) keep_alive: Duration,
+    /// The URL in links that leave the page; `None` for the URL that each request was sent to.
+    pub(crate) public_url: Option<PublicUrl>,
 }
 
-/// Whose use cases the handlers run.
+/// The services whose use cases the handlers run.
 pub(crate) struct Services {
     pub(crate) service: ConversationService,
     pub(crate) accounts: Accounts,
-    pub(crate) book: Book,
+    pub(crate) history: ToolHistory,
 }
 
 impl AppState {
-    /// The state of a server that hands out `site`, and what other versions left in `page_files`, that may be asked by the
-    /// names `hosts`, and whose event streams are silent for no longer than `keep_alive`.
+    /// Creates the state of a server that serves `site`, and the files of other versions in `page_files`. The server answers to
+    /// the names `hosts`, and its event streams are silent for no longer than `keep_alive`.
     pub(crate) fn new(
-        Services { service, accounts, book }: Services,
+        Services { service, accounts, history }: Services,
         site: Arc<Site>,
         page_files: PageFiles,
         hosts: Hosts,
@@ -52,17 +50,29 @@ impl AppState {
         let metrics = Arc::new(Metrics::new(&service));
         let proxies = accounts.settings().trusted_proxies.clone();
         let places = Arc::new(Places::new(&limits, limits.max_connections(), proxies));
-        Self { service, accounts, book, site, page_files, hosts, limits, metrics, places, keep_alive, public_url: None }
+        Self {
+            service,
+            accounts,
+            history,
+            site,
+            page_files,
+            hosts,
+            limits,
+            metrics,
+            places,
+            keep_alive,
+            public_url: None,
+        }
     }
 
-    /// Returns the same with this address in links that leave the page.
+    /// Returns the state with this URL in links that leave the page.
     pub(crate) fn with_public_url(self, public_url: Option<PublicUrl>) -> Self {
         Self { public_url, ..self }
     }
 
-    /// Runs a use case to its end, even when the client goes away in the middle, or the server stops. The request's span goes along, so that what
-    /// is logged there carries its id.
-    pub(super) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    /// Runs a use case to its end, even if the client disconnects or the server stops. The use case runs in the request's span,
+    /// so its log lines have the request's id.
+    pub(crate) async fn run<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
         T: Send + 'static,
         F: FnOnce(ConversationService) -> W,
@@ -72,19 +82,19 @@ impl AppState {
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
-    /// The same for the book.
-    pub(super) async fn run_book<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    /// Runs a use case of the tool history to its end, like [`Self::run`].
+    pub(crate) async fn run_tool_history<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
         T: Send + 'static,
-        F: FnOnce(Book) -> W,
-        W: Future<Output = Result<T, BookError>> + Send + 'static,
+        F: FnOnce(ToolHistory) -> W,
+        W: Future<Output = Result<T, ToolHistoryError>> + Send + 'static,
     {
-        let task = self.service.spawn(work(self.book.clone()));
+        let task = self.service.spawn(work(self.history.clone()));
         Ok(task.await.map_err(ApiError::Task)??)
     }
 
-    /// The same for what concerns accounts.
-    pub(super) async fn run_accounts<T, F, W>(&self, work: F) -> Result<T, ApiError>
+    /// Runs a use case of accounts to its end, like [`Self::run`].
+    pub(crate) async fn run_accounts<T, F, W>(&self, work: F) -> Result<T, ApiError>
     where
         T: Send + 'static,
         F: FnOnce(Accounts) -> W,
@@ -95,5 +105,5 @@ impl AppState {
     }
 }
 
-/// Shared by handlers as an extractor.
-pub(super) type State = web::Data<AppState>;
+/// The state as an extractor.
+pub(crate) type State = web::Data<AppState>;

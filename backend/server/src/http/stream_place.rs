@@ -1,11 +1,11 @@
-//! Gives a handler that streams its place among the event streams.
+//! Extractor that takes a place among the event streams for a handler that streams.
 
 use std::future::{Ready, ready};
 
 use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload};
+use tallybook_accounts::Credential;
 
 use super::{caller::caller_of, error::ApiError, places::StreamPlace, state::State};
-use crate::accounts::Credential;
 
 /// A handler takes a place as an argument, so a request that finds no place is refused before it changes anything.
 impl FromRequest for StreamPlace {

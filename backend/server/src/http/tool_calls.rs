@@ -1,21 +1,22 @@
-//! `GET /api/tool-calls/{id}`: a tool call whole, or one of its texts as a file.
+//! HTTP handler for `GET /api/tool-calls/{id}`: a tool call in full, or one of its texts as a file.
 
 use actix_web::{HttpResponse, http::header, web};
 use bytes::Bytes;
 use futures_util::stream;
 use serde::Deserialize;
+use tallybook_conversations::CallPart;
 use tallybook_protocol::{ToolCall, ToolCallId};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{State, error::ApiError, query::Query};
-use crate::{accounts::UserId, conversation::CallPart};
+use crate::http::caller::CurrentUser;
 
-/// Bytes of a file that are handed to the connection at a time.
+/// Size of the pieces in which the connection gets a file, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct FindQuery {
+pub(crate) struct FindQuery {
     /// Which of its texts, where one alone is wanted.
     #[param(inline)]
     part: Option<Part>,
@@ -35,9 +36,9 @@ enum Part {
     responses((status = 200, description = "The call, or with `part` its text.",
         content((ToolCall = "application/json"), (String = "text/plain")))),
 )]
-pub(super) async fn find(
+pub(crate) async fn find(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     id: web::Path<ToolCallId>,
     Query(query): Query<FindQuery>,
 ) -> Result<HttpResponse, ApiError> {
@@ -50,18 +51,18 @@ pub(super) async fn find(
         Some(Part::Input) => (CallPart::Input, "input"),
         Some(Part::Output) => (CallPart::Output, "output"),
     };
-    let find = move |service: crate::conversation::ConversationService| async move {
+    let find = move |service: tallybook_conversations::ConversationService| async move {
         service.find_tool_call_part(user, id, part).await
     };
     let text = Bytes::from(state.run(find).await?);
     Ok(HttpResponse::Ok()
         .content_type("text/plain; charset=utf-8")
-        // Shown nowhere: whatever a tool wrote is a file to keep.
+        // Always a download: browsers must not display what a tool wrote.
         .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"tool-call-{id}-{name}.txt\"")))
         .streaming(stream::iter(chunks(text).map(Ok::<_, std::convert::Infallible>))))
 }
 
-/// The text in pieces, so that what waits for a slow reader is little.
+/// Splits a text into pieces, so that only little of it waits for a slow client.
 fn chunks(mut text: Bytes) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || (!text.is_empty()).then(|| text.split_to(CHUNK_BYTES.min(text.len()))))
 }

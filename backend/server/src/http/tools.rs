@@ -1,7 +1,8 @@
-//! Tools: which are on offer and how the tool servers are doing, which are turned off in a conversation, and whether a
-//! changed definition is accepted.
+//! HTTP handlers for tools. They list the tools with the state of the tool servers, turn tools off in a conversation, and accept
+//! changed definitions.
 
 use actix_web::{HttpResponse, web, web::Json};
+use tallybook_conversations::ConversationService;
 use tallybook_mcp::ChangedDefinition;
 use tallybook_protocol::{
     AcceptTool, ChangedTool, DisabledTools, LeftOutTool, ToolInfo, ToolList, ToolServerInfo, ToolSwitches, UserRole,
@@ -15,10 +16,7 @@ use super::{
     error::ApiError,
     state::State,
 };
-use crate::{
-    accounts::{Caller, UserId},
-    conversation::ConversationService,
-};
+use crate::http::caller::{Authenticated, CurrentUser};
 
 /// The tools on offer, and how the tool servers are doing.
 ///
@@ -26,7 +24,7 @@ use crate::{
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
 )]
-pub(super) async fn list(state: State, caller: Caller) -> Json<ToolList> {
+pub(crate) async fn list(state: State, Authenticated(caller): Authenticated) -> Json<ToolList> {
     Json(all(&state.service, caller.role))
 }
 
@@ -35,9 +33,9 @@ pub(super) async fn list(state: State, caller: Caller) -> Json<ToolList> {
     get, path = "/api/conversations/{uuid}/tools", operation_id = "find_disabled_tools", tag = "Tools",
     responses((status = 200, body = DisabledTools)),
 )]
-pub(super) async fn find_disabled(
+pub(crate) async fn find_disabled(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
 ) -> Result<Json<DisabledTools>, ApiError> {
     let find = move |service: ConversationService| async move { service.disabled_tools(user, *uuid).await };
@@ -49,9 +47,9 @@ pub(super) async fn find_disabled(
     put, path = "/api/conversations/{uuid}/tools", operation_id = "set_disabled_tools", tag = "Tools",
     request_body = DisabledTools, responses((status = 200, body = DisabledTools), Invalid),
 )]
-pub(super) async fn set_disabled(
+pub(crate) async fn set_disabled(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
     body: JsonBody<DisabledTools>,
 ) -> Result<Json<DisabledTools>, ApiError> {
@@ -65,9 +63,9 @@ pub(super) async fn set_disabled(
     post, path = "/api/tools/settings", operation_id = "switch_tools", tag = "Tools",
     request_body = ToolSwitches, responses((status = 200, body = DisabledTools), Unknown, Invalid),
 )]
-pub(super) async fn switch(
+pub(crate) async fn switch(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     body: JsonBody<ToolSwitches>,
 ) -> Result<Json<DisabledTools>, ApiError> {
     let switches = body.0;
@@ -83,7 +81,7 @@ pub(super) async fn switch(
     request_body = Option<AcceptTool>, security(("session" = [])),
     responses((status = 204, description = "It is on offer as it is now."), ToolChanged),
 )]
-pub(super) async fn accept(
+pub(crate) async fn accept(
     state: State,
     _: Admin,
     path: web::Path<(String, String)>,
@@ -97,7 +95,7 @@ pub(super) async fn accept(
 }
 
 /// Returns the tools as users of this role may see them.
-pub(super) fn all(service: &ConversationService, role: UserRole) -> ToolList {
+pub(crate) fn all(service: &ConversationService, role: UserRole) -> ToolList {
     let reports = service.tool_server_reports();
     let specs = service.tool_servers().tools().specs();
     let items = specs.iter().map(|spec| ToolInfo {

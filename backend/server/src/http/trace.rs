@@ -1,5 +1,5 @@
-//! Gives every request an id, which is in its answer, in its problems and, by a span, in whatever is logged on its way; and
-//! counts it.
+//! Middleware that gives every request an id, and counts the request. The id is in the response, in problems, and, through a
+//! span, in all log lines of the request.
 
 use std::{
     pin::Pin,
@@ -29,8 +29,8 @@ use super::{
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers a request under the id that its span has, and counts it.
-pub(super) async fn with_request_id(
+/// Handles a request under the id of its span, and counts the request.
+pub(crate) async fn with_request_id(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
@@ -46,7 +46,7 @@ pub(super) async fn with_request_id(
     Ok(counted(response))
 }
 
-/// Has an event stream count as open until its end, or until its reader goes away.
+/// Counts an event stream as open until it ends or the client disconnects.
 fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceResponse<EitherBody<B>> {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
@@ -58,7 +58,7 @@ fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceRes
     })
 }
 
-/// A body that is counted for as long as it is there.
+/// A body that is counted as long as it exists.
 struct Counted {
     body: BoxBody,
     _open: Open,
@@ -81,15 +81,16 @@ fn id_of(request: &ServiceRequest) -> Uuid {
     request.extensions().get::<RequestId>().map_or_else(Uuid::nil, |id| **id)
 }
 
-/// By this field the span of a request names its reader, by number.
-pub(super) const USER_FIELD: &str = "user";
+/// Name of the span's field that contains the user's id.
+pub(crate) const USER_FIELD: &str = "user";
 
-/// The span of a request. It names its reader by number alone and nothing that was written, and what a client chose is short.
-pub(super) struct RequestSpan;
+/// The span of a request. It identifies the user by id alone and contains no content. The path is truncated, because the
+/// client chooses it.
+pub(crate) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> Span {
-        // What leads to a shared conversation is its link alone.
+        // The link is all that protects a shared conversation, so it must not be in the log.
         let path = if shares::is_shared(request.path()) { "/s/…" } else { request.path() };
         tracing::info_span!(
             "request",
@@ -97,7 +98,7 @@ impl RootSpanBuilder for RequestSpan {
             proxy_id = proxy_id(request),
             method = request.method().as_str(),
             path = &path[..path.floor_char_boundary(MAX_LOGGED_PATH_BYTES)],
-            // Known when it is found out who asks.
+            // Recorded once the request is authenticated.
             user = tracing::field::Empty,
         )
     }
@@ -109,7 +110,8 @@ impl RootSpanBuilder for RequestSpan {
     }
 }
 
-/// The id that a proxy gave the request. It is noted beside ours and never in its place: a client can make up any.
+/// Returns the id that a proxy gave the request. It is logged beside our own id and never in place of it: a client can make up
+/// any id.
 fn proxy_id(request: &ServiceRequest) -> Option<&str> {
     let id = request.headers().get(X_REQUEST_ID)?.to_str().ok()?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);

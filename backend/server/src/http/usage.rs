@@ -1,11 +1,12 @@
-//! What models used up for a conversation or an answer, by what they were asked for.
+//! HTTP handlers for the model usage of a conversation or an answer, by purpose.
 
 use actix_web::{HttpResponse, web};
+use tallybook_conversations::ConversationService;
 use tallybook_protocol::{MessageId, UsageByPurpose};
 use uuid::Uuid;
 
 use super::{error::ApiError, state::State};
-use crate::{accounts::UserId, conversation::ConversationService};
+use crate::http::caller::CurrentUser;
 
 /// What models used up for a conversation, by what they were asked for.
 ///
@@ -14,9 +15,9 @@ use crate::{accounts::UserId, conversation::ConversationService};
     get, path = "/api/conversations/{uuid}/usage", operation_id = "find_conversation_usage", tag = "Conversations",
     responses((status = 200, body = UsageByPurpose)),
 )]
-pub(super) async fn of_conversation(
+pub(crate) async fn of_conversation(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     uuid: web::Path<Uuid>,
 ) -> Result<HttpResponse, ApiError> {
     let find = |service: ConversationService| async move { service.find_conversation_usage(user, *uuid).await };
@@ -28,9 +29,9 @@ pub(super) async fn of_conversation(
     get, path = "/api/conversations/{uuid}/messages/{message_id}/usage", operation_id = "find_message_usage",
     tag = "Conversations", responses((status = 200, body = UsageByPurpose)),
 )]
-pub(super) async fn of_message(
+pub(crate) async fn of_message(
     state: State,
-    user: UserId,
+    CurrentUser(user): CurrentUser,
     path: web::Path<(Uuid, MessageId)>,
 ) -> Result<HttpResponse, ApiError> {
     let (uuid, id) = path.into_inner();

@@ -1,11 +1,11 @@
-//! How pages without scripts have their words in each of the page's languages, side by side. What each says stands with it.
+//! Text of pages without scripts, in English and Japanese. Each page has its text in a module of its own.
 
-/// Gives the type `Words` of a module, which is a language, a method for each of these words that never change.
+/// Implements one method of a module's type `Words`, which is a language, for each of these fixed texts.
 macro_rules! words {
     ($($name:ident: $english:literal, $japanese:literal;)*) => {
         impl Words {
             $(
-                pub(super) const fn $name(self) -> &'static str {
+                pub(crate) const fn $name(self) -> &'static str {
                     match self.0 {
                         Language::English => $english,
                         Language::Japanese => $japanese,
@@ -16,7 +16,7 @@ macro_rules! words {
     };
 }
 
-pub(super) use words;
+pub(crate) use words;
 
-/// What is said in Japanese of a failure of the server's own, which is in its log. In English the error says it.
-pub(super) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";
+/// Japanese message for an error of the server, whose details are in its log. In English, the error's own message is used.
+pub(crate) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";

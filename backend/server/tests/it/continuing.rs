@@ -51,8 +51,8 @@ on_every_engine! {
     /// told that nobody knows.
     async fn a_call_that_may_have_run_runs_again_only_where_that_does_no_harm(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let (orders, looks) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(looks.clone())).unwrap();
+        let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(access_log.clone())).unwrap();
         let settings = || Provider::Anthropic.settings(model.url());
         let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
         let conversation = app.create_conversation().await;
@@ -60,7 +60,7 @@ on_every_engine! {
         let mut turn = app.send(&conversation, "Pizza!").await;
         turn.until("tool_call_start").await;
         turn.until("tool_call_start").await;
-        crate::support::eventually("both run", async || looks.load(Ordering::SeqCst) + orders.load(Ordering::SeqCst) == 2)
+        crate::support::eventually("both run", async || access_log.load(Ordering::SeqCst) + orders.load(Ordering::SeqCst) == 2)
             .await;
         app.shut_down().await;
 
@@ -71,7 +71,7 @@ on_every_engine! {
         let expected = ["snapshot", "tool_call_start", "tool_call_end", "content_delta", "message_end"];
         assert_eq!(names(&events), expected);
         assert_eq!(end_of(&events).content, "Ordering. \n\nNo pizza yet.");
-        assert_eq!((orders.load(Ordering::SeqCst), looks.load(Ordering::SeqCst)), (1, 2));
+        assert_eq!((orders.load(Ordering::SeqCst), access_log.load(Ordering::SeqCst)), (1, 2));
         let calls = rows!(app, (String, String, i32), "SELECT tool_name, status, position FROM tool_calls ORDER BY position");
         let calls: Vec<_> = calls.iter().map(|(tool, status, position)| (tool.as_str(), status.as_str(), *position)).collect();
         assert_eq!(calls, [("order", "cancelled", 0), ("look", "cancelled", 1), ("look", "success", 2)]);

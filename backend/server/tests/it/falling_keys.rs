@@ -2,7 +2,7 @@
 //! an answer a smaller one than its question. What happened first is told by what stands below what, and by times.
 
 use serde_json::{Value, json};
-use tallybook::conversation::MemorySettings;
+use tallybook_conversations::MemorySettings;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::{ChatEvent, Conversation, FeedKind, MessageStart};
 use tallybook_tools::builtin;

@@ -2,7 +2,7 @@
 
 use reqwest::Response;
 use serde_json::{Value, json};
-use tallybook::models::{ModelChoice, ModelEntry, Origin};
+use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin};
 use tallybook_llm::ModelSettings;
 use tallybook_mock_llm::{MockLlm, Reply, text, thinking, tool_call, tool_call_with_id};
 use tallybook_protocol::{ChatEvent, FeedKind, Prices};

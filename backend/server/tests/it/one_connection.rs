@@ -5,14 +5,12 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, join_all};
 use sqlx::mysql::MySqlPoolOptions;
-use tallybook::{
-    accounts::UserId,
-    conversation::{
-        ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
-    },
-    models::{Catalog, ModelChoice, ModelEntry},
-};
+use tallybook_accounts::UserId;
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
+use tallybook_conversations::models::{Catalog, ModelChoice, ModelEntry};
+use tallybook_conversations::{
+    ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
+};
 use tallybook_database::Database;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, ToolServers, ToolServersSettings};
 use tallybook_mock_llm::{MockLlm, cut, hang, text};
@@ -63,7 +61,7 @@ async fn end(answer: EventsAnswer) -> MessageEnd {
     while let Some(entries) = timeout(PATIENCE, turn.next()).await.expect("an event within 20 s") {
         last = entries.last().cloned().or(last);
     }
-    match last.as_ref().map(tallybook::journal::LogEntry::event) {
+    match last.as_ref().map(tallybook_conversations::journal::LogEntry::event) {
         Some(ChatEvent::MessageEnd(end)) => end.clone(),
         other => panic!("{other:?}"),
     }

@@ -207,7 +207,7 @@ const FREE: [(&str, &[&str]); 4] = [
 /// Every statement of the store that reads or changes conversations.
 #[test]
 fn every_statement_minds_that_a_conversation_may_be_deleted() {
-    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/conversation/store");
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conversations/src/store");
     let mut free: Vec<&str> = FREE.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     let mut minding = 0;
     for entry in fs::read_dir(store).unwrap() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tallybook::models::{ModelChoice, ModelEntry};
+use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine};

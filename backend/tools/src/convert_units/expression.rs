@@ -1,4 +1,4 @@
-//! Reads a unit as a caller writes it: one name of the table, or a product and quotient of such names with powers.
+//! Parses the unit of a call: one name of the table, or products and quotients of such names with powers.
 
 use std::fmt;
 
@@ -16,28 +16,28 @@ use crate::{
     notation::{plain, shortened},
 };
 
-/// Maximum length of a unit.
+/// Maximum length of a unit, in characters.
 const MAX_CHARS: usize = 60;
 /// Maximum number of words in a unit's name, such as `inch of mercury`.
 const MAX_NAME_WORDS: usize = 4;
-/// Words that say whose unit of a name is meant, in lower case.
+/// Words for the country or system of a unit, such as `US gallon`, in lower case.
 const KINDS: [&str; 6] = ["us", "uk", "imperial", "imp", "british", "metric"];
 const INCOMPLETE: &str = "the expression lacks a unit; write one such as km, km/h or m^2";
 
 /// A unit that a quantity can have.
-pub(super) struct Expression {
-    /// The caller's spelling, in plain characters.
-    pub(super) text: String,
-    /// The meaning of each name in `text` that other people read differently, such as `US gallon`.
+pub(crate) struct Expression {
+    /// Spelling in the call, with typographic characters replaced.
+    pub(crate) text: String,
+    /// Meaning of each ambiguous name in `text`, such as `US gallon`.
     notes: Vec<&'static str>,
-    pub(super) dimension: Dimension,
+    pub(crate) dimension: Dimension,
     scale: Scale,
     factor: Fraction,
 }
 
 impl Expression {
-    /// Reads `text`; errors name the argument `field`.
-    pub(super) fn parse(field: &str, text: &str) -> Result<Self, ToolError> {
+    /// Parses `text`. Errors name the argument `field`.
+    pub(crate) fn parse(field: &str, text: &str) -> Result<Self, ToolError> {
         let invalid = |reason: String| ToolError::invalid(field, format_args!("{:?} {reason}", shortened(text)));
         if text.chars().nth(MAX_CHARS).is_some() {
             return Err(invalid(format!("is longer than {MAX_CHARS} characters")));
@@ -76,7 +76,7 @@ impl Expression {
     }
 
     /// Returns the quantity of `value` times this unit, in base units.
-    pub(super) fn quantity(&self, value: &Decimal) -> Result<Fraction, DecimalError> {
+    pub(crate) fn quantity(&self, value: &Decimal) -> Result<Fraction, DecimalError> {
         match self.scale {
             Scale::Ratio => Fraction::from(value.clone()).times(&self.factor),
             Scale::Offset(zero) => Fraction::from(value.checked_add(&zero.parse()?)?).times(&self.factor),
@@ -85,7 +85,7 @@ impl Expression {
     }
 
     /// Returns the number of this unit in a quantity in base units.
-    pub(super) fn number(&self, quantity: &Fraction) -> Result<Fraction, DecimalError> {
+    pub(crate) fn number(&self, quantity: &Fraction) -> Result<Fraction, DecimalError> {
         match self.scale {
             Scale::Ratio => quantity.times(&self.factor.inverse()?),
             Scale::Offset(zero) => quantity.times(&self.factor.inverse()?)?.minus(&zero.parse()?),
@@ -95,14 +95,14 @@ impl Expression {
 }
 
 impl fmt::Display for Expression {
-    /// Writes the caller's spelling, and its meaning where that is not the only one.
+    /// Writes the spelling in the call, followed by its meaning if the name is ambiguous.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
         if self.notes.is_empty() { Ok(()) } else { write!(f, " ({})", self.notes.join(", ")) }
     }
 }
 
-/// Reduces the ways to write a character, a power, a product, a quotient and a space to one each.
+/// Returns `text` with one notation each for characters, powers, products, quotients and spaces.
 fn canonical(text: &str) -> String {
     let text = compatible(text);
     let mut result = String::new();
@@ -122,13 +122,13 @@ fn canonical(text: &str) -> String {
                 result.push('^');
                 rest = &rest[1..];
             }
-            // A full stop in a product of symbols, such as `m.s-1`, or behind a shortened word.
+            // A full stop within the text: in a product of symbols such as `m.s-1`, or after an abbreviated word.
             '.' if before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphabetic) => {
                 result.push(' ');
             }
             '.' => {}
             '_' => result.push(' '),
-            // A hyphen joins words; before a digit it is the sign of an exponent.
+            // A hyphen joins words. Before a digit, it is the sign of an exponent.
             '-' if next.is_some_and(|c| c.is_ascii_digit()) => result.push('-'),
             '-' if !result.ends_with('^') => result.push(' '),
             c => result.push(c),
@@ -137,10 +137,10 @@ fn canonical(text: &str) -> String {
     result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces characters that are another way to write one or several, such as `㎡`, `ℓ`, `²`, `⁻`, `₂` and `℃`.
+/// Replaces characters that are other notations of one or several characters, such as `㎡`, `ℓ`, `²`, `⁻`, `₂` and `℃`.
 fn compatible(text: &str) -> String {
     let signs = text.chars().map(|c| match c {
-        // Signs that people type for a degree.
+        // Characters that users type instead of the degree sign.
         'º' | '˚' => '°',
         '\u{2032}' | '’' => '\'',
         '\u{2033}' | '”' => '"',
@@ -149,16 +149,17 @@ fn compatible(text: &str) -> String {
     signs.nfkc().map(plain).collect()
 }
 
-/// Returns the length of an abbreviation that has a full stop behind each letter, such as `m.p.h.` or `U.S.`.
+/// Returns the length of an abbreviation with a full stop after each letter, such as `m.p.h.` or `U.S.`. Returns `None` if `text`
+/// does not start with one.
 fn abbreviation(text: &str) -> Option<usize> {
     let is_pair = |pair: &&[u8]| matches!(pair, [letter, b'.'] if letter.is_ascii_alphabetic());
     let pairs = text.as_bytes().chunks_exact(2).take_while(is_pair).count();
-    // The symbol ends the word.
+    // The abbreviation must be followed by the end of the word.
     let is_over = !text[2 * pairs..].starts_with(char::is_alphanumeric);
     (pairs > 1 && is_over).then_some(2 * pairs)
 }
 
-/// Returns the units of an expression with their exponents, or why it is refused.
+/// Returns the units of an expression with their exponents. The error is the reason for refusing it.
 fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
     let text = &without_brackets(text);
     // Names such as `pounds per square inch`, `lb*ft` and `L/100km` are looked up whole.
@@ -188,7 +189,7 @@ fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
     Ok(factors)
 }
 
-/// Takes the brackets from the countries and systems of units in `gallon (US)` and `miles per gallon (imperial)`.
+/// Removes the parentheses around countries and systems of units, as in `gallon (US)` and `miles per gallon (imperial)`.
 fn without_brackets(text: &str) -> String {
     let mut result = text.to_owned();
     for kind in KINDS {
@@ -201,7 +202,7 @@ fn without_brackets(text: &str) -> String {
     result.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Reads units that are multiplied, such as `kg m^2` or `N*m`, each by its longest name.
+/// Parses multiplied units, such as `kg m^2` or `N*m`, and takes the longest name for each unit.
 fn product(text: &str) -> Result<Vec<(Named, i32)>, String> {
     let mut factors = Vec::new();
     for part in text.split('*') {

@@ -9,7 +9,7 @@ const PI: &str = "3.1415926535897932384626433832795028841971694";
 
 /// `numerator / denominator * π^pi`; the denominator is positive.
 #[derive(Clone, Debug)]
-pub(super) struct Fraction {
+pub(crate) struct Fraction {
     numerator: Decimal,
     denominator: Decimal,
     pi: i32,
@@ -17,12 +17,12 @@ pub(super) struct Fraction {
 
 impl Fraction {
     /// Creates the fraction 1.
-    pub(super) fn one() -> Self {
+    pub(crate) fn one() -> Self {
         Self::from(Decimal::one())
     }
 
     /// Reads a product and quotient such as `1852/3600` or `2*π`, from left to right.
-    pub(super) fn parse(text: &str) -> Result<Self, DecimalError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, DecimalError> {
         let mut result = Self::one();
         for (index, divisors) in text.split('/').enumerate() {
             for (position, factor) in divisors.split('*').enumerate() {
@@ -37,13 +37,13 @@ impl Fraction {
         Ok(result)
     }
 
-    /// Returns whether the value is below 0.
-    pub(super) fn is_negative(&self) -> bool {
+    /// Returns `true` if the value is below 0.
+    pub(crate) fn is_negative(&self) -> bool {
         self.numerator.is_negative()
     }
 
     /// Returns the product.
-    pub(super) fn times(&self, other: &Self) -> Result<Self, DecimalError> {
+    pub(crate) fn times(&self, other: &Self) -> Result<Self, DecimalError> {
         Ok(Self {
             numerator: self.numerator.checked_mul(&other.numerator)?,
             denominator: self.denominator.checked_mul(&other.denominator)?,
@@ -52,13 +52,13 @@ impl Fraction {
     }
 
     /// Returns `self^exponent`.
-    pub(super) fn power(&self, exponent: i32) -> Result<Self, DecimalError> {
+    pub(crate) fn power(&self, exponent: i32) -> Result<Self, DecimalError> {
         let base = if exponent < 0 { self.inverse()? } else { self.clone() };
         (0..exponent.unsigned_abs()).try_fold(Self::one(), |product, _| product.times(&base))
     }
 
     /// Returns `1 / self`.
-    pub(super) fn inverse(&self) -> Result<Self, DecimalError> {
+    pub(crate) fn inverse(&self) -> Result<Self, DecimalError> {
         if self.numerator.is_zero() {
             return Err(DecimalError::DivisionByZero);
         }
@@ -71,13 +71,13 @@ impl Fraction {
     }
 
     /// Returns `self - other`, for a fraction without π.
-    pub(super) fn minus(&self, other: &Decimal) -> Result<Self, DecimalError> {
+    pub(crate) fn minus(&self, other: &Decimal) -> Result<Self, DecimalError> {
         let subtrahend = other.checked_mul(&self.denominator)?;
         Ok(Self { numerator: self.numerator.checked_sub(&subtrahend)?, ..self.clone() })
     }
 
-    /// Returns the value, and whether it is exact.
-    pub(super) fn value(&self) -> Result<(Decimal, bool), DecimalError> {
+    /// Returns the value, and `true` if it is exact. Otherwise the value is rounded to [`ROUNDED_DIGITS`].
+    pub(crate) fn value(&self) -> Result<(Decimal, bool), DecimalError> {
         let (mut numerator, mut denominator) = (self.numerator.clone(), self.denominator.clone());
         let pi: Decimal = PI.parse()?;
         for _ in 0..self.pi.unsigned_abs() {

@@ -20,15 +20,15 @@ use super::{
     decimal::{Decimal, DecimalError},
 };
 #[cfg(test)]
-pub(super) use names::accepted_names;
+pub(crate) use names::accepted_names;
 
 /// Converts a quantity from one unit to another.
-pub(super) struct ConvertUnits;
+pub(crate) struct ConvertUnits;
 
 /// Arguments of `convert_units`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The amount, for example 26.2.
     value: Decimal,
     /// The unit that the value is in, for example "miles", "°F", "km/h", "square feet", "kg m^2".

@@ -1,4 +1,4 @@
-//! Finds the unit of a name. Capitals matter where they change the meaning; otherwise any spelling in them is accepted.
+//! Finds the unit of a name. Case matters only if it changes the meaning.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -8,36 +8,36 @@ use std::{
 use super::table::{PREFIXES, REFUSED, UNITS, Unit, list};
 use crate::notation::{nearest, shortened};
 
-/// A unit as it was named.
+/// A unit and prefix, found by name.
 #[derive(Clone, Copy)]
-pub(super) struct Named {
-    pub(super) unit: &'static Unit,
+pub(crate) struct Named {
+    pub(crate) unit: &'static Unit,
     /// The factor of the name's prefix.
-    pub(super) prefix: &'static str,
-    /// The meaning, if other people read the name differently.
-    pub(super) note: Option<&'static str>,
+    pub(crate) prefix: &'static str,
+    /// Meaning of the name, if the name is ambiguous.
+    pub(crate) note: Option<&'static str>,
 }
 
-/// Why a name has no unit.
-pub(super) enum Unknown {
+/// Reason why a name has no unit.
+pub(crate) enum Unknown {
     /// The name has several meanings, or is a prefix alone.
     Refused(String),
-    /// The table has no such name.
+    /// The table does not contain the name.
     NotFound,
 }
 
 enum Meaning {
     Unit(Named),
-    /// The name has several meanings: the names to write instead.
+    /// The name has several meanings. Lists the names to write instead.
     Choices(&'static str),
-    /// A symbol that the table leaves out, but that differs from one in it only in capitals, such as Mm and mm.
+    /// A symbol that is not in the table and differs from one in the table only in case, such as Mm and mm.
     LeftOut,
 }
 
 #[derive(Default)]
 struct Index {
     by_name: BTreeMap<String, Meaning>,
-    /// Names with the same letters, in lower case.
+    /// Names by their lower-case form.
     by_letters: HashMap<String, Vec<String>>,
 }
 
@@ -58,7 +58,7 @@ impl Index {
                 for symbol in list(unit.symbols) {
                     index.add(format!("{}{symbol}", prefix.symbol), named(prefix.factor, None));
                     if prefix.symbol == "µ" {
-                        // Only as written: US is not a microsecond.
+                        // Case matters for these names: US is not a microsecond.
                         index.by_name.insert(format!("u{symbol}"), named(prefix.factor, None));
                     }
                 }
@@ -93,7 +93,7 @@ impl Index {
 }
 
 /// Returns the unit that `name` means.
-pub(super) fn find(name: &str) -> Result<Named, Unknown> {
+pub(crate) fn find(name: &str) -> Result<Named, Unknown> {
     let quoted = shortened(name);
     match INDEX.by_name.get(name) {
         Some(Meaning::Unit(named)) => return Ok(*named),
@@ -109,7 +109,7 @@ pub(super) fn find(name: &str) -> Result<Named, Unknown> {
     let meanings: Vec<_> = alike.iter().filter_map(|name| INDEX.by_name.get_key_value(name)).collect();
     match meanings.as_slice() {
         [] => {}
-        // One letter says too little: k is a prefix and K is kelvin.
+        // For a single letter, case always matters: k is a prefix and K is kelvin.
         [(_, Meaning::Unit(first)), rest @ ..]
             if name.chars().nth(1).is_some() && rest.iter().all(|(_, other)| means(other, first)) =>
         {
@@ -127,7 +127,7 @@ pub(super) fn find(name: &str) -> Result<Named, Unknown> {
 }
 
 /// Returns the reason for refusing a name that is not found.
-pub(super) fn not_found(name: &str) -> String {
+pub(crate) fn not_found(name: &str) -> String {
     let near = nearest(name, accepted_names());
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) };
     format!("{:?} is not a known unit{hint}", shortened(name))
@@ -145,7 +145,7 @@ fn choices<'a>(name: &'a str, meaning: &Meaning) -> Option<&'a str> {
     }
 }
 
-/// Returns every name that is accepted as it is.
+/// Returns every name that is accepted in exactly this spelling.
 pub(crate) fn accepted_names() -> impl Iterator<Item = &'static str> {
     INDEX.by_name.iter().filter(|(_, meaning)| matches!(meaning, Meaning::Unit(_))).map(|(name, _)| name.as_str())
 }

@@ -1,6 +1,6 @@
-//! The units that `convert_units` accepts, all of them. A name means what is written here and nothing else.
+//! Table of all units that `convert_units` accepts. A name has exactly the meaning that is written here.
 //!
-//! Factors lead to the base units of `dimension`: kg, m, s, K, rad, bit, A and mol. They are exact by definition, from NIST
+//! Factors convert to the base units of `dimension`: kg, m, s, K, rad, bit, A and mol. They are exact by definition, from NIST
 //! SP 811 (customary units), the SI brochure, the UK Units of Measurement Regulations 1995 (imperial units) and the IAU
 //! (au, parsec).
 
@@ -10,13 +10,13 @@ use super::dimension::{
 };
 
 /// A prefix of units.
-pub(super) struct Prefix {
-    pub(super) symbol: &'static str,
-    pub(super) word: &'static str,
-    pub(super) factor: &'static str,
+pub(crate) struct Prefix {
+    pub(crate) symbol: &'static str,
+    pub(crate) word: &'static str,
+    pub(crate) factor: &'static str,
 }
 
-pub(super) const PREFIXES: &[Prefix] = &[
+pub(crate) const PREFIXES: &[Prefix] = &[
     Prefix { symbol: "f", word: "femto", factor: "1e-15" },
     Prefix { symbol: "p", word: "pico", factor: "1e-12" },
     Prefix { symbol: "n", word: "nano", factor: "1e-9" },
@@ -41,7 +41,7 @@ pub(super) const PREFIXES: &[Prefix] = &[
 
 /// Relation between a unit's numbers and quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// Twice the number is twice the quantity.
     Ratio,
     /// The numbers begin this much above the quantity's zero, as °C does.
@@ -52,20 +52,20 @@ pub(super) enum Scale {
 
 /// A unit. Lists of names are separated by commas.
 #[derive(Debug)]
-pub(super) struct Unit {
-    pub(super) dimension: Dimension,
-    /// Base units in this unit, as a product and quotient.
-    pub(super) factor: &'static str,
+pub(crate) struct Unit {
+    pub(crate) dimension: Dimension,
+    /// Size of the unit in base units, as a product and quotient.
+    pub(crate) factor: &'static str,
     /// Names that take the symbols of prefixes.
-    pub(super) symbols: &'static str,
+    pub(crate) symbols: &'static str,
     /// Names that take the words of prefixes.
-    pub(super) words: &'static str,
-    /// Names that other people read differently; results show `note` with them.
-    pub(super) assumed: &'static str,
-    pub(super) note: &'static str,
+    pub(crate) words: &'static str,
+    /// Names with other meanings elsewhere. Results show `note` with them.
+    pub(crate) assumed: &'static str,
+    pub(crate) note: &'static str,
     /// The symbols of the prefixes that are in use with this unit.
-    pub(super) prefixes: &'static str,
-    pub(super) scale: Scale,
+    pub(crate) prefixes: &'static str,
+    pub(crate) scale: Scale,
 }
 
 impl Unit {
@@ -85,8 +85,8 @@ impl Unit {
         self
     }
 
-    /// Returns whether the unit is in use with `prefix`.
-    pub(super) fn takes(&self, prefix: &Prefix) -> bool {
+    /// Returns `true` if the unit is used with `prefix`.
+    pub(crate) fn takes(&self, prefix: &Prefix) -> bool {
         list(self.prefixes).any(|symbol| symbol == prefix.symbol)
     }
 }
@@ -95,7 +95,7 @@ const fn unit(dimension: Dimension, factor: &'static str, symbols: &'static str,
     Unit { dimension, factor, symbols, words, assumed: "", note: "", prefixes: "", scale: Scale::Ratio }
 }
 
-/// A US measure of volume, which names without a country mean, too.
+/// Creates a US unit of volume. Its names without a country mean the same unit.
 macro_rules! us {
     ($factor:literal, $first:literal $(, $name:literal)*) => {
         unit(VOLUME, $factor, "", concat!("US ", $first, ",", $first, " US" $(, ",US ", $name, ",", $name, " US")*))
@@ -103,7 +103,7 @@ macro_rules! us {
     };
 }
 
-/// An imperial measure of volume.
+/// Creates an imperial unit of volume.
 macro_rules! imperial {
     ($factor:literal $(, $name:literal)+) => {
         unit(VOLUME, $factor, "", concat!($(
@@ -114,12 +114,12 @@ macro_rules! imperial {
 }
 
 /// Splits a list of names.
-pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Every unit, by subject.
-pub(super) const UNITS: &[&[Unit]] =
+pub(crate) const UNITS: &[&[Unit]] =
     &[SPACE, VOLUMES, MASSES, TIMES, MOTION, TEMPERATURES, ANGLES, INFORMATION, ELECTRICITY, FORCES, ENERGIES];
 
 const SPACE: &[Unit] = &[
@@ -370,8 +370,8 @@ const ENERGIES: &[Unit] = &[
     unit(POWER, "12000*1055.05585262/3600", "", "ton of refrigeration, tons of refrigeration"),
 ];
 
-/// Names that are refused since they have several meanings, and what to write instead.
-pub(super) const REFUSED: &[(&str, &str)] = &[
+/// Names that are refused since they have several meanings, and the names to write instead.
+pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("ton, tons", "short ton, long ton or metric ton"),
     ("MT, mt", "t (metric ton) or Mt (megatonne)"),
     ("kt", "knot or kilotonne"),

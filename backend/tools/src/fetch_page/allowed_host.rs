@@ -8,13 +8,13 @@ use url::Host;
 /// A host, or all hosts below a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedHost {
-    /// In ASCII and lower case.
+    /// Host name or address, in ASCII and lower case.
     name: String,
-    /// `true` for the hosts below `name`, and not for `name` itself.
+    /// `true` if this covers the hosts below `name`, but not `name` itself.
     below: bool,
 }
 
-/// A text is not a host.
+/// Error of parsing a text that is not a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a host without scheme, port or path, as in example.org, or *.example.org for the hosts below it")]
 pub struct BadHost;
@@ -37,8 +37,8 @@ impl FromStr for AllowedHost {
 }
 
 impl AllowedHost {
-    /// Returns whether an address is on this host, on any port.
-    pub(super) fn covers(&self, address: &Url) -> bool {
+    /// Returns `true` if a URL is on this host, on any port.
+    pub(crate) fn covers(&self, address: &Url) -> bool {
         let host = address.host_str().unwrap_or_default().trim_end_matches('.');
         if !self.below {
             return host == self.name;

@@ -1,5 +1,5 @@
-//! Getting a page: only from public addresses, checked after every look-up of a name and at every redirect, within bounds
-//! of time and size. What the bytes say is read elsewhere.
+//! Fetches pages over HTTP, with limits for time and size. Connects only to public IP addresses, which are checked after each DNS lookup
+//! and at each redirect. `readable` extracts the text.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -13,61 +13,56 @@ use reqwest::{
     Client, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION},
-    redirect,
 };
 use tokio::time::timeout;
 
 use super::{allowed_host::AllowedHost, public_address::is_public};
 use crate::{ToolError, notation::shortened};
 
-/// The longest address that is asked for.
+/// Maximum length of a URL, in bytes.
 const MAX_URL_BYTES: usize = 2_000;
-/// The most redirects that are followed.
+/// Maximum number of redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-/// The largest page that is read.
+/// Maximum size of a page, in bytes.
 const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
-/// How long a connection may take to be made.
+/// Timeout for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a page may take, with its redirects.
+/// Timeout for a page, including its redirects.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(20);
-/// How far into a page its encoding is looked for, as the HTML standard has browsers do.
+/// Number of bytes at the start of a page that are searched for its encoding. The HTML standard specifies this for browsers.
 const ENCODING_SNIFF_BYTES: usize = 1024;
 
-/// Looks up the addresses of a name.
-pub(super) type LookUp = Arc<dyn Fn(String) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> + Send + Sync>;
+/// Function that looks up the IP addresses of a host name.
+pub(crate) type LookUp = Arc<dyn Fn(String) -> BoxFuture<'static, std::io::Result<Vec<IpAddr>>> + Send + Sync>;
 
-/// A page as it came.
-pub(super) struct Page {
-    /// Where it lies, after redirects.
-    pub(super) address: Url,
-    /// What it is, without parameters and in small letters: `text/html`.
-    pub(super) kind: String,
-    pub(super) text: String,
+/// A fetched page.
+pub(crate) struct Page {
+    /// URL of the page, after redirects.
+    pub(crate) address: Url,
+    /// Media type in lower case, without parameters, such as `text/html`. Empty if the server sent none.
+    pub(crate) kind: String,
+    pub(crate) text: String,
 }
 
-/// Gets pages of the public web.
+/// Fetches pages of the public web.
 #[derive(Clone)]
-pub(super) struct Fetcher {
+pub(crate) struct Fetcher {
     client: Client,
     is_allowed: fn(IpAddr) -> bool,
 }
 
 impl Fetcher {
-    /// A fetcher that asks the system for addresses.
-    pub(super) fn new() -> Result<Self, reqwest::Error> {
+    /// Creates a fetcher that uses the system's DNS resolver.
+    pub(crate) fn new() -> Result<Self, reqwest::Error> {
         Self::with(Arc::new(|host| Box::pin(look_up(host))), is_public)
     }
 
-    /// One with another way to look up names, and another idea of which addresses may be asked.
-    pub(super) fn with(look_up: LookUp, is_allowed: fn(IpAddr) -> bool) -> Result<Self, reqwest::Error> {
-        // It fails when a provider is installed already, and then there is one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
+    /// Creates a fetcher with a custom DNS lookup and a custom check of IP addresses.
+    pub(crate) fn with(look_up: LookUp, is_allowed: fn(IpAddr) -> bool) -> Result<Self, reqwest::Error> {
+        let client = tallybook_http_client::client()
             .user_agent(concat!("tallybook/", env!("CARGO_PKG_VERSION"), " (fetch_page)"))
             .connect_timeout(CONNECT_TIMEOUT)
-            // Each target of a redirect is checked as the first address was.
-            .redirect(redirect::Policy::none())
-            // A proxy would look up names by itself, and reach what this machine may not.
+            // A proxy would resolve names itself, without this check, and could reach addresses that are refused here.
             .no_proxy()
             .referer(false)
             .dns_resolver(Arc::new(CheckedLookUp { look_up, is_allowed }))
@@ -75,10 +70,10 @@ impl Fetcher {
         Ok(Self { client, is_allowed })
     }
 
-    /// Gets a page. Fails with `invalid_argument` for an address that may not be asked, with `not_text` and `too_large`
-    /// for what is no page to read, with `timeout`, and with `fetch_failed` for everything else.
-    /// Follows redirects to `hosts` only, if they are given.
-    pub(super) async fn get(&self, url: &str, hosts: Option<&[AllowedHost]>) -> Result<Page, ToolError> {
+    /// Fetches a page. Fails with `invalid_argument` if the URL is not allowed, with `not_text` or `too_large` if the page cannot be
+    /// read as text, with `timeout`, and with `fetch_failed` for any other reason. If `hosts` are given, follows redirects only to
+    /// these.
+    pub(crate) async fn get(&self, url: &str, hosts: Option<&[AllowedHost]>) -> Result<Page, ToolError> {
         timeout(FETCH_TIMEOUT, self.follow(url, hosts)).await.map_err(|_| {
             ToolError::other("timeout", format!("the page took longer than {} s", FETCH_TIMEOUT.as_secs()))
         })?
@@ -105,7 +100,7 @@ impl Fetcher {
         Err(ToolError::other("fetch_failed", format!("more than {MAX_REDIRECTS} redirects")))
     }
 
-    /// The address of a page, if it may be asked for. A host that is a name is checked when it is looked up.
+    /// Parses a URL, relative to `base` if given, and checks that it is allowed. A host name is checked later, when it is resolved.
     fn check(&self, url: &str, base: Option<&Url>) -> Result<Url, ToolError> {
         let refused = |reason: &str| match base {
             None => Err(ToolError::invalid("url", format_args!("{:?} {reason}", shortened(url)))),
@@ -141,7 +136,7 @@ impl Fetcher {
     }
 }
 
-/// Reads the answer's text, within the bounds.
+/// Reads the text of a response, within the limits.
 async fn read(address: Url, mut response: Response) -> Result<Page, ToolError> {
     let status = response.status();
     if !status.is_success() {
@@ -155,7 +150,7 @@ async fn read(address: Url, mut response: Response) -> Result<Page, ToolError> {
             format!("{} is {kind:?}, which is not text", shortened(address.as_str())),
         ));
     }
-    // None was asked for; this one was not understood.
+    // The request asked for no content coding, and none is supported.
     let coding = header(response.headers(), "content-encoding");
     if !matches!(coding.as_str(), "" | "identity") {
         return Err(ToolError::other(
@@ -178,7 +173,7 @@ fn header(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-/// Whether something of this type is read as text. Servers that say nothing mostly serve text.
+/// Returns `true` if a media type is read as text. That includes an empty one, since servers that send none mostly serve text.
 fn is_text(kind: &str) -> bool {
     let (class, name) = kind.split_once('/').unwrap_or((kind, ""));
     matches!(class, "" | "text")
@@ -188,7 +183,7 @@ fn is_text(kind: &str) -> bool {
                 || name.ends_with("+xml"))
 }
 
-/// The encoding that the head of the answer names, else the page itself near its beginning, else UTF-8.
+/// Returns the encoding named in the header `Content-Type`, otherwise the one named near the start of the page, otherwise UTF-8.
 fn encoding(content_type: &str, body: &[u8]) -> &'static Encoding {
     let label_in = |text: &str| {
         let (_, rest) = text.split_once("charset=")?;
@@ -201,12 +196,11 @@ fn encoding(content_type: &str, body: &[u8]) -> &'static Encoding {
 }
 
 fn failed(address: &Url, error: &reqwest::Error) -> ToolError {
-    let chain = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-    let cause = chain.last().map(ToString::to_string).unwrap_or_default();
+    let cause = tallybook_http_client::root_cause(error);
     ToolError::other("fetch_failed", format!("{} could not be read: {cause}", host_of(address)))
 }
 
-/// A redirect leaves the hosts that may be read without approval.
+/// Returns the error of a redirect to a host that needs approval, from one that does not.
 fn needs_approval(from: &Url, to: &Url) -> ToolError {
     let message = format!(
         "{} redirects to {:?}, whose host needs approval; call the tool with that address to ask for it",
@@ -224,14 +218,14 @@ async fn look_up(host: String) -> std::io::Result<Vec<IpAddr>> {
     Ok(tokio::net::lookup_host((host, 0)).await?.map(|found| found.ip()).collect())
 }
 
-/// Addresses of names, without those that may not be asked. The connection is made to what is given here and to nothing
-/// that a second look-up would say.
+/// DNS resolver that leaves out refused IP addresses. The client connects to the returned addresses without a second lookup, which
+/// could give others.
 struct CheckedLookUp {
     look_up: LookUp,
     is_allowed: fn(IpAddr) -> bool,
 }
 
-/// A name has addresses, but none that may be asked.
+/// Error of a host name without any allowed IP address.
 #[derive(Debug, thiserror::Error)]
 #[error("it is not on the public internet")]
 struct NotPublic;

@@ -1,6 +1,6 @@
-//! The tool `fetch_page`: the readable text of a page of the public web. Off unless the operator allows it, since it lets
-//! a model send data out in addresses: calls need approval unless the operator allows the host. `fetch` gets the page,
-//! `public_address` says from where, `readable` finds its text.
+//! The tool `fetch_page`: returns the readable text of a public web page. It is off unless the operator enables it, and calls need
+//! approval unless the operator allows the host, since a model can send data out in URLs. `fetch` fetches the page, `public_address`
+//! decides which IP addresses are public, and `readable` extracts the text.
 
 mod allowed_host;
 mod fetch;
@@ -17,34 +17,34 @@ pub use self::allowed_host::{AllowedHost, BadHost};
 use self::fetch::{Fetcher, Page};
 use super::{Risk, Tool, ToolError, ToolOutput, compute::compute};
 
-/// How much of a text one call gives.
+/// Maximum length of the text that one call returns, in characters.
 const MAX_TEXT_CHARS: usize = 20_000;
 
-/// Pages of the web, as text.
+/// The tool `fetch_page`.
 pub struct FetchPage {
     fetcher: Fetcher,
-    /// Hosts whose pages may be read without approval.
+    /// Hosts whose pages need no approval.
     hosts: Vec<AllowedHost>,
 }
 
-/// There is nothing to ask for pages with: the system's certificates cannot be read.
+/// The HTTP client cannot be created, since the system's certificates cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct FetchPageError(#[from] reqwest::Error);
 
 impl FetchPage {
-    /// Creates the tool. Pages of `hosts` are read without approval.
+    /// Creates the tool. Pages of `hosts` need no approval.
     pub fn new(hosts: Vec<AllowedHost>) -> Result<Self, FetchPageError> {
         Ok(Self { fetcher: Fetcher::new()?, hosts })
     }
 
-    /// Returns whether an address is on a host whose pages may be read without approval.
+    /// Returns `true` if a URL is on a host whose pages need no approval.
     fn is_allowed(&self, url: &str) -> bool {
         Url::parse(url.trim()).is_ok_and(|address| self.hosts.iter().any(|host| host.covers(&address)))
     }
 }
 
-/// What `fetch_page` takes.
+/// Arguments of `fetch_page`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
@@ -71,15 +71,16 @@ impl Tool for FetchPage {
     }
 
     async fn call(&self, Args { url, skip }: Args) -> Result<ToolOutput, ToolError> {
-        // Without approval, a redirect may not lead to a host that needs it.
+        // A call that ran without approval must not be redirected to a host that needs approval.
         let hosts = self.is_allowed(&url).then_some(self.hosts.as_slice());
         let page = self.fetcher.get(&url, hosts).await?;
-        // Two megabytes of markup take some milliseconds.
+        // Parsing two megabytes of markup takes some milliseconds.
         compute(move || show(&page, skip)).await.map(ToolOutput::text)
     }
 }
 
-/// Title, address and the asked-for part of the text.
+/// Returns the title, the URL and the requested part of the text. Fails with `no_text` for a page without text, and with
+/// `invalid_argument` if `skip` is beyond its end.
 fn show(page: &Page, skip: usize) -> Result<String, ToolError> {
     let is_html = matches!(page.kind.as_str(), "text/html" | "application/xhtml+xml" | "");
     let (title, text) = if is_html {

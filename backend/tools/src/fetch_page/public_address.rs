@@ -1,15 +1,15 @@
-//! Which addresses belong to the public internet. The networks of the two tables are IANA's special-purpose address
-//! registries (RFC 6890 and what came after it), as far as they are not globally reachable, and multicast.
+//! Decides which IP addresses are on the public internet. The two tables list multicast networks and those networks of IANA's
+//! special-purpose address registries (RFC 6890 and its updates) that are not globally reachable.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of IPv4 that are not public: first address, length of the prefix.
+/// IPv4 networks that are not public: first address and prefix length.
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),           // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
-    (Ipv4Addr::new(100, 64, 0, 0), 10),   // shared by a carrier's customers
-    (Ipv4Addr::new(127, 0, 0, 0), 8),     // this machine
-    (Ipv4Addr::new(169, 254, 0, 0), 16),  // link-local, where clouds serve their credentials
+    (Ipv4Addr::new(100, 64, 0, 0), 10),   // carrier-grade NAT
+    (Ipv4Addr::new(127, 0, 0, 0), 8),     // loopback
+    (Ipv4Addr::new(169, 254, 0, 0), 16),  // link-local, includes cloud metadata services with credentials
     (Ipv4Addr::new(172, 16, 0, 0), 12),   // private
     (Ipv4Addr::new(192, 0, 0, 0), 24),    // protocol assignments
     (Ipv4Addr::new(192, 0, 2, 0), 24),    // documentation
@@ -22,10 +22,10 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, and broadcast
 ];
 
-/// The one network of IPv6 that global unicast addresses are given from so far.
+/// The only IPv6 network from which global unicast addresses have been allocated so far.
 const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Networks within it that are not public, or that lead to IPv4 by a tunnel.
+/// Networks within [`GLOBAL_UNICAST`] that are not public, or that tunnel to IPv4 addresses.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments, Teredo
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -33,8 +33,8 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Whether `address` is reached over the public internet by its own right.
-pub(super) fn is_public(address: IpAddr) -> bool {
+/// Returns `true` if `address` is directly reachable over the public internet.
+pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|network| is_in_v4(address, *network)),
         IpAddr::V6(address) => {

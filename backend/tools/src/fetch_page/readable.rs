@@ -1,34 +1,34 @@
-//! What is there to read in an HTML page, as light Markdown: headings, paragraphs, lists, tables, links, code. One pass
-//! over the tokens and no tree, so nothing that a page nests can be too deep.
+//! Extracts the readable text of an HTML page as simple Markdown: headings, paragraphs, lists, tables, links, code. It makes one pass
+//! over the tokens and builds no tree, so deeply nested markup does no harm.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use reqwest::Url;
 
-/// What is never read, with all that it holds.
+/// Elements that are left out, with all their contents.
 const HIDDEN: [&str; 15] = [
     "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "audio", "video", "select",
     "textarea", "button", "dialog",
 ];
-/// What stands around a page's own content.
+/// Elements around a page's own content.
 const AROUND: [&str; 4] = ["nav", "header", "footer", "aside"];
-/// What the content stands in, where a page says so.
+/// Elements that mark a page's own content.
 const CONTENT: [&str; 2] = ["main", "article"];
-/// A `main` or `article` with less text than this is not what the page is about.
+/// Minimum length of the text in `main` and `article`, in characters. If the text is shorter, it isn't taken for the page's content.
 const MIN_CONTENT_CHARS: usize = 200;
-/// The longest title.
+/// Maximum length of a title, in characters. Longer ones are truncated.
 const MAX_TITLE_CHARS: usize = 300;
-/// The longest address that is written behind the words of a link.
+/// Maximum length of a link's URL, in bytes. A link with a longer URL is reduced to its text.
 const MAX_LINK_CHARS: usize = 500;
 
 /// A page's title and text.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Readable {
-    pub(super) title: String,
-    pub(super) text: String,
+pub(crate) struct Readable {
+    pub(crate) title: String,
+    pub(crate) text: String,
 }
 
-/// Reads the page that lies at `address`.
-pub(super) fn read(html: &str, address: &Url) -> Readable {
+/// Extracts title and text of the page at `address`.
+pub(crate) fn read(html: &str, address: &Url) -> Readable {
     let mut emitter = DefaultEmitter::<()>::default();
     emitter.naively_switch_states(true);
     let mut reader = Reader::new(address);
@@ -43,20 +43,20 @@ pub(super) fn read(html: &str, address: &Url) -> Readable {
     reader.finish()
 }
 
-/// Where the pass over the tokens is, and what it has read.
+/// State of the pass over the tokens.
 struct Reader<'a> {
     address: &'a Url,
     title: String,
     is_in_title: bool,
-    /// The hidden element that it is in, and how many of its name are open.
+    /// Name of the current element that is left out, and the number of open elements with this name.
     hidden: Option<(String, u32)>,
-    /// How many elements of [`AROUND`], of [`CONTENT`], and how many `pre` are open.
+    /// Numbers of open elements of [`AROUND`], of [`CONTENT`], and of open `pre` elements.
     around: u32,
     content: u32,
     preformatted: u32,
-    /// Where the open link leads.
+    /// URL of the open link.
     link: Option<String>,
-    /// Everything, everything but what stands around, and the content alone.
+    /// The text of the whole page, the text without [`AROUND`], and the text of [`CONTENT`] only.
     texts: [Text; 3],
 }
 
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where a link leads, if that is another page of the web.
+    /// Returns the URL of a link. Returns `None` if it is too long, leads to a place in the same page, or isn't HTTP or HTTPS.
     fn target(&self, href: &str) -> Option<String> {
         let href = href.trim();
         if href.is_empty() || href.starts_with('#') || href.len() > MAX_LINK_CHARS {
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether an element begins a paragraph of its own.
+/// Returns `true` if an element starts a new paragraph.
 fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -228,11 +228,11 @@ fn is_block(name: &str) -> bool {
     )
 }
 
-/// Text that grows, with its white space as it is read and not as it was written.
+/// A growing text whose white space is collapsed as in a rendered page.
 #[derive(Default)]
 struct Text {
     text: String,
-    /// Whether a space is due before the next word.
+    /// `true` if a space must precede the next word.
     space: bool,
 }
 
@@ -261,7 +261,7 @@ impl Text {
         self.text.push_str("```\n\n");
     }
 
-    /// Behind the words of a link; a link without words vanishes.
+    /// Ends a link after its text. Removes a link without text.
     fn end_of_link(&mut self, target: &str) {
         if self.text.ends_with('[') {
             self.text.pop();

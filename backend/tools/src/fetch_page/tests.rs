@@ -1,4 +1,4 @@
-//! What `fetch_page` reads and refuses, against a server of the test's own on real connections.
+//! Tests of `fetch_page`, with a test server over real connections.
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -20,7 +20,7 @@ use tokio::{
 use super::{AllowedHost, FetchPage, fetch::Fetcher, public_address::is_public};
 use crate::{Risk, ToolError, ToolRegistry};
 
-/// A server that gives each connection the next of its answers, as bytes, and then closes.
+/// A server that sends the next of its answers on each connection, as bytes, and then closes the connection.
 struct Server {
     port: u16,
     task: JoinHandle<()>,
@@ -47,7 +47,7 @@ impl Server {
                 while !head.ends_with(b"\r\n\r\n") {
                     head.push(stream.read_u8().await.unwrap());
                 }
-                // The tool may have read enough already.
+                // This fails if the tool has read enough and closed the connection.
                 let _ = stream.write_all(&answer).await;
             }
         });
@@ -74,13 +74,13 @@ fn redirect(target: &str) -> Vec<u8> {
     answer(&format!("HTTP/1.1 302 Found\r\nlocation: {target}"), "")
 }
 
-/// A registry whose tool finds `pages.example` on this machine, `inside.example` there too though it says it is
-/// elsewhere, and takes 127.0.0.1 for public. Everything else of this machine and its network stays refused.
+/// Returns a registry with the tool. It resolves `pages.example` to 127.0.0.1, `inside.example` to addresses that are not public, and
+/// `both.example` to one of each. It treats 127.0.0.1 as public, and refuses all other private addresses.
 fn registry() -> ToolRegistry {
     registry_allowing(Vec::new())
 }
 
-/// Returns the tool, which reads pages of `hosts` without approval.
+/// Returns a registry like [`registry`], whose tool reads pages of `hosts` without approval.
 fn registry_allowing(hosts: Vec<AllowedHost>) -> ToolRegistry {
     let look_up = |host: String| -> futures_util::future::BoxFuture<'static, std::io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
@@ -193,7 +193,7 @@ async fn a_name_that_leads_inside_is_refused() {
     let error = fetch(&url).await.unwrap_err();
     assert_eq!(error.message, "inside.example could not be read: it is not on the public internet");
     assert_eq!(server.asked.load(Ordering::SeqCst), 0);
-    // Of several addresses only the public ones are asked.
+    // If a name has several addresses, the tool connects only to public ones.
     assert!(fetch(&format!("http://both.example:{}/", server.port)).await.unwrap().ends_with("secret"));
 }
 
@@ -253,7 +253,7 @@ async fn a_redirect_leaves_the_allowed_hosts_only_after_approval() {
     let error = allowed().call("fetch_page", &input).await.unwrap_err();
     assert!(error.message.contains("whose host needs approval"), "{}", error.message);
     assert_eq!(elsewhere.asked.load(Ordering::SeqCst), 0);
-    // A call that was approved follows redirects to public addresses.
+    // An approved call follows redirects to any public address.
     assert!(registry().call("fetch_page", &input).await.unwrap().text.ends_with("there"));
 }
 
@@ -264,7 +264,7 @@ async fn redirects_without_end_are_given_up() {
     assert_eq!(server.asked.load(Ordering::SeqCst), 6);
 }
 
-/// One that says nothing, and one that is never quite silent.
+/// Tests a server that sends nothing, and one that keeps sending slowly.
 #[tokio::test(start_paused = true)]
 async fn a_page_takes_no_longer_than_twenty_seconds() {
     for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"] {

@@ -1,5 +1,5 @@
-//! Arguments that a tool's schema marks as secret, by `writeOnly` or `format: password` of JSON Schema. Everything else in
-//! the text of the arguments stays as it was written.
+//! Redacts arguments that a tool's JSON Schema marks as secret, with `writeOnly` or `format: password`. The rest of the arguments'
+//! text stays unchanged.
 
 use std::{fmt, ops::Range};
 
@@ -11,25 +11,25 @@ use serde_json::{Value, value::RawValue};
 
 use super::HIDDEN;
 
-/// Levels of a schema that are looked at; those of servers' tools have no more.
+/// Maximum depth of a search through schemas and values. Schemas from tool servers are less deep, at most 32 levels.
 const MAX_DEPTH: usize = 40;
-/// Pairs of a schema and a value that are looked at. What goes beyond is a schema that was made to.
+/// Maximum number of pairs of a schema and a value in a search. Only a malicious schema exceeds it.
 const MAX_PAIRS: usize = 50_000;
-/// The words of a schema for others that hold for the same value.
+/// Keywords of JSON Schema whose subschemas apply to the same value.
 const COMBINED: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const CONDITIONAL: [&str; 3] = ["if", "then", "else"];
 
-/// Arguments some of which are secret.
+/// Redacted arguments, and the secrets that were in them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HiddenArguments {
-    /// The arguments without the secret ones.
+    /// Text of the arguments with [`HIDDEN`](super::HIDDEN) in place of each secret.
     pub text: String,
-    /// Those, for finding them in what the tool says.
+    /// The secret values, for redacting them in the tool's output.
     pub values: Vec<String>,
 }
 
-/// The arguments without what the schema marks as secret; `None` where there is nothing of that. Arguments that cannot be
-/// read are hidden whole: what is secret in them nobody knows.
+/// Redacts the arguments that the schema marks as secret. Returns `None` if they contain no secret. Arguments that cannot be read are
+/// redacted completely, since any part of them may be secret.
 pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArguments> {
     if !marks_secrets(schema) {
         return None;
@@ -47,7 +47,7 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
     found.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
     let (mut text, mut values, mut end) = (String::new(), Vec::new(), 0);
     for range in found {
-        // What lies within the one before is hidden with it.
+        // A range within the previous one is already redacted.
         if range.start < end {
             continue;
         }
@@ -61,8 +61,8 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
     Some(HiddenArguments { text, values })
 }
 
-/// The texts and numbers in a secret value, which a tool may repeat one by one; numbers as they are written. A boolean says
-/// too little to be looked for.
+/// Adds the strings and numbers in a secret value to `leaves`, since a tool may repeat them one by one. Numbers keep their notation.
+/// Booleans are left out: redacting them would redact every `true` or `false`.
 fn add_leaves(value: &str, depth: usize, leaves: &mut Vec<String>) {
     let read = match value.as_bytes().first() {
         Some(b't' | b'f' | b'n') => return,
@@ -87,7 +87,7 @@ fn add_leaves(value: &str, depth: usize, leaves: &mut Vec<String>) {
     }
 }
 
-/// Whether a schema marks anything.
+/// Returns `true` if a schema marks anything as secret.
 pub(crate) fn marks_secrets(schema: &Value) -> bool {
     marks_any(schema, &mut { MAX_PAIRS })
 }
@@ -96,7 +96,8 @@ fn is_marked(schema: &Value) -> bool {
     schema["writeOnly"] == true || schema["format"] == "password"
 }
 
-/// Whether anything in a schema is marked. `left` bounds what is looked at; where that is used up, something may be.
+/// Returns `true` if anything in a schema is marked as secret. `left` limits the number of visited values. If it is used up, returns
+/// `true`, since the rest may be marked.
 fn marks_any(schema: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return true };
     *left = rest;
@@ -115,7 +116,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Finds what `schema` marks in a value; `None` where that cannot be told.
+    /// Adds the ranges that `schema` marks in a value to `found`. Returns `None` if a limit is exceeded or the value cannot be read.
     fn look(&mut self, schema: &'a Value, raw: &'a RawValue, depth: usize) -> Option<()> {
         self.pairs = self.pairs.checked_sub(1)?;
         if depth > MAX_DEPTH {
@@ -123,11 +124,11 @@ impl<'a> Search<'a> {
         }
         let value = raw.get();
         if value == "null" {
-            // It says that there is no secret, as leaving it out does.
+            // `null` contains no secret, like an argument that is left out.
             return Some(());
         }
         if is_marked(schema) {
-            // A raw value is a part of the text that it was read from.
+            // A raw value borrows from the text, so the pointers give its position.
             let start = (value.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
             self.found.push(start..start + value.len());
             return Some(());
@@ -143,7 +144,7 @@ impl<'a> Search<'a> {
                 for (name, inner) in serde_json::from_str::<Fields<'a>>(value).ok()?.0 {
                     let named = schema["properties"].get(&name);
                     let others = schema.get("additionalProperties").filter(|_| named.is_none());
-                    // Which of the patterns fits is not found out: each may.
+                    // The patterns are not matched against the name: every one is assumed to fit.
                     let patterns =
                         schema["patternProperties"].as_object().into_iter().flatten().map(|(_, schema)| schema);
                     for schema in named.into_iter().chain(others).chain(patterns) {
@@ -165,7 +166,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The fields of an object as they are written, one that is there twice included.
+/// Fields of an object in their order, including duplicates.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {
@@ -240,7 +241,7 @@ mod tests {
         for (input, expected, values) in cases {
             let mut hidden = hide_arguments(&schema(), input).unwrap();
             assert_eq!(hidden.text, expected);
-            // In no particular order.
+            // The values have no defined order.
             hidden.values.sort_unstable();
             assert_eq!(hidden.values, values);
         }
@@ -248,7 +249,7 @@ mod tests {
         assert_eq!(hide_arguments(&json!({ "type": "object" }), "no JSON"), None);
     }
 
-    /// A schema's word on the type binds nobody: what is marked is hidden, whatever it is.
+    /// Checks that a marked value is redacted even if it doesn't have the type that the schema requires.
     #[test]
     fn a_marked_value_of_any_type_is_hidden_but_null_which_is_none() {
         let cases = [

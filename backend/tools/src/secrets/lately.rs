@@ -1,22 +1,22 @@
-//! What became known to be secret of late: the tokens that were got last, and the secret arguments of the latest calls. A tool server may repeat one beside its answer, on its standard error or in what it
-//! says of itself, and later than the call: then nobody knows any more of which call it is. They are in memory alone.
+//! Recent secrets: the access tokens obtained last, and the secret arguments of the latest calls. A tool server may repeat one outside
+//! the call's response: on standard error, in its metadata, or after the call. Such text cannot be assigned to a call, so all recent
+//! secrets are redacted in it. They are only in memory.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, sync::Arc};
 
-/// Calls whose arguments are remembered, or tokens, and their bytes; the oldest are forgotten first.
+use parking_lot::{Mutex, MutexGuard};
+/// Maximum number of calls (or tokens) whose secrets are kept, and maximum total size of these, in bytes. The oldest are dropped
+/// first.
 const MAX_CALLS: usize = 200;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Values of calls, or tokens, the latest last.
+/// Secret values, grouped by call or token, newest last.
 #[derive(Default)]
-pub(super) struct Lately(Mutex<VecDeque<Arc<[String]>>>);
+pub(crate) struct Lately(Mutex<VecDeque<Arc<[String]>>>);
 
 impl Lately {
-    /// Remembers those of a call, or a token, of which the latest are the longest to stay.
-    pub(super) fn add(&self, values: &Arc<[String]>) {
+    /// Adds the secrets of a call, or a token, as the newest entry. Drops the oldest entries that exceed the limits.
+    pub(crate) fn add(&self, values: &Arc<[String]>) {
         if values.is_empty() {
             return;
         }
@@ -24,19 +24,19 @@ impl Lately {
         calls.retain(|known| known != values);
         calls.push_back(Arc::clone(values));
         let mut bytes: usize = calls.iter().map(|values| size(values)).sum();
-        // The latest stays, however long it is.
+        // The newest entry stays, however large it is.
         while calls.len() > 1 && (calls.len() > MAX_CALLS || bytes > MAX_BYTES) {
             bytes -= calls.pop_front().map_or(0, |values| size(&values));
         }
     }
 
-    /// Those of each.
-    pub(super) fn all(&self) -> Vec<Arc<[String]>> {
+    /// Returns all entries.
+    pub(crate) fn all(&self) -> Vec<Arc<[String]>> {
         self.lock().iter().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<[String]>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

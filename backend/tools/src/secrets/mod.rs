@@ -1,6 +1,6 @@
-//! What nobody may read, taken out of texts before they are kept, sent or logged: the values of secrets that the settings
-//! hold and of tokens got by these (here), and arguments that a tool's schema marks as secret (`arguments`), for a while after
-//! their call, too (`lately`).
+//! Redacts secrets in texts before they are stored, sent or logged. This module redacts secrets from the settings, and access tokens
+//! obtained with them. `arguments` finds the arguments that a tool's schema marks as secret, and `lately` keeps them for a while after
+//! their call.
 
 mod arguments;
 mod lately;
@@ -12,31 +12,31 @@ use lately::Lately;
 pub(crate) use arguments::marks_secrets;
 pub use arguments::{HiddenArguments, hide_arguments};
 
-/// What stands in the place of a secret.
+/// Text that replaces a secret.
 pub const HIDDEN: &str = "[hidden]";
 
-/// A shorter value of the settings is no secret, nor is a shorter argument: hiding them would hide ordinary words and
-/// numbers wherever they stand.
+/// Minimum length of a secret from the settings, and of a secret argument, in bytes. Shorter values are not redacted, since that would
+/// redact ordinary words and numbers everywhere.
 const MIN_BYTES: usize = 8;
 const MIN_ARGUMENT_BYTES: usize = 4;
 
-/// Values that nobody may read. Clones share which tokens there are, and which arguments were secret of late.
+/// Secrets to redact. Clones share the access tokens and the recent secret arguments.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// The longest first, so that of values within each other the whole one goes.
+    /// Sorted by length, longest first, so that a value that contains another one is redacted completely.
     values: Arc<[String]>,
     tokens: Arc<Lately>,
     lately: Arc<Lately>,
 }
 
 impl Secrets {
-    /// These values of the settings, each as it is, as it stands within a JSON string, and within one in another, as in a log of
-    /// JSON. Those of a few characters are left out.
+    /// Creates a set of secrets from the settings. Each value is redacted as it is, as escaped in a JSON string, and as escaped twice,
+    /// as in a JSON log of JSON. Values of less than 8 bytes are left out.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         Self::of(values, MIN_BYTES)
     }
 
-    /// The same of a call's arguments.
+    /// Creates a set of a call's secret arguments, like [`Self::new`]. Values of less than 4 bytes are left out.
     pub fn of_arguments(values: impl IntoIterator<Item = String>) -> Self {
         Self::of(values, MIN_ARGUMENT_BYTES)
     }
@@ -56,7 +56,7 @@ impl Secrets {
         Self { values: values.into(), ..Self::default() }
     }
 
-    /// These and those.
+    /// Returns a set that also contains the values of `others`, but not the tokens and recent arguments of `others`.
     #[must_use]
     pub fn and(&self, others: &Self) -> Self {
         if others.values.is_empty() {
@@ -66,30 +66,30 @@ impl Secrets {
         Self { values: both.values, ..self.clone() }
     }
 
-    /// Has a token that was got while the program runs hidden like the values of the settings.
+    /// Adds an access token obtained at run time, which is then redacted like the values from the settings.
     pub fn learn(&self, token: &str) {
         self.tokens.add(&Self::new([token.to_owned()]).values);
     }
 
-    /// Has `arguments` of a call hidden for a while wherever [`Self::hide_with_arguments`] hides these.
+    /// Adds the secret arguments of a call to the recent ones, which only [`Self::hide_with_arguments`] redacts.
     pub fn remember(&self, arguments: &Self) {
         self.lately.add(&arguments.values);
     }
 
-    /// Whether one of them occurs in the text.
+    /// Returns `true` if the text contains one of the values or tokens.
     pub fn occur_in(&self, text: &str) -> bool {
         let is_in = |values: &[String]| values.iter().any(|value| text.contains(value));
         is_in(&self.values) || self.tokens.all().iter().any(|values| is_in(values))
     }
 
-    /// The text without them.
+    /// Redacts the values and tokens in the text.
     pub fn hide<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.tokens.all().iter().fold(text.into(), |text, values| hide(text, values));
         hide(text, &self.values)
     }
 
-    /// The same, and without the secret arguments of the latest calls: for what is said beside the calls, such as the log,
-    /// where nobody knows of which call something is.
+    /// Redacts like [`Self::hide`], and also the secret arguments of recent calls. For text outside of calls, such as the log, which
+    /// cannot be assigned to a call.
     pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.hide(text);
         self.lately.all().iter().fold(text, |text, values| hide(text, values))
@@ -105,7 +105,7 @@ fn hide<'a>(mut text: Cow<'a, str>, values: &[String]) -> Cow<'a, str> {
     text
 }
 
-/// The value as it stands within a JSON string.
+/// Returns the value escaped as within a JSON string.
 fn in_json(value: &str) -> String {
     let quoted = serde_json::Value::from(value).to_string();
     quoted[1..quoted.len() - 1].to_owned()

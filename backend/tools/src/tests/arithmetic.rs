@@ -1,4 +1,4 @@
-//! What `add`, `subtract`, `multiply` and `divide` give and refuse, example by example.
+//! Tests of `add`, `subtract`, `multiply` and `divide` with examples.
 
 use super::{call, failure};
 
@@ -31,7 +31,7 @@ async fn quotients_have_34_digits_rounded_once() {
     gives("divide", "-2", "3", "-0.6666666666666666666666666666666667").await;
     gives("divide", "2", "-3", "-0.6666666666666666666666666666666667").await;
     gives("divide", "1e1000", "3", &format!("3.{}e999", "3".repeat(33))).await;
-    // 34 digits and a half: a tie, which goes to the even neighbour, but not when anything at all follows it.
+    // A tie, 34 digits and a half, is rounded to the even neighbor. If any digit other than 0 follows, it is not a tie.
     gives("divide", "10000000000000000000000000000000005", "10", "1e33").await;
     gives("divide", "10000000000000000000000000000000015", "10", "1000000000000000000000000000000002").await;
     let just_above = format!("10000000000000000000000000000000005.{}1", "0".repeat(200));

@@ -1,4 +1,4 @@
-//! Examples of what `convert_units` converts and refuses. `units` checks each of its units.
+//! Tests of `convert_units` with examples. `units` checks every unit.
 
 use serde_json::json;
 
@@ -120,7 +120,7 @@ async fn similar_characters_and_stops_are_understood() {
         let output = call("convert_units", &input("98.6", &format!("{degree}F"), &format!("{degree} Celsius"))).await;
         assert!(output.unwrap().contains(" = 37 "), "{degree}");
     }
-    // A full stop joins no two symbols to another one: m.s isn't a millisecond.
+    // A full stop does not join two symbols into another one: m.s isn't a millisecond.
     assert!(failure("convert_units", &input("1", "m.s", "s")).await.contains("incompatible"));
     assert!(failure("convert_units", &input("1", "p.s.i", "bar")).await.starts_with("invalid_from: "));
 }

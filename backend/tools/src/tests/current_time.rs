@@ -1,16 +1,16 @@
-//! What `current_time` says, at a time that the tests choose.
+//! Tests of `current_time`, at fixed times.
 
 use jiff::Timestamp;
 use serde_json::json;
 
 use super::super::{ToolRegistry, current_time::CurrentTime};
 
-/// A Sunday in winter on the northern half, when Tokyo already has Monday.
+/// Returns a Sunday with winter time in the Northern Hemisphere. In Tokyo it is already Monday.
 fn winter() -> Timestamp {
     Timestamp::from_second(1_795_380_907).unwrap()
 }
 
-/// Half a year before.
+/// Returns a time half a year before [`winter`].
 fn summer() -> Timestamp {
     Timestamp::from_second(1_779_656_107).unwrap()
 }
@@ -47,7 +47,7 @@ async fn summer_time_counts() {
 #[tokio::test]
 async fn a_city_is_enough_where_there_is_one_of_that_name() {
     assert!(at(winter, json!("tokyo")).await.unwrap().ends_with("in Asia/Tokyo (JST)"));
-    // Zones of the same name are one where their clocks agree.
+    // Zones with the same city name count as one if they have the same time.
     assert!(at(winter, json!("Buenos Aires")).await.unwrap().ends_with("in America/Argentina/Buenos_Aires"));
     assert!(at(winter, json!("Indianapolis")).await.unwrap().ends_with("in America/Indiana/Indianapolis (EST)"));
     let error = at(winter, json!("Pacific")).await.unwrap_err();

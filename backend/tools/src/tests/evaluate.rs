@@ -1,4 +1,4 @@
-//! What `evaluate` gives and refuses, example by example.
+//! Tests of `evaluate` with examples.
 
 use super::{call, failure};
 

@@ -1,16 +1,16 @@
-//! Properties of the tools that hold for all numbers, and for all nonsense.
+//! Property tests of the tools, with random numbers and random text.
 
 use bigdecimal::num_bigint::BigInt;
 use proptest::prelude::*;
 
 use crate::{ToolError, builtin, decimal::Decimal};
 
-/// Any operand, in one of its spellings.
+/// Generates an operand in one of its notations.
 fn number() -> impl Strategy<Value = String> {
     "-?(0|[1-9][0-9]{0,40})(\\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?"
 }
 
-/// Any operand but zero.
+/// Generates an operand other than zero.
 fn divisor() -> impl Strategy<Value = String> {
     "-?[1-9][0-9]{0,40}(\\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?"
 }
@@ -23,7 +23,7 @@ fn decimal(text: &str) -> Decimal {
     text.parse().unwrap()
 }
 
-/// Calls a built-in tool to the end; they never wait for anything.
+/// Calls a built-in tool. These calls complete at once, without waiting.
 fn call(tool: &str, input_text: &str) -> Result<String, ToolError> {
     use futures_util::FutureExt as _;
     builtin().unwrap().call(tool, input_text).now_or_never().unwrap().map(|output| output.text)

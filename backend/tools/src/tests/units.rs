@@ -1,6 +1,6 @@
-//! A second table of the units of `convert_units`, written from their definitions in NIST SP 811, the SI brochure, the UK
-//! Units of Measurement Regulations and IAU resolutions, and not from the first one. `fend-core` computes the definitions.
-//! If it has the same unit under an unmistakable name, the test compares its factor, too.
+//! Tests every unit of `convert_units` against a second table. That table is written from the definitions in NIST SP 811, the SI brochure,
+//! the UK Units of Measurement Regulations and IAU resolutions, not from the table in `convert_units`. `fend-core` computes the
+//! definitions. If `fend-core` has the same unit under an unambiguous name, the test also compares its factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::call;
 use crate::{convert_units::accepted_names, decimal::Decimal};
 
-/// Names, the SI unit to convert to, the definition as a number of that unit, and `fend-core`'s name.
+/// Names, the SI unit to convert to, the definition as a number of that unit, and the name in `fend-core` or "".
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const UNITS: &[Row] = &[
@@ -301,7 +301,7 @@ fn fend(question: &str) -> Decimal {
         .unwrap()
 }
 
-/// Asks the tool how many `to` one `from` is, and rounds like `fend`.
+/// Converts 1 `from` to `to` with the tool, and rounds the result like `fend`.
 async fn converted(from: &str, to: &str) -> Decimal {
     let input = json!({ "value": 1, "from": from, "to": to }).to_string();
     let output = call("convert_units", &input).await.unwrap_or_else(|error| panic!("{from}: {}", error.message));
@@ -359,7 +359,7 @@ async fn every_unit_is_what_its_definition_says() {
     assert_eq!(checked.len(), rows.len(), "{:?}", rows.keys().filter(|name| !checked.contains(name.as_str())));
 }
 
-/// The prefixes that are in use with the commonest units.
+/// Checks prefixes that are in use with the most common units, and some that are not.
 #[tokio::test]
 async fn prefixes_are_those_in_use() {
     for name in [

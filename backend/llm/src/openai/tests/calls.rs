@@ -1,4 +1,4 @@
-//! Reads tool calls: their fragments, ids and arguments, in every way in which servers send them.
+//! Tests of tool calls: their fragments, IDs and arguments, in all forms that servers send.
 
 use serde_json::{Value, json};
 
@@ -52,10 +52,10 @@ fn an_id_and_name_that_repeat_with_each_fragment() {
 #[test]
 fn tool_calls_with_truncated_json() {
     let call = call_part(&json!({"index": 0, "id": "a", "function": {"name": "add", "arguments": "{\"a\": 1"}}));
-    // Cut off by the limit of tokens: never given.
+    // A call that the token limit truncates is dropped.
     let (events, _) = read(&[call.clone(), finish("length"), DONE.to_owned()]);
     assert_eq!((calls(&events), stop_reason(&events)), (vec![], Some(&StopReason::MaxTokens)));
-    // Just wrong: given as it is, and the agent answers with an error.
+    // Otherwise, invalid arguments are passed on unchanged, and the agent answers with an error.
     let (events, _) = read(&[call, finish("tool_calls"), DONE.to_owned()]);
     assert_eq!(calls(&events), [("a", "{\"a\": 1")]);
 }
@@ -72,7 +72,7 @@ fn arguments_that_come_again_are_one_object() {
         &["{\"a\":1.10}", "{\"a\":1.10}", ""],
         &["\"{\\\"a\\\":1.10}\""],
         &["null", "{\"a\":1.10}"],
-        // Each fragment repeats all before it.
+        // Each fragment repeats everything before it.
         &["{", "{\"a\":", "{\"a\":1.10}"],
         &["", "{\"a\":1", "{\"a\":1.10}", "{\"a\":1.10}"],
     ] {
@@ -88,7 +88,7 @@ fn a_call_is_put_together_however_its_fragments_name_it() {
     let expected = vec![("a", "{\"a\":1}")];
     let part = |part: Value| call_part(&part);
     for parts in [
-        // The id comes later, alone or with the name.
+        // The ID follows later, with or without the name.
         [
             part(json!({"index": 0, "function": {"name": "add", "arguments": "{\"a\""}})),
             part(json!({"index": 0, "id": "a", "function": {"arguments": ":1}"}})),
@@ -97,12 +97,12 @@ fn a_call_is_put_together_however_its_fragments_name_it() {
             part(json!({"index": 0, "function": {"name": "add", "arguments": "{\"a\""}})),
             part(json!({"index": 0, "id": "a", "function": {"name": "add", "arguments": ":1}"}})),
         ],
-        // No index, and the name with each fragment.
+        // Without an index, and with the name in each fragment.
         [
             part(json!({"id": "a", "function": {"name": "add", "arguments": "{\"a\""}})),
             part(json!({"function": {"name": "add", "arguments": ":1}"}})),
         ],
-        // No level of the function.
+        // Without the `function` level.
         [
             part(json!({"index": 0, "id": "a", "name": "add", "arguments": "{\"a\""})),
             part(json!({"index": 0, "arguments": ":1}"})),
@@ -111,13 +111,13 @@ fn a_call_is_put_together_however_its_fragments_name_it() {
         let (events, _) = read(&[parts.concat(), finish("tool_calls")]);
         assert_eq!(calls(&events), expected, "{parts:?}");
     }
-    // Fragments that only an id tells apart.
+    // Fragments that only the ID distinguishes.
     let fragment = |id: &str, arguments: &str| part(json!({"id": id, "function": {"arguments": arguments}}));
     let begin = |id: &str| part(json!({"id": id, "function": {"name": "add", "arguments": ""}}));
     let parts = [begin("a"), begin("b"), fragment("a", "{\"a\""), fragment("b", "{\"b\":2}"), fragment("a", ":1}")];
     let (events, _) = read(&[parts.concat(), finish("tool_calls")]);
     assert_eq!(calls(&events), [("a", "{\"a\":1}"), ("b", "{\"b\":2}")]);
-    // The older form, alone and beside the newer one.
+    // The older form, alone and together with the newer one.
     let older = |function: Value| chunk(&json!({"function_call": function}), None);
     let parts = [older(json!({"name": "add", "arguments": ""})), older(json!({"arguments": "{\"a\":1}"}))];
     let (events, _) = read(&[parts.concat(), finish("function_call")]);
@@ -146,7 +146,7 @@ fn complete_calls_are_an_answer_without_an_end_mark() {
     for incomplete in ["", "{", "[1]", "7"] {
         assert_eq!(read(&[call(incomplete)]).1.as_deref(), Some("unfinished"), "{incomplete}");
     }
-    // A connection that breaks contradicts, too.
+    // If the connection is lost, the calls do not count either.
     let mut parser = Parser::new(reader());
     parser.push(call("{\"a\":1}").as_bytes());
     assert!(!parser.end(BodyEnd::Lost).is_over);

@@ -1,4 +1,4 @@
-//! Reads how an answer ends: finish reasons, end marks and their absence, refusals, and errors in the stream.
+//! Tests of the end of an answer: finish reasons, present and missing end marks, refusals, and errors in the stream.
 
 use serde_json::json;
 
@@ -57,7 +57,7 @@ fn an_unknown_finish_reason_is_kept_as_it_is() {
         assert_eq!((texts(&events), error), (("Well.".to_owned(), Some(&expected)), None), "{word}");
         assert_eq!(expected.is_cut_off(), matches!(expected, StopReason::MaxTokens | StopReason::Other(_)));
     }
-    // What was cut off may have half a call at its end.
+    // A truncated answer may end with an incomplete call.
     let half = call_part(&json!({"index": 0, "id": "a", "function": {"name": "add", "arguments": "{\"a\": 1"}}));
     let (events, _) = read(&[half, finish("cancelled"), DONE.to_owned()]);
     assert_eq!((calls(&events), stop_reason(&events)), (vec![], Some(&StopReason::Other("cancelled".to_owned()))));
@@ -71,7 +71,7 @@ fn a_finish_reason_that_gives_no_reason_is_none() {
         let (events, error) = read(&[chunk]);
         assert_eq!((testing::texts(&events).as_str(), error.as_deref()), ("half", Some("unfinished")), "{word}");
     }
-    // A later chunk may repeat that there is none.
+    // A later chunk without a reason does not remove the reason.
     let (events, error) = read(&[say("Well."), finish("stop"), finish("null")]);
     assert_eq!((texts(&events), error), (("Well.".to_owned(), Some(&StopReason::EndTurn)), None));
 }
@@ -83,7 +83,7 @@ fn the_last_frame_may_lack_its_empty_line() {
         let (events, error) = read(&[say("Well."), end.to_owned()]);
         assert_eq!((texts(&events), error), (("Well.".to_owned(), Some(&StopReason::EndTurn)), None), "{end}");
     }
-    // Half a frame is nothing.
+    // An incomplete frame is dropped.
     let half = finish("stop");
     let (events, error) = read(&[say("Well."), half[..half.len() - 6].to_owned()]);
     assert_eq!((testing::texts(&events).as_str(), error.as_deref()), ("Well.", Some("unfinished")));

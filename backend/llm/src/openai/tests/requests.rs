@@ -1,4 +1,5 @@
-//! Writes requests: whole ones, the choice of tools, the limit of tokens, and reasoning that goes back with its calls.
+//! Tests of requests: complete requests, the tool choice, the token limit, and reasoning that is sent back with its
+//! calls.
 
 use std::sync::Arc;
 

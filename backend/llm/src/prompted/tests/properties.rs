@@ -1,10 +1,10 @@
-//! What holds for every answer.
+//! Property tests: invariants of parsing any answer.
 
 use proptest::prelude::*;
 
 use super::{Read, read, read_portions};
 
-/// Pieces that come near a call in some way.
+/// Pieces of text that resemble parts of a call.
 const NEAR: [&str; 46] = [
     "```",
     "``",
@@ -54,12 +54,12 @@ const NEAR: [&str; 46] = [
     "{\"tool\":\"add\",\"args\":{\"a\":1}}",
 ];
 
-/// Text that comes as near to calls as text can.
+/// Generates text that resembles calls as closely as possible.
 fn near_calls() -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(&NEAR[..]), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Words in which nothing looks like a call or opens a block.
+/// Generates text that contains no call and opens no block.
 fn words() -> impl Strategy<Value = String> {
     "([a-zA-Z0-9 .,;:!?(){}\"'*#|数🙂-][a-zA-Z0-9 .,;:!?(){}\\[\\]\"'`~*#|数🙂-]{0,30}\n{1,2}){0,4}"
         .prop_filter("no line begins with a bracket", |text| {
@@ -67,7 +67,7 @@ fn words() -> impl Strategy<Value = String> {
         })
 }
 
-/// A call's arguments in various spellings.
+/// Generates a call's arguments in various spellings.
 fn input() -> impl Strategy<Value = String> {
     prop_oneof![
         "-?[1-9][0-9]{0,40}\\.[0-9]{1,40}0".prop_map(|number| format!("{{\"a\": {number}, \"b\":\"{number}\"}}")),
@@ -77,7 +77,7 @@ fn input() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A call as a model may write it, with its arguments.
+/// Generates a call as a model may write it, and its arguments.
 fn call_block() -> impl Strategy<Value = (String, String)> {
     let words = proptest::sample::select(&["tool", "json", "", "tool_call", "Tool "][..]);
     let marks = proptest::sample::select(&["```", "````", "~~~", "<tool_call>", ""][..]);
@@ -92,7 +92,7 @@ fn call_block() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Cuts text at these places.
+/// Splits text at these positions.
 fn cut<'a>(text: &'a str, places: &[prop::sample::Index]) -> Vec<&'a str> {
     let mut places: Vec<usize> =
         places.iter().map(|place| text.floor_char_boundary(place.index(text.len() + 1))).collect();
@@ -122,7 +122,7 @@ proptest! {
     #[test]
     fn text_without_calls_comes_through_byte_for_byte(text in prop_oneof![near_calls(), ".*", words()], cut_off: bool) {
         let (shown, calls) = read_portions(&[&text], cut_off);
-        // Where there are calls, what is shown is still what stood before them.
+        // If there are calls, the shown text is still the text before them.
         prop_assert!(text.starts_with(&shown));
         prop_assert!(shown == text || !calls.is_empty());
     }

@@ -1,4 +1,4 @@
-//! The mode over real HTTP: what the provider is asked, what comes back, and when `auto` changes to it.
+//! Tests of the prompt-based tool mode over real HTTP: the requests, the answers, and when `auto` switches to it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -197,7 +197,7 @@ async fn native_and_auto_leave_text_alone_where_tools_are_supported() {
     assert!(matches!(answer.error, Some(ModelError::ToolsUnsupported { .. })), "{:?}", answer.error);
 }
 
-/// Each as its model's template has it; the digits stay as they were written.
+/// Each fault has the form of its model's chat template. Numbers keep their digits.
 #[tokio::test]
 async fn calls_in_a_models_own_dialect_are_read_in_the_prompted_mode_and_left_alone_in_the_native_one() {
     for name in [

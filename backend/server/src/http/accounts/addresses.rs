@@ -1,16 +1,16 @@
-//! The addresses at which strangers are let in.
+//! Paths that need no authentication: the account forms, single sign-on, and the session API.
 
-/// Signs in.
-pub(in crate::http) const SIGN_IN: &str = "/sign-in";
-/// Leads to the issuer by which people sign in.
-pub(in crate::http) const SIGN_IN_AWAY: &str = "/sign-in/away";
-/// Where the issuer sends them back to.
-pub(in crate::http) const SIGN_IN_BACK: &str = "/sign-in/callback";
-/// Signs out.
-pub(in crate::http) const SIGN_OUT: &str = "/sign-out";
-/// Makes the first admin.
-pub(in crate::http) const SETUP: &str = "/setup";
-/// Makes an account.
-pub(in crate::http) const INVITATION: &str = "/invitation";
-/// The session of whoever asks.
-pub(in crate::http) const API_SESSION: &str = "/api/session";
+/// Sign-in form.
+pub(crate) const SIGN_IN: &str = "/sign-in";
+/// Redirect to the identity provider.
+pub(crate) const SIGN_IN_AWAY: &str = "/sign-in/away";
+/// Redirect URI to which the identity provider sends the browser back.
+pub(crate) const SIGN_IN_BACK: &str = "/sign-in/callback";
+/// Sign-out.
+pub(crate) const SIGN_OUT: &str = "/sign-out";
+/// Form that creates the first admin.
+pub(crate) const SETUP: &str = "/setup";
+/// Form that creates an account, with or without an invitation.
+pub(crate) const INVITATION: &str = "/invitation";
+/// Session of the caller: sign in with `POST`, sign out with `DELETE`.
+pub(crate) const API_SESSION: &str = "/api/session";

@@ -1,5 +1,4 @@
-//! The forms by which people sign in and make accounts. They need no scripts and bring none; they look like the page, whose
-//! style they load, and speak its languages.
+//! HTML forms for signing in and creating accounts. They contain no scripts. They use the page's style sheets and languages.
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError,
@@ -11,6 +10,7 @@ use actix_web::{
 };
 use askama::Template;
 use serde::Deserialize;
+use tallybook_accounts::{Accounts, AccountsError, NewSession, Password, SignUp};
 use tallybook_frontend::{Language, Theme};
 use url::form_urlencoded;
 
@@ -28,9 +28,8 @@ use super::{
     session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
     words::{self, Labels, Words},
 };
-use crate::accounts::{Accounts, AccountsError, NewSession, Password, SignUp};
 
-/// A form, or what stands in its place.
+/// A form, or a message in place of the form.
 #[derive(Template)]
 #[template(path = "account.html")]
 struct FormPage<'a> {
@@ -39,37 +38,37 @@ struct FormPage<'a> {
     folder: &'a str,
     words: Words,
     labels: Labels,
-    /// Where the form goes; without one there is none to fill in.
+    /// Target of the form; `None` renders no form.
     action: Option<&'a str>,
-    /// What goes along unseen: its name and its value.
+    /// Name and value of the hidden field.
     hidden: (&'a str, &'a str),
-    /// What was filled in before.
+    /// Name that the user entered in the previous attempt.
     name: &'a str,
-    /// Whether a new password is chosen.
+    /// `true` if the user chooses a new password.
     is_new: bool,
-    /// Whether somebody without an account can make one.
+    /// `true` if users can create an account without an invitation.
     can_sign_up: bool,
-    /// The way by an issuer, where there is one: what to press, and where it leads.
+    /// Label and URL of the link to the identity provider; `None` if the page offers no single sign-on.
     away: Option<(String, String)>,
-    /// Whether it is somebody who is signed in, who goes back to the settings.
+    /// `true` if the user is signed in; the page then links to the settings.
     is_signed_in: bool,
     problem: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct SignInQuery {
+pub(crate) struct SignInQuery {
     #[serde(default)]
     next: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct LinkQuery {
+pub(crate) struct LinkQuery {
     #[serde(default)]
     token: String,
 }
 
 #[derive(Deserialize)]
-pub(super) struct SignInForm {
+pub(crate) struct SignInForm {
     name: String,
     password: String,
     #[serde(default)]
@@ -77,14 +76,14 @@ pub(super) struct SignInForm {
 }
 
 #[derive(Deserialize)]
-pub(super) struct AccountForm {
+pub(crate) struct AccountForm {
     name: String,
     password: String,
     #[serde(default)]
     token: String,
 }
 
-/// Which form it is.
+/// The kind of a form.
 #[derive(Clone, Copy)]
 enum Form {
     SignIn,
@@ -92,14 +91,14 @@ enum Form {
     Invitation,
 }
 
-pub(super) async fn show_sign_in(state: State, request: HttpRequest, Query(query): Query<SignInQuery>) -> HttpResponse {
+pub(crate) async fn show_sign_in(state: State, request: HttpRequest, Query(query): Query<SignInQuery>) -> HttpResponse {
     if !state.accounts.settings().required || caller_of(&request).is_some() {
         return go(&query.next);
     }
     form(&state, &request, Form::SignIn, &query.next, "", None)
 }
 
-pub(super) async fn sign_in(state: State, request: HttpRequest, filled: web::Form<SignInForm>) -> HttpResponse {
+pub(crate) async fn sign_in(state: State, request: HttpRequest, filled: web::Form<SignInForm>) -> HttpResponse {
     let SignInForm { name, password, next } = filled.into_inner();
     match sign_in_with(&state, &request, name.clone(), password).await {
         Ok(session) => begin(see_other_here(&next), &request, &session).finish(),
@@ -107,21 +106,21 @@ pub(super) async fn sign_in(state: State, request: HttpRequest, filled: web::For
     }
 }
 
-pub(super) async fn sign_out(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn sign_out(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     if let Some(caller) = caller_of(&request) {
         state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&caller).await }).await?;
     }
     Ok(end(see_other(SIGN_IN), &request).finish())
 }
 
-pub(super) async fn show_setup(state: State, request: HttpRequest, Query(query): Query<LinkQuery>) -> HttpResponse {
+pub(crate) async fn show_setup(state: State, request: HttpRequest, Query(query): Query<LinkQuery>) -> HttpResponse {
     let token = query.token;
     let shown = token.clone();
     let is_good = state.run_accounts(|accounts: Accounts| async move { accounts.is_setup_link(&token).await }).await;
     show_link(&state, &request, Form::Setup, &shown, is_good)
 }
 
-pub(super) async fn set_up(state: State, request: HttpRequest, filled: web::Form<AccountForm>) -> HttpResponse {
+pub(crate) async fn set_up(state: State, request: HttpRequest, filled: web::Form<AccountForm>) -> HttpResponse {
     let AccountForm { name, password, token } = filled.into_inner();
     let (again, used) = (name.clone(), token.clone());
     let session = async {
@@ -133,7 +132,7 @@ pub(super) async fn set_up(state: State, request: HttpRequest, filled: web::Form
     begun(&state, &request, Form::Setup, &used, &again, session.await)
 }
 
-pub(super) async fn show_invitation(
+pub(crate) async fn show_invitation(
     state: State,
     request: HttpRequest,
     Query(query): Query<LinkQuery>,
@@ -144,7 +143,7 @@ pub(super) async fn show_invitation(
     show_link(&state, &request, Form::Invitation, &shown, is_good)
 }
 
-pub(super) async fn accept_invitation(
+pub(crate) async fn accept_invitation(
     state: State,
     request: HttpRequest,
     filled: web::Form<AccountForm>,
@@ -161,21 +160,21 @@ pub(super) async fn accept_invitation(
     begun(&state, &request, Form::Invitation, &used, &again, session.await)
 }
 
-/// What a reader of the page is told while there is no admin.
-pub(in crate::http) fn setup_required(state: &AppState, request: &HttpRequest) -> HttpResponse {
+/// Returns the page that browsers get while the server has no admin.
+pub(crate) fn setup_required(state: &AppState, request: &HttpRequest) -> HttpResponse {
     let language = preferences::of(request).language;
     let page = page(state, request, words::setup_required(language));
     answer(StatusCode::SERVICE_UNAVAILABLE, &page)
 }
 
-/// What a reader of the page is told who is no admin.
-pub(in crate::http) fn admins_only(state: &AppState, request: &HttpRequest) -> HttpResponse {
+/// Returns the page that users without the admin role get instead of the tool history.
+pub(crate) fn admins_only(state: &AppState, request: &HttpRequest) -> HttpResponse {
     let language = preferences::of(request).language;
     let away = Some((words::back_to_chat(language).to_owned(), "/".to_owned()));
     answer(StatusCode::FORBIDDEN, &FormPage { away, ..page(state, request, words::admins_only(language)) })
 }
 
-/// The form of a link, if the link is good.
+/// Returns the form of a setup or invitation link, or the reason why the link is not valid.
 fn show_link(
     state: &State,
     request: &HttpRequest,
@@ -197,7 +196,7 @@ fn show_link(
     form(state, request, kind, token, "", problem.as_ref())
 }
 
-/// What follows on an account that was made, or was not.
+/// Returns the response to a submitted account form: signs the new user in, or shows the form again with the error.
 fn begun(
     state: &State,
     request: &HttpRequest,
@@ -212,7 +211,7 @@ fn begun(
     }
 }
 
-/// A form, with what went wrong when it was sent.
+/// Returns a form, with the error of the previous attempt if there is one.
 fn form(
     state: &AppState,
     request: &HttpRequest,
@@ -227,7 +226,7 @@ fn form(
         Form::Setup => (words::setup(language), SETUP, "token"),
         Form::Invitation => (words::invitation(language), INVITATION, "token"),
     };
-    // A link that is over, or that nobody may use, is nothing to fill in a form for.
+    // If the link is not valid or sign-up is not allowed, submitting the form cannot succeed.
     let is_over = matches!(
         error,
         Some(ApiError::Accounts(AccountsError::LinkOver | AccountsError::SignUpClosed | AccountsError::Off))
@@ -249,7 +248,8 @@ fn form(
     response
 }
 
-/// The way by an issuer, to sign in or to make an account by an invitation. The first admin is made without one.
+/// Returns the label and the URL of the link to the identity provider. Returns `None` if no provider is configured, for the
+/// setup form (the first admin gets a password), and for sign-up without an invitation.
 fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Option<(String, String)> {
     let issuer = state.accounts.issuer_name()?;
     let name = match kind {
@@ -262,8 +262,8 @@ fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Optio
     Some((words::sign_in_by(language, issuer), address))
 }
 
-/// What somebody reads whom the way by an issuer led to nothing.
-pub(super) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiError) -> HttpResponse {
+/// Returns the page for a failed sign-in or linking through the identity provider.
+pub(crate) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiError) -> HttpResponse {
     if caller_of(request).is_none() {
         return form(state, request, Form::SignIn, "", "", Some(error));
     }
@@ -273,7 +273,7 @@ pub(super) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiE
     answer(error.status_code(), &page)
 }
 
-/// A page without a form.
+/// Returns a page without a form.
 fn page<'a>(state: &AppState, request: &HttpRequest, words: Words) -> FormPage<'a> {
     let chosen = preferences::of(request);
     FormPage {

@@ -1,8 +1,9 @@
-//! Signing in by OpenID Connect: away to the issuer, and back from it; and the identities that people have there, of one's
-//! own and, for admins, of others.
+//! HTTP handlers for OpenID Connect: the redirect to the identity provider, its callback, and the linked identities of the
+//! caller and, for admins, of other users.
 
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
+use tallybook_accounts::{Accounts, AuthorizationRequest, CallbackOutcome, CallbackParams, Password, Purpose, UserId};
 use tallybook_protocol::{Identity, Linking};
 
 use super::{
@@ -22,22 +23,22 @@ use super::{
     me::Confirmation,
     session::{begin, browser_of, check_address},
 };
-use crate::accounts::{Accounts, Arrival, Departure, Password, Purpose, Return, UserId};
 
-/// Where one's identities are shown.
+/// Page that shows the user's linked identities.
 const SETTINGS: &str = "/settings";
 
 #[derive(Deserialize)]
-pub(super) struct DepartureQuery {
+pub(crate) struct LoginQuery {
     #[serde(default)]
     next: String,
-    /// Of an invitation.
+    /// Token of an invitation.
     token: Option<String>,
 }
 
-/// What an issuer sends back with a browser. It has no `Debug`, so that no code gets into a log.
+/// Query parameters of the identity provider's callback. The type has no `Debug`, so that the authorization code cannot be
+/// logged.
 #[derive(Deserialize)]
-pub(super) struct ReturnQuery {
+pub(crate) struct CallbackQuery {
     #[serde(default)]
     state: String,
     code: Option<String>,
@@ -45,15 +46,17 @@ pub(super) struct ReturnQuery {
     iss: Option<String>,
 }
 
-/// Sends somebody to the issuer. It changes nothing here, so a link may lead to it: a form may not lead to another site.
-pub(super) async fn depart(state: State, request: HttpRequest, Query(query): Query<DepartureQuery>) -> HttpResponse {
-    let DepartureQuery { next, token } = query;
+/// Redirects the browser to the identity provider. The sign-in page leads here with a link, because its policy
+/// (`form-action 'self'`) forbids forms that lead to another site. `GET` is safe, because the request changes nothing on this
+/// server.
+pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query): Query<LoginQuery>) -> HttpResponse {
+    let LoginQuery { next, token } = query;
     let purpose = match token {
         Some(token) => Purpose::Invitation { token },
         None => Purpose::SignIn { next },
     };
-    match departure(&state, &request, purpose).await {
-        Ok(Departure { address, held }) => HttpResponse::SeeOther()
+    match authorization_request(&state, &request, purpose).await {
+        Ok(AuthorizationRequest { address, held }) => HttpResponse::SeeOther()
             .insert_header((header::LOCATION, address))
             .cookie(cookie::holding_flow(&request, &held))
             .finish(),
@@ -70,7 +73,7 @@ pub(super) async fn depart(state: State, request: HttpRequest, Query(query): Que
     request_body = Confirmation,
     responses((status = 201, body = Linking, headers(("Set-Cookie" = String))), NoAccounts, TooManyAttempts),
 )]
-pub(super) async fn begin_linking(
+pub(crate) async fn begin_linking(
     state: State,
     request: HttpRequest,
     person: Person,
@@ -83,33 +86,46 @@ pub(super) async fn begin_linking(
     let work = |accounts: Accounts| async move {
         accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
     };
-    let Departure { address, held } = state.run_accounts(work).await?;
+    let AuthorizationRequest { address, held } = state.run_accounts(work).await?;
     Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(Linking { url: address }))
 }
 
-async fn departure(state: &State, request: &HttpRequest, purpose: Purpose) -> Result<Departure, ApiError> {
+async fn authorization_request(
+    state: &State,
+    request: &HttpRequest,
+    purpose: Purpose,
+) -> Result<AuthorizationRequest, ApiError> {
     check_address(state, request)?;
     let (back, session) = (address_of_return(request)?, cookie::shown(request));
-    let work = |accounts: Accounts| async move { accounts.depart(&purpose, session.as_deref(), &back).await };
+    let work = |accounts: Accounts| async move { accounts.start_login(&purpose, session.as_deref(), &back).await };
     state.run_accounts(work).await
 }
 
-/// Takes in whoever comes back.
-pub(super) async fn arrive(state: State, request: HttpRequest, Query(query): Query<ReturnQuery>) -> HttpResponse {
-    let mut response = match arrival(&state, &request, query).await {
-        Ok(Arrival::SignedIn(session, next)) => begin(see_other_here(&next), &request, &session).finish(),
-        Ok(Arrival::Linked) => see_other_here(SETTINGS).finish(),
+/// Handles the callback of the identity provider: signs the user in, or links the identity to the user's account.
+pub(crate) async fn handle_callback(
+    state: State,
+    request: HttpRequest,
+    Query(query): Query<CallbackQuery>,
+) -> HttpResponse {
+    let mut response = match callback_outcome(&state, &request, query).await {
+        Ok(CallbackOutcome::SignedIn(session, next)) => begin(see_other_here(&next), &request, &session).finish(),
+        Ok(CallbackOutcome::Linked) => see_other_here(SETTINGS).finish(),
         Err(error) => forms::came_to_nothing(&state, &request, &error),
     };
-    // Whatever came of it, it comes once. A cookie that cannot be written is none that was held.
+    // Removes the flow's cookie, whatever the outcome: a flow is used at most once. If the cookie cannot be written, it was
+    // never set.
     let _ = response.add_cookie(&cookie::forgotten_flow(&request));
     response
 }
 
-async fn arrival(state: &State, request: &HttpRequest, query: ReturnQuery) -> Result<Arrival, ApiError> {
+async fn callback_outcome(
+    state: &State,
+    request: &HttpRequest,
+    query: CallbackQuery,
+) -> Result<CallbackOutcome, ApiError> {
     check_address(state, request)?;
-    let ReturnQuery { state: shown, code, error, iss } = query;
-    let returned = Return {
+    let CallbackQuery { state: shown, code, error, iss } = query;
+    let returned = CallbackParams {
         held: cookie::shown_flow(request),
         session: cookie::shown(request),
         back: address_of_return(request)?,
@@ -119,12 +135,12 @@ async fn arrival(state: &State, request: &HttpRequest, query: ReturnQuery) -> Re
         issuer: iss,
     };
     let (browser, caller) = (browser_of(state, request), caller_of(request));
-    let work = |accounts: Accounts| async move { accounts.arrive(returned, browser, caller.as_ref()).await };
+    let work = |accounts: Accounts| async move { accounts.handle_callback(returned, browser, caller.as_ref()).await };
     state.run_accounts(work).await
 }
 
-/// Returns the address to which the issuer sends browsers back. It has the host of the request, and never `PUBLIC_URL`: the
-/// cookie of the sign-in belongs to that host, and the issuer compares the address with the registered ones.
+/// Returns the redirect URI to which the identity provider sends browsers back. The URI has the host of the request, and never
+/// `PUBLIC_URL`: the flow's cookie belongs to that host, and the provider compares the URI with the registered ones.
 fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     Ok(requested_origin(request)? + SIGN_IN_BACK)
 }
@@ -134,7 +150,7 @@ fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     get, path = "/api/identities", operation_id = "list_identities", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Identity>), NoAccounts),
 )]
-pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities(&person.0).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
@@ -144,7 +160,7 @@ pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/identities/{identity_id}", operation_id = "unlink_identity", tag = "Account",
     security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
 )]
-pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -157,7 +173,7 @@ pub(super) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> 
     get, path = "/api/users/{user_id}/identities", operation_id = "list_identities_of", tag = "People",
     security(("session" = [])), responses((status = 200, body = List<Identity>)),
 )]
-pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities_of(*user).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
@@ -169,7 +185,7 @@ pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> 
     delete, path = "/api/users/{user_id}/identities/{identity_id}", operation_id = "unlink_identity_of", tag = "People",
     security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
 )]
-pub(super) async fn unlink_from(
+pub(crate) async fn unlink_from(
     state: State,
     admin: Admin,
     ids: web::Path<(UserId, i64)>,

@@ -1,8 +1,10 @@
-//! `/api/keys`: the keys by which programs ask in one's name.
+//! HTTP handlers for API keys, with which clients send requests on a user's behalf: `/api/keys`, and for admins the keys of a
+//! user.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use tallybook_accounts::{Accounts, NewKey, Password, UserId};
 use tallybook_protocol::{KeyInfo, MadeKey};
 use utoipa::ToSchema;
 
@@ -16,14 +18,13 @@ use super::{
     },
     session::browser_of,
 };
-use crate::accounts::{Accounts, NewKey, Password, UserId};
 
-// It has no `Debug`, so that the password gets into no log.
+// Has no `Debug`, so that the password cannot be logged.
 /// A key to be made.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewKey)]
-pub(super) struct NewKeyBody {
+pub(crate) struct NewKeyBody {
     /// The purpose of the key.
     #[schema(min_length = 1, max_length = 64)]
     name: String,
@@ -42,7 +43,7 @@ pub(super) struct NewKeyBody {
     request_body = NewKeyBody,
     responses((status = 201, body = MadeKey), NoAccounts, TooMany, Invalid, TooManyAttempts),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
     request: HttpRequest,
     person: Person,
@@ -60,7 +61,7 @@ pub(super) async fn create(
     get, path = "/api/keys", operation_id = "list_keys", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<KeyInfo>), NoAccounts),
 )]
-pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys(&person.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -70,7 +71,7 @@ pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/keys/{key_id}", operation_id = "revoke_key", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "Nobody gets in by it any more.")),
 )]
-pub(super) async fn delete(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -82,7 +83,7 @@ pub(super) async fn delete(state: State, person: Person, id: web::Path<i64>) -> 
     get, path = "/api/users/{user_id}/keys", operation_id = "list_keys_of", tag = "People", security(("session" = [])),
     responses((status = 200, body = List<KeyInfo>)),
 )]
-pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys_of(*user).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -94,7 +95,7 @@ pub(super) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> 
     delete, path = "/api/users/{user_id}/keys/{key_id}", operation_id = "revoke_key_of", tag = "People",
     security(("session" = [])), responses((status = 204, description = "The key no longer works.")),
 )]
-pub(super) async fn delete_of(
+pub(crate) async fn delete_of(
     state: State,
     admin: Admin,
     ids: web::Path<(UserId, i64)>,

@@ -1,31 +1,32 @@
-//! Where an answer leads a browser: to an address of this server and to no other, whatever a request asks for.
+//! Redirects that always stay on this server, whatever address the request names.
 
 use actix_web::{HttpResponse, HttpResponseBuilder, http::header};
 use url::Url;
 
-pub(super) fn see_other(address: &str) -> HttpResponseBuilder {
+pub(crate) fn see_other(address: &str) -> HttpResponseBuilder {
     let mut response = HttpResponse::SeeOther();
     response.insert_header((header::LOCATION, address));
     response
 }
 
-/// The same, with nothing else to be told.
-pub(super) fn go(next: &str) -> HttpResponse {
+/// Returns a redirect to `next`, or to `/` if `next` is not an address of this server.
+pub(crate) fn go(next: &str) -> HttpResponse {
     see_other_here(next).finish()
 }
 
-/// Leads to an address of this server.
-pub(super) fn see_other_here(next: &str) -> HttpResponseBuilder {
+/// Returns a response builder for a redirect to `next`, or to `/` if `next` is not an address of this server.
+pub(crate) fn see_other_here(next: &str) -> HttpResponseBuilder {
     see_other(&local_address(next))
 }
 
-/// An address of this server, whatever somebody made of the one that a form was opened with.
+/// Returns the path and query of `next` if it is an address of this server, else `/`. `next` comes from a form or a query
+/// string, so an attacker can choose it.
 fn local_address(next: &str) -> String {
-    // Browsers read `\` as `/` and skip tabs and line ends, as this does.
+    // `Url` parses like browsers do: it reads `\` as `/` and ignores tabs and line breaks.
     let ours = Url::parse("http://tallybook.invalid/").ok();
     let address = ours.as_ref().and_then(|ours| ours.join(next).ok().filter(|url| url.origin() == ours.origin()));
     match address {
-        // `http://tallybook.invalid//elsewhere` is ours, and its path alone is not.
+        // The URL `http://tallybook.invalid//elsewhere` has our origin, but its path alone would name another host.
         Some(url) if next.starts_with('/') && !url.path().starts_with("//") => {
             url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
         }

@@ -1,9 +1,12 @@
-//! `/api/me`: one's own account. A program with a key may look at it, and changes nothing.
+//! HTTP handlers for `/api/me`: the caller's account. With an API key, only `GET /api/me` is allowed.
 
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tallybook_accounts::{Accounts, Caller, Password, UserId};
+use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_protocol::{Me, UpdateMe};
+use tallybook_tool_history::ToolHistory;
 use utoipa::ToSchema;
 
 use super::{
@@ -17,13 +20,9 @@ use super::{
     },
     session::{browser_of, end},
 };
-use crate::{
-    accounts::{Accounts, Caller, Password, UserId},
-    book::Book,
-    conversation::{ConversationService, ServiceError},
-};
+use crate::http::caller::Authenticated;
 
-/// The version of the exported file's shape; raised when a reader of the old shape could no longer read it.
+/// Version of the exported file's format. It increases when readers of the old format can no longer read the new one.
 const EXPORT_VERSION: u32 = 1;
 
 /// What is answered, with what the page keeps in this browser.
@@ -38,11 +37,11 @@ struct Shown {
     theme: &'static str,
 }
 
-// It has no `Debug`, so that they get into no log.
+// Has no `Debug`, so that the passwords cannot be logged.
 /// The current password and the new one.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewPassword {
+pub(crate) struct NewPassword {
     current: String,
     #[schema(min_length = 12, max_length = 1024)]
     new: String,
@@ -51,19 +50,23 @@ pub(super) struct NewPassword {
     revoke_keys: bool,
 }
 
-// The same.
+// Has no `Debug`, so that the password cannot be logged.
 /// One's password, once more.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Confirmation {
-    pub(super) password: String,
+pub(crate) struct Confirmation {
+    pub(crate) password: String,
 }
 
 /// Oneself: name, role, and what one may still use up.
 #[utoipa::path(
     get, path = "/api/me", operation_id = "find_me", tag = "Account", responses((status = 200, body = Shown)),
 )]
-pub(super) async fn find(state: State, request: HttpRequest, caller: Caller) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn find(
+    state: State,
+    request: HttpRequest,
+    Authenticated(caller): Authenticated,
+) -> Result<HttpResponse, ApiError> {
     let asking = caller.clone();
     let me = state.run_accounts(|accounts: Accounts| async move { accounts.find_me(&asking).await }).await?;
     show(&state, &request, caller, me).await
@@ -78,16 +81,16 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
     Ok(HttpResponse::Ok().json(Shown { me, language, theme }))
 }
 
-/// The account with what it may use up and has used up.
+/// Adds the user's limits and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
     let limits = service.find_allowances(user).await?;
     Ok(Me { limits, this_month: service.list_usage_this_month(user).await?, ..me })
 }
 
-/// The account with others' changes of it that the caller has not acknowledged.
+/// Adds the changes that others made to the account and that the caller has not acknowledged.
 async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiError> {
-    let list = |book: Book| async move { book.list_account_changes(&caller).await };
-    Ok(Me { account_changes: state.run_book(list).await?, ..me })
+    let list = |history: ToolHistory| async move { history.list_account_changes(&caller).await };
+    Ok(Me { account_changes: state.run_tool_history(list).await?, ..me })
 }
 
 /// Changes what every model is told on one's behalf.
@@ -95,7 +98,7 @@ async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiEr
     patch, path = "/api/me", operation_id = "update_me", tag = "Account", security(("session" = [])),
     request_body = UpdateMe, responses((status = 200, body = Shown), Invalid),
 )]
-pub(super) async fn update(
+pub(crate) async fn update(
     state: State,
     request: HttpRequest,
     person: Person,
@@ -113,7 +116,7 @@ pub(super) async fn update(
     request_body = NewPassword,
     responses((status = 204, description = "It is changed."), NoAccounts, Conflict, Invalid, TooManyAttempts),
 )]
-pub(super) async fn change_password(
+pub(crate) async fn change_password(
     state: State,
     request: HttpRequest,
     person: Person,
@@ -135,7 +138,7 @@ pub(super) async fn change_password(
     request_body = Confirmation,
     responses((status = 204, description = "The account is gone."), NoAccounts, Conflict, TooManyAttempts),
 )]
-pub(super) async fn delete(
+pub(crate) async fn delete(
     state: State,
     request: HttpRequest,
     person: Person,
@@ -155,7 +158,7 @@ pub(super) async fn delete(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
 )]
-pub(super) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let (user, caller) = (person.0.user, person.0.clone());
     let find = |accounts: Accounts| async move {
         let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);

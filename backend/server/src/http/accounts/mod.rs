@@ -1,6 +1,5 @@
-//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the forms for
-//! people in `forms`, the way by an issuer of OpenID Connect in `identities`. Who may use which is said
-//! by what a handler takes (`caller`).
+//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the HTML forms in `forms`, and OpenID Connect in
+//! `identities`. The extractors in a handler's signature (`caller`) decide who may call it.
 
 mod addresses;
 mod forms;
@@ -13,16 +12,15 @@ mod session;
 mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
-
 use utoipa::OpenApi;
 
 use super::methods::Endpoint;
 
-pub(super) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
-pub(super) use forms::{admins_only, setup_required};
+pub(crate) use addresses::{API_SESSION, INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY, SIGN_IN_BACK, SIGN_OUT};
+pub(crate) use forms::{admins_only, setup_required};
 
-/// What stands under `/api`.
-pub(super) fn api(app: &mut ServiceConfig) {
+/// Registers the routes under `/api`.
+pub(crate) fn api(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/session").on(Method::POST, session::create).on(Method::DELETE, session::delete))
         .service(Endpoint::at("/sessions").on(Method::GET, session::list).on(Method::DELETE, session::delete_all))
         .service(Endpoint::at("/sessions/{session_id}").on(Method::DELETE, session::delete_one))
@@ -54,8 +52,8 @@ pub(super) fn api(app: &mut ServiceConfig) {
         .service(Endpoint::at("/invitations/{invitation_id}").on(Method::DELETE, people::revoke_invitation));
 }
 
-/// What the document of the API says of them.
-pub(super) fn document() -> utoipa::openapi::OpenApi {
+/// Returns the API description of these routes.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
     #[openapi(paths(
         session::create,
@@ -91,11 +89,11 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     Documented::openapi()
 }
 
-/// The forms.
-pub(super) fn pages(app: &mut ServiceConfig) {
+/// Registers the forms and the OpenID Connect redirects.
+pub(crate) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/sign-in").on(Method::GET, forms::show_sign_in).on(Method::POST, forms::sign_in))
-        .service(Endpoint::at("/sign-in/away").on(Method::GET, identities::depart))
-        .service(Endpoint::at("/sign-in/callback").on(Method::GET, identities::arrive))
+        .service(Endpoint::at("/sign-in/away").on(Method::GET, identities::start_login))
+        .service(Endpoint::at("/sign-in/callback").on(Method::GET, identities::handle_callback))
         .service(Endpoint::at("/sign-out").on(Method::POST, forms::sign_out))
         .service(Endpoint::at("/setup").on(Method::GET, forms::show_setup).on(Method::POST, forms::set_up))
         .service(

@@ -1,7 +1,8 @@
-//! `/api/users` and `/api/invitations`: what admins do about accounts.
+//! HTTP handlers for `/api/users` and `/api/invitations`, with which admins manage accounts.
 
 use actix_web::{HttpResponse, web};
 use serde::Deserialize;
+use tallybook_accounts::{Accounts, Password, UserId, UserUpdate};
 use tallybook_protocol::{Invitation, InvitationInfo, Page, User, UserRole};
 use utoipa::{IntoParams, ToSchema};
 
@@ -14,20 +15,19 @@ use super::super::{
     query::Query,
     state::State,
 };
-use crate::accounts::{Accounts, Password, UserId, UserUpdate};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ListQuery {
+pub(crate) struct ListQuery {
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
-// It has no `Debug`, so that the password gets into no log.
+// Has no `Debug`, so that the password cannot be logged.
 /// Somebody who is to have an account.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewUser {
+pub(crate) struct NewUser {
     #[schema(min_length = 1, max_length = 64)]
     name: String,
     #[schema(min_length = 12, max_length = 1024)]
@@ -36,11 +36,11 @@ pub(super) struct NewUser {
     role: UserRole,
 }
 
-// The same.
+// Has no `Debug`, so that the password cannot be logged.
 /// What is to be different; what is absent stays.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct UpdateUser {
+pub(crate) struct UpdateUser {
     role: Option<UserRole>,
     active: Option<bool>,
     #[schema(min_length = 12, max_length = 1024)]
@@ -53,7 +53,7 @@ pub(super) struct UpdateUser {
 /// Whom to let in.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewInvitation {
+pub(crate) struct NewInvitation {
     #[serde(default)]
     role: UserRole,
 }
@@ -65,7 +65,7 @@ pub(super) struct NewInvitation {
     get, path = "/api/users", operation_id = "list_users", tag = "People", security(("session" = [])),
     params(ListQuery), responses((status = 200, body = Page<User>), NoAccounts, Invalid),
 )]
-pub(super) async fn list(state: State, _: Admin, Query(query): Query<ListQuery>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, _: Admin, Query(query): Query<ListQuery>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_users(query.cursor.as_deref()).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
@@ -77,7 +77,7 @@ pub(super) async fn list(state: State, _: Admin, Query(query): Query<ListQuery>)
     post, path = "/api/users", operation_id = "create_user", tag = "People", security(("session" = [])),
     request_body = NewUser, responses((status = 201, body = User), NoAccounts, Conflict, Invalid),
 )]
-pub(super) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) -> Result<HttpResponse, ApiError> {
     let NewUser { name, password, role } = body.0;
     let password = Password::new(password);
     let work = |accounts: Accounts| async move { accounts.create_user(&admin.0, &name, password, role).await };
@@ -91,7 +91,7 @@ pub(super) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) 
     get, path = "/api/users/{user_id}", operation_id = "find_user", tag = "People", security(("session" = [])),
     responses((status = 200, body = User)),
 )]
-pub(super) async fn find(state: State, _: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn find(state: State, _: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.find_user(*id).await };
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
@@ -103,7 +103,7 @@ pub(super) async fn find(state: State, _: Admin, id: web::Path<UserId>) -> Resul
     patch, path = "/api/users/{user_id}", operation_id = "update_user", tag = "People", security(("session" = [])),
     request_body = UpdateUser, responses((status = 200, body = User), Conflict, Invalid),
 )]
-pub(super) async fn update(
+pub(crate) async fn update(
     state: State,
     admin: Admin,
     id: web::Path<UserId>,
@@ -128,7 +128,7 @@ pub(super) async fn update(
     delete, path = "/api/users/{user_id}", operation_id = "deactivate_user", tag = "People", security(("session" = [])),
     responses((status = 204, description = "Nobody can sign in to it."), Conflict),
 )]
-pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let update = UserUpdate { active: Some(false), ..UserUpdate::default() };
     let work = |accounts: Accounts| async move { accounts.update_user(&admin.0, *id, update).await };
     state.run_accounts(work).await?;
@@ -142,7 +142,7 @@ pub(super) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>
     post, path = "/api/invitations", operation_id = "invite", tag = "People", security(("session" = [])),
     request_body = Option<NewInvitation>, responses((status = 201, body = Invitation), NoAccounts, TooMany),
 )]
-pub(super) async fn invite(
+pub(crate) async fn invite(
     state: State,
     admin: Admin,
     body: OptionalBody<NewInvitation>,
@@ -160,7 +160,7 @@ pub(super) async fn invite(
     get, path = "/api/invitations", operation_id = "list_invitations", tag = "People", security(("session" = [])),
     responses((status = 200, body = List<InvitationInfo>), NoAccounts),
 )]
-pub(super) async fn list_invitations(state: State, _: Admin) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list_invitations(state: State, _: Admin) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_invitations().await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -172,7 +172,7 @@ pub(super) async fn list_invitations(state: State, _: Admin) -> Result<HttpRespo
     delete, path = "/api/invitations/{invitation_id}", operation_id = "revoke_invitation", tag = "People",
     security(("session" = [])), responses((status = 204, description = "Its link no longer works.")),
 )]
-pub(super) async fn revoke_invitation(
+pub(crate) async fn revoke_invitation(
     state: State,
     admin: Admin,
     id: web::Path<i64>,

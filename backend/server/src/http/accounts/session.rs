@@ -1,7 +1,8 @@
-//! `/api/session` and `/api/sessions`: signing in and out, and the browsers that one is signed in with.
+//! HTTP handlers for `/api/session` and `/api/sessions`: sign in, sign out, and list and end the user's sessions.
 
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, http::header, web};
 use serde::{Deserialize, Serialize};
+use tallybook_accounts::{Accounts, AccountsError, Browser, NewSession, Password};
 use tallybook_protocol::{Session, User};
 use utoipa::ToSchema;
 
@@ -13,20 +14,19 @@ use super::super::{
     error::ApiError,
     state::State,
 };
-use crate::accounts::{Accounts, AccountsError, Browser, NewSession, Password};
 
-// It has no `Debug`, so that neither gets into a log.
+// Has no `Debug`, so that neither field can be logged.
 /// A name and a password.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SignIn {
+pub(crate) struct SignIn {
     name: String,
     password: String,
 }
 
 /// Who is signed in from now on.
 #[derive(Serialize, ToSchema)]
-pub(super) struct SignedIn {
+pub(crate) struct SignedIn {
     user: User,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct SignedIn {
         WrongPassword, NoAccounts, TooManyAttempts,
     ),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
     request: HttpRequest,
     body: JsonBody<SignIn>,
@@ -50,8 +50,8 @@ pub(super) async fn create(
     Ok(response.json(SignedIn { user: session.user }))
 }
 
-/// Signs somebody in, in the place of whom the browser had signed in.
-pub(super) async fn sign_in(
+/// Signs a user in. The new session replaces the one that the browser had.
+pub(crate) async fn sign_in(
     state: &State,
     request: &HttpRequest,
     name: String,
@@ -64,16 +64,16 @@ pub(super) async fn sign_in(
     state.run_accounts(work).await
 }
 
-/// Refuses to begin a session where there are none, or where browsers would not keep one.
-pub(super) fn check_address(state: &State, request: &HttpRequest) -> Result<(), ApiError> {
+/// Returns an error if the server has no accounts, or if browsers would reject the session cookie.
+pub(crate) fn check_address(state: &State, request: &HttpRequest) -> Result<(), ApiError> {
     if !state.accounts.settings().required {
         return Err(AccountsError::Off.into());
     }
     if cookie::is_refused_by_browsers(request) { Err(ApiError::NoTls) } else { Ok(()) }
 }
 
-/// Who a request says that it comes from.
-pub(super) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
+/// Returns the client address, the user agent, and the known-browser token of a request.
+pub(crate) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
     let user_agent =
         request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     Browser {
@@ -83,8 +83,8 @@ pub(super) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
     }
 }
 
-/// An answer that has the browser hold a session from now on.
-pub(super) fn begin(
+/// Adds the session cookie and the known-browser cookie to a response.
+pub(crate) fn begin(
     mut response: HttpResponseBuilder,
     request: &HttpRequest,
     session: &NewSession,
@@ -94,9 +94,9 @@ pub(super) fn begin(
     response
 }
 
-/// An answer that has the browser forget its session, and what the page kept of what was being
-/// written. Nothing of it is in the browser's cache.
-pub(super) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> HttpResponseBuilder {
+/// Makes a response remove the session cookie and clear what the page stored in the browser, such as drafts. The browser's cache
+/// holds no private data, so it is not cleared.
+pub(crate) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> HttpResponseBuilder {
     response.cookie(cookie::forgotten(request)).insert_header(("Clear-Site-Data", "\"storage\""));
     response
 }
@@ -106,7 +106,7 @@ pub(super) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> H
     delete, path = "/api/session", operation_id = "sign_out", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The session is over."), NoAccounts),
 )]
-pub(super) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
@@ -116,7 +116,7 @@ pub(super) async fn delete(state: State, request: HttpRequest, person: Person) -
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Session>), NoAccounts),
 )]
-pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&person.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -126,7 +126,7 @@ pub(super) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/sessions/{session_id}", operation_id = "end_session", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "That session is over.")),
 )]
-pub(super) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -134,7 +134,7 @@ pub(super) async fn delete_one(state: State, person: Person, id: web::Path<i64>)
 /// Options of signing out everywhere.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SignOutEverywhere {
+pub(crate) struct SignOutEverywhere {
     /// Revokes the API keys, too.
     #[serde(default)]
     revoke_keys: bool,
@@ -146,7 +146,7 @@ pub(super) struct SignOutEverywhere {
     request_body = Option<SignOutEverywhere>,
     responses((status = 204, description = "All sessions are over."), NoAccounts),
 )]
-pub(super) async fn delete_all(
+pub(crate) async fn delete_all(
     state: State,
     request: HttpRequest,
     person: Person,

@@ -1,31 +1,31 @@
-//! What the forms say, in each of the page's languages, side by side.
+//! Text of the account forms, in English and Japanese.
 
 use actix_web::ResponseError as _;
+use tallybook_accounts::{AccountsError, OpenIdError};
 use tallybook_frontend::Language;
 
 use super::super::{error::ApiError, words::FAILED_IN_JAPANESE};
-use crate::accounts::{AccountsError, OpenIdError};
 
-/// The words of one form.
+/// Text of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Words {
-    pub(super) title: &'static str,
-    pub(super) lead: &'static str,
-    pub(super) submit: &'static str,
+pub(crate) struct Words {
+    pub(crate) title: &'static str,
+    pub(crate) lead: &'static str,
+    pub(crate) submit: &'static str,
 }
 
-/// The words that all forms have.
+/// Text that all forms share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Labels {
-    pub(super) name: &'static str,
-    pub(super) password: &'static str,
-    pub(super) name_rule: &'static str,
-    pub(super) password_rule: &'static str,
-    pub(super) sign_up: &'static str,
-    pub(super) settings: &'static str,
+pub(crate) struct Labels {
+    pub(crate) name: &'static str,
+    pub(crate) password: &'static str,
+    pub(crate) name_rule: &'static str,
+    pub(crate) password_rule: &'static str,
+    pub(crate) sign_up: &'static str,
+    pub(crate) settings: &'static str,
 }
 
-/// Picks the language.
+/// Returns the text in the given language.
 const fn of(language: Language, english: &'static str, japanese: &'static str) -> &'static str {
     match language {
         Language::English => english,
@@ -33,7 +33,7 @@ const fn of(language: Language, english: &'static str, japanese: &'static str) -
     }
 }
 
-pub(super) const fn labels(language: Language) -> Labels {
+pub(crate) const fn labels(language: Language) -> Labels {
     Labels {
         name: of(language, "Name", "名前"),
         password: of(language, "Password", "パスワード"),
@@ -52,7 +52,7 @@ pub(super) const fn labels(language: Language) -> Labels {
     }
 }
 
-pub(super) const fn sign_in(language: Language) -> Words {
+pub(crate) const fn sign_in(language: Language) -> Words {
     Words {
         title: of(language, "Sign in", "サインイン"),
         lead: of(language, "Your conversations are kept under your name.", "会話はあなたの名前で保存されます。"),
@@ -60,20 +60,20 @@ pub(super) const fn sign_in(language: Language) -> Words {
     }
 }
 
-/// What leads to an issuer.
-pub(super) fn sign_in_by(language: Language, issuer: &str) -> String {
+/// Returns the label of the link to the identity provider.
+pub(crate) fn sign_in_by(language: Language, issuer: &str) -> String {
     match language {
         Language::English => format!("Sign in with {issuer}"),
         Language::Japanese => format!("{issuer}でサインイン"),
     }
 }
 
-/// For somebody who is signed in and wanted to link an identity.
-pub(super) const fn linking(language: Language) -> Words {
+/// Returns the text of the page that a signed-in user sees if linking an identity failed.
+pub(crate) const fn linking(language: Language) -> Words {
     Words { title: of(language, "Nothing was linked", "連携できませんでした"), lead: "", submit: "" }
 }
 
-pub(super) const fn setup(language: Language) -> Words {
+pub(crate) const fn setup(language: Language) -> Words {
     Words {
         title: of(language, "Set up Tallybook", "Tallybookの初期設定"),
         lead: of(
@@ -85,7 +85,7 @@ pub(super) const fn setup(language: Language) -> Words {
     }
 }
 
-pub(super) const fn invitation(language: Language) -> Words {
+pub(crate) const fn invitation(language: Language) -> Words {
     Words {
         title: of(language, "Make an account", "アカウントを作成"),
         lead: of(
@@ -97,7 +97,7 @@ pub(super) const fn invitation(language: Language) -> Words {
     }
 }
 
-pub(super) const fn setup_required(language: Language) -> Words {
+pub(crate) const fn setup_required(language: Language) -> Words {
     Words {
         title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定が完了していません"),
         lead: of(
@@ -111,7 +111,7 @@ pub(super) const fn setup_required(language: Language) -> Words {
     }
 }
 
-pub(super) const fn admins_only(language: Language) -> Words {
+pub(crate) const fn admins_only(language: Language) -> Words {
     Words {
         title: of(language, "Only for admins", "管理者専用です"),
         lead: of(
@@ -123,12 +123,12 @@ pub(super) const fn admins_only(language: Language) -> Words {
     }
 }
 
-pub(super) const fn back_to_chat(language: Language) -> &'static str {
+pub(crate) const fn back_to_chat(language: Language) -> &'static str {
     of(language, "Back to the chat", "チャットに戻る")
 }
 
-/// What went wrong, for whoever filled in a form.
-pub(super) fn problem(language: Language, error: &ApiError) -> String {
+/// Returns the error message for the user who submitted a form.
+pub(crate) fn problem(language: Language, error: &ApiError) -> String {
     if language == Language::English {
         return error.to_string();
     }
@@ -168,7 +168,7 @@ pub(super) fn problem(language: Language, error: &ApiError) -> String {
     }
 }
 
-/// The same of the way by an issuer, in Japanese.
+/// Returns the Japanese error message of a failed sign-in or linking through the identity provider.
 fn openid_problem(error: &OpenIdError) -> String {
     match error {
         OpenIdError::Unreachable { name } => {

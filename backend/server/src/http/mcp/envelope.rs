@@ -1,7 +1,7 @@
-//! What a request says of itself, in `params._meta` and in headers, and of which era that makes it. One of the newer era says
-//! which version it speaks, and repeats in headers what it asks for, so that a proxy need not read it
-//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>). One of the older comes after a
-//! greeting, and says its version in a header or not at all.
+//! Determines the protocol version and the era of a request, from `params._meta` and the headers. A request of the newer era
+//! names its version, and repeats its method and tool in headers, so that a proxy need not parse the body
+//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>). A request of the older era
+//! follows an `initialize` request, and names its version in a header or not at all.
 
 use actix_web::http::header::HeaderMap;
 use serde::Deserialize;
@@ -19,7 +19,7 @@ const NAME_HEADER: &str = "mcp-name";
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// What is read of parameters here.
+/// The parts of the parameters that are read here.
 #[derive(Default, Deserialize)]
 struct Envelope {
     #[serde(default, rename = "_meta")]
@@ -28,15 +28,15 @@ struct Envelope {
     name: Option<Value>,
 }
 
-/// Tells the era of a request, and refuses what contradicts itself or speaks a version that is not spoken here.
-pub(super) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, Failure> {
-    // Of two, a proxy may have read the other one.
+/// Returns the era of a request. Refuses a request that contradicts itself, or whose version is not supported.
+pub(crate) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, Failure> {
+    // If a header occurs twice, a proxy may have read the other one.
     if [VERSION_HEADER, METHOD_HEADER, NAME_HEADER].iter().any(|name| headers.get_all(*name).count() > 1) {
         return Err(Failure::header_mismatch());
     }
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let version = header(VERSION_HEADER);
-    // What cannot be read has no version in it either.
+    // Parameters that cannot be parsed contain no version.
     let Envelope { meta, name } = message.params().unwrap_or_default();
     if !meta.contains_key(VERSION) && version.is_none_or(|version| !NEWER.contains(&version)) {
         return match version {
@@ -52,7 +52,7 @@ pub(super) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, 
     let (Some(spoken), true) = (meta.get(VERSION).and_then(Value::as_str), meta.contains_key(CAPABILITIES)) else {
         return Err(Failure::bad_params(format!("The parameters must have {VERSION} and {CAPABILITIES} in _meta.")));
     };
-    // What a call is of stands in a header as well.
+    // For a tool call, a header repeats the tool's name.
     let called = name.as_ref().and_then(Value::as_str).filter(|_| message.method == "tools/call");
     let repeats = version == Some(spoken)
         && header(METHOD_HEADER) == Some(&*message.method)

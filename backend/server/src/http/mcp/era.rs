@@ -1,14 +1,14 @@
-//! The eras of the protocol, and their versions.
+//! Eras of the Model Context Protocol, and their versions.
 
-/// The versions that are spoken, of the newer era and of the older.
-pub(super) const NEWER: [&str; 1] = ["2026-07-28"];
-pub(super) const OLDER: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+/// Supported protocol versions of the newer era (`NEWER`) and of the older one (`OLDER`).
+pub(crate) const NEWER: [&str; 1] = ["2026-07-28"];
+pub(crate) const OLDER: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-/// How a request is to be understood.
+/// The era of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
-    /// Every request stands for itself, and its answer's status says what became of it.
+pub(crate) enum Era {
+    /// Each request stands alone, and the HTTP status of its response reports success or failure.
     Newer,
-    /// Requests come after a greeting, and the status says that there is an answer.
+    /// Requests follow an `initialize` request. The HTTP status of an answer is 200 even if the answer is an error.
     Older,
 }

@@ -1,29 +1,29 @@
-//! The history of tool calls as tools that read it: one's own, and an admin's is everybody's. An admin who looks at what is
-//! somebody else's says why, as in the page.
+//! MCP tools that read the tool history. Users read their own calls, admins those of all users. As in the web UI, an admin must
+//! give a reason for access to another user's calls.
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
+use tallybook_accounts::{Caller, UserId};
 use tallybook_protocol::{ToolCallId, UserRole};
+use tallybook_tool_history::{
+    BUILT_IN, CallRow, CallsPage, DecisionRow, Filter, Order, Place, Subject, ToolHistory, ToolHistoryError, WholeCall,
+};
 
 use super::super::{error::ApiError, state::State};
-use crate::{
-    accounts::{Caller, UserId},
-    book::{BUILT_IN, Book, BookError, CallRow, CallsPage, DecisionRow, Filter, Order, Place, Subject, WholeCall},
-};
 
 const SEARCH: &str = "search_tool_calls";
 const GET: &str = "get_tool_call";
 
-/// Characters of an input that the list shows.
+/// Maximum length of an input in the list, in characters.
 const SHOWN_CHARS: usize = 80;
 
-/// Bytes of each text of a call that are given.
+/// Maximum length of each text of a call in the result, in bytes.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// Said of what is not there, and of what is another's.
+/// The answer for a call that does not exist, and for a call of another user.
 const NO_SUCH_CALL: &str = "There is no such tool call. search_tool_calls finds those there are.";
 
-/// What is found, or why nothing is, in words.
+/// The result of a tool, or an error message.
 type Found = Result<Value, String>;
 
 #[derive(Deserialize)]
@@ -43,8 +43,8 @@ struct Get {
     reason: Option<String>,
 }
 
-/// What is told of them.
-pub(super) fn tools() -> Vec<Value> {
+/// Returns the definitions of the tools.
+pub(crate) fn tools() -> Vec<Value> {
     let text = |description: &str| json!({"type": "string", "description": description});
     let reason =
         text("For admins: why you look at what is somebody else's. Its owner sees it. Once an hour is enough.");
@@ -77,13 +77,13 @@ pub(super) fn tools() -> Vec<Value> {
     ]
 }
 
-/// Whether a tool is one of these.
-pub(super) fn is_there(name: &str) -> bool {
+/// Returns `true` if one of these tools has this name.
+pub(crate) fn is_there(name: &str) -> bool {
     matches!(name, SEARCH | GET)
 }
 
-/// Calls one.
-pub(super) async fn call(state: &State, caller: Caller, name: &str, input: &str) -> Result<Found, ApiError> {
+/// Calls a tool.
+pub(crate) async fn call(state: &State, caller: Caller, name: &str, input: &str) -> Result<Found, ApiError> {
     let is_admin = caller.role == UserRole::Admin;
     let found = match name {
         SEARCH => match read::<Search>(input) {
@@ -96,15 +96,17 @@ pub(super) async fn call(state: &State, caller: Caller, name: &str, input: &str)
         },
     };
     match found {
-        Err(ApiError::Book(BookError::NeedsReason { .. })) if is_admin => {
+        Err(ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. })) if is_admin => {
             Ok(Err("This is somebody else's. Say why you look at it, in reason.".to_owned()))
         }
-        // Who is no admin learns nothing of what is another's.
-        Err(ApiError::Book(BookError::NeedsReason { .. } | BookError::NoSuchConversation)) => {
+        // A user who is not an admin must learn nothing about other users' data.
+        Err(ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. } | ToolHistoryError::NoSuchConversation)) => {
             Ok(Err("There is no such conversation.".to_owned()))
         }
-        Err(ApiError::Book(BookError::NoSuchCall)) => Ok(Err(NO_SUCH_CALL.to_owned())),
-        Err(ApiError::Book(error @ (BookError::NoReason | BookError::NoSuchUser(_)))) => Ok(Err(error.to_string())),
+        Err(ApiError::ToolHistory(ToolHistoryError::NoSuchCall)) => Ok(Err(NO_SUCH_CALL.to_owned())),
+        Err(ApiError::ToolHistory(error @ (ToolHistoryError::NoReason | ToolHistoryError::NoSuchUser(_)))) => {
+            Ok(Err(error.to_string()))
+        }
         Err(error) => Err(error),
         Ok(found) => Ok(found),
     }
@@ -127,21 +129,21 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
     }
     let after = Place::from_cursor(&asked.cursor, Order::Newest);
     let user = caller.user;
-    let work = move |book: Book| async move {
+    let work = move |history: ToolHistory| async move {
         if let Some(reason) = asked.reason.filter(|_| is_admin) {
-            book.give_reason(&caller, &Subject::Calls(filter.clone()), &reason).await?;
+            history.give_reason(&caller, &Subject::Calls(filter.clone()), &reason).await?;
         }
-        book.list_calls(&caller, &filter, Order::Newest, after).await
+        history.list_calls(&caller, &filter, Order::Newest, after).await
     };
-    let CallsPage { rows, next, is_complete } = state.run_book(work).await?;
-    // What a person has deleted is there for admins alone.
+    let CallsPage { rows, next, is_complete } = state.run_tool_history(work).await?;
+    // Only admins see calls that their owner deleted.
     let rows = rows.into_iter().filter(|row| is_admin || !row.is_deleted);
     let calls: Vec<Value> = rows.map(|row| entry(row, user)).collect();
     let next_cursor = next.map(Place::to_cursor);
     Ok(Ok(json!({"tool_calls": calls, "next_cursor": next_cursor, "is_complete": is_complete})))
 }
 
-/// A call as the list has it. A title is its owner's alone to read.
+/// Returns a call as an entry of the list. Only its owner gets the title of the conversation.
 fn entry(row: CallRow, reader: UserId) -> Value {
     let input = row.input_start.map(|start| start.chars().take(SHOWN_CHARS).collect::<String>());
     json!({
@@ -154,16 +156,16 @@ fn entry(row: CallRow, reader: UserId) -> Value {
 
 async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Result<Found, ApiError> {
     let id = ToolCallId(asked.id);
-    let work = move |book: Book| async move {
-        if !is_admin && !book.is_own(&caller, id).await? {
-            return Err(BookError::NoSuchCall);
+    let work = move |history: ToolHistory| async move {
+        if !is_admin && !history.is_own(&caller, id).await? {
+            return Err(ToolHistoryError::NoSuchCall);
         }
         if let Some(reason) = asked.reason.filter(|_| is_admin) {
-            book.give_reason(&caller, &Subject::Call(id), &reason).await?;
+            history.give_reason(&caller, &Subject::Call(id), &reason).await?;
         }
-        book.open_call(&caller, id, None).await
+        history.open_call(&caller, id, None).await
     };
-    let WholeCall { row, decisions, .. } = state.run_book(work).await?;
+    let WholeCall { row, decisions, .. } = state.run_tool_history(work).await?;
     let is_cut = [Some(&row.input), row.output.as_ref(), row.error.as_ref()]
         .into_iter()
         .flatten()

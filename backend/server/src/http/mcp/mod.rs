@@ -1,7 +1,8 @@
-//! Tallybook as a tool server for programs with models of their own: MCP over Streamable HTTP
-//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>), in both eras of the protocol (`era`). It has
-//! the built-in tools of low risk, and one's history of tool calls to read (`history`). The messages are in `rpc`; there are no
-//! sessions and nothing that the server says by itself, so an answer is one JSON body. No turn begins here.
+//! Tallybook as an MCP server over Streamable HTTP
+//! (<https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>), for clients that have models of their own, in
+//! both eras of the protocol (`era`). It offers the built-in low-risk tools, and tools that read the tool history (`history`).
+//! The messages are in `rpc`. The server keeps no sessions and starts no messages itself, so each response is one JSON body.
+//! No turn starts here.
 
 mod envelope;
 mod era;
@@ -11,6 +12,7 @@ mod tools;
 
 use actix_web::{Error, HttpRequest, HttpResponse, http::Method, web::Json};
 use serde_json::{json, value::RawValue};
+use tallybook_accounts::Caller;
 use tallybook_protocol::Problem;
 use utoipa::OpenApi;
 
@@ -19,15 +21,15 @@ use self::{
     rpc::{Answer, Failure, Message, RpcAnswer, RpcMessage},
 };
 use super::{error::ApiError, methods::Endpoint, peer::Peer, state::State};
-use crate::accounts::Caller;
+use crate::http::caller::Authenticated;
 
-/// Its address.
-pub(super) fn endpoint() -> Endpoint {
+/// Returns the route.
+pub(crate) fn endpoint() -> Endpoint {
     Endpoint::at("/mcp").on(Method::POST, take)
 }
 
-/// What the document of the API says of it.
-pub(super) fn document() -> utoipa::openapi::OpenApi {
+/// Returns the API description of this route.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
     #[openapi(paths(take))]
     struct Documented;
@@ -46,7 +48,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 )]
 async fn take(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     peer: Peer,
     request: HttpRequest,
     body: Result<Json<Box<RawValue>>, Error>,
@@ -62,7 +64,7 @@ async fn take(
         Err(failure) => return Ok(rpc::refuse(None, &failure)),
     };
     let Some(id) = message.id.clone() else {
-        // A notification, of which none changes anything here.
+        // A notification. Notifications change nothing here.
         return Ok(HttpResponse::Accepted().finish());
     };
     let era = match envelope::era_of(request.headers(), &message) {

@@ -1,4 +1,4 @@
-//! Messages of JSON-RPC 2.0 (<https://www.jsonrpc.org/specification>), one a request, and the answers to them.
+//! JSON-RPC 2.0 messages (<https://www.jsonrpc.org/specification>), one per request, and their responses.
 
 use std::borrow::Cow;
 
@@ -15,26 +15,26 @@ use utoipa::{
 
 use super::era::Era;
 
-/// The longest text that stands for a request.
+/// Maximum length of a request id, in bytes of JSON.
 const MAX_ID_BYTES: usize = 200;
 
-/// The code of a method that there is not.
+/// Error code for a method that does not exist.
 const NO_SUCH_METHOD: i32 = -32601;
 
-/// What a message is answered with.
-pub(super) type Answer = Result<Value, Failure>;
+/// The result of a request, or its error.
+pub(crate) type Answer = Result<Value, Failure>;
 
-/// A message that was sent here.
-pub(super) struct Message<'a> {
-    /// Absent in what wants no answer.
-    pub(super) id: Option<Value>,
-    pub(super) method: Cow<'a, str>,
+/// A message from a client.
+pub(crate) struct Message<'a> {
+    /// Request id; `None` for a notification, which gets no response.
+    pub(crate) id: Option<Value>,
+    pub(crate) method: Cow<'a, str>,
     params: Option<&'a RawValue>,
 }
 
 /// As it is written.
 #[derive(Deserialize, ToSchema)]
-pub(super) struct RpcMessage<'a> {
+pub(crate) struct RpcMessage<'a> {
     /// `2.0`
     #[serde(borrow)]
     #[schema(pattern = "^2\\.0$")]
@@ -54,7 +54,7 @@ pub(super) struct RpcMessage<'a> {
 /// What a message is answered with: a result, or an error.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it is only described: what is answered is put together as JSON")]
-pub(super) struct RpcAnswer {
+pub(crate) struct RpcAnswer {
     /// `2.0`
     jsonrpc: String,
     /// The message's.
@@ -70,13 +70,13 @@ fn id() -> Object {
     Object::with_type(SchemaType::from_iter([Type::String, Type::Number, Type::Null]))
 }
 
-/// What is there, also where it is null: that is no notification.
+/// Deserializes a field that is present, even if it is `null`: a `null` id is not the same as no id.
 fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> Message<'a> {
-    pub(super) fn read(body: &'a str) -> Result<Self, Failure> {
+    pub(crate) fn read(body: &'a str) -> Result<Self, Failure> {
         let read: RpcMessage<'a> = serde_json::from_str(body).map_err(|_| Failure::no_request())?;
         let id = match read.id.map(RawValue::get) {
             None => None,
@@ -92,23 +92,23 @@ impl<'a> Message<'a> {
         Ok(Self { id, method: read.method, params: read.params })
     }
 
-    /// The parameters.
-    pub(super) fn params<T: Deserialize<'a>>(&self) -> Result<T, Failure> {
+    /// Parses the parameters.
+    pub(crate) fn params<T: Deserialize<'a>>(&self) -> Result<T, Failure> {
         let text = self.params.map_or("{}", RawValue::get);
         serde_json::from_str(text)
             .map_err(|error| Failure::bad_params(format!("The parameters cannot be read: {error}.")))
     }
 
-    /// A parameter that is a text.
-    pub(super) fn text_param(&self, name: &str) -> Option<String> {
+    /// Returns the parameter if it is a string.
+    pub(crate) fn text_param(&self, name: &str) -> Option<String> {
         let params: Value = self.params().ok()?;
         params.get(name)?.as_str().map(str::to_owned)
     }
 }
 
-/// Why a message has no result.
+/// The error of a request.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(crate) struct Failure {
     code: i32,
     message: String,
     data: Option<Value>,
@@ -119,7 +119,7 @@ impl Failure {
         Self { code, message: message.into(), data: None }
     }
 
-    pub(super) fn no_json() -> Self {
+    pub(crate) fn no_json() -> Self {
         Self::new(-32700, "This is no JSON. Send one message, with jsonrpc, id and method.")
     }
 
@@ -127,21 +127,21 @@ impl Failure {
         Self::new(-32600, "This is no JSON-RPC request. Send one message, with jsonrpc, id and method.")
     }
 
-    pub(super) fn no_such_method() -> Self {
+    pub(crate) fn no_such_method() -> Self {
         Self::new(NO_SUCH_METHOD, "There is no such method here. There are tools, to list and to call.")
     }
 
-    pub(super) fn bad_params(message: impl Into<String>) -> Self {
+    pub(crate) fn bad_params(message: impl Into<String>) -> Self {
         Self::new(-32602, message)
     }
 
-    pub(super) fn header_mismatch() -> Self {
+    pub(crate) fn header_mismatch() -> Self {
         let words = "The headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must each be there once and say what the \
             message says.";
         Self::new(-32020, words)
     }
 
-    pub(super) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
+    pub(crate) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
         let asked: String = asked.chars().take(40).collect();
         let data = json!({"requested": asked, "supported": spoken});
         Self { data: Some(data), ..Self::new(-32022, "This version of the protocol is not spoken here.") }
@@ -156,15 +156,15 @@ impl Failure {
     }
 }
 
-/// Refuses a message as a request.
-pub(super) fn refuse(id: Option<Value>, failure: &Failure) -> HttpResponse {
+/// Returns the response that refuses a message as an invalid request.
+pub(crate) fn refuse(id: Option<Value>, failure: &Failure) -> HttpResponse {
     let mut body = json!({"jsonrpc": "2.0", "error": failure.body()});
     body["id"] = id.unwrap_or(Value::Null);
     HttpResponse::build(StatusCode::BAD_REQUEST).json(body)
 }
 
-/// Answers a message, as its era has it.
-pub(super) fn respond(id: &Value, answer: Answer, era: Era) -> HttpResponse {
+/// Returns the response to a request, with the status that its era demands.
+pub(crate) fn respond(id: &Value, answer: Answer, era: Era) -> HttpResponse {
     let mut body = json!({"jsonrpc": "2.0", "id": id});
     let status = match answer {
         Ok(result) => {

@@ -1,7 +1,9 @@
-//! Which tools there are, and calling one.
+//! The MCP tools: their list, and calling one.
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+use tallybook_accounts::Caller;
+use tallybook_conversations::ConversationService;
 use tallybook_tools::ToolError;
 
 use super::{
@@ -9,19 +11,18 @@ use super::{
     history,
     rpc::{Answer, Failure, Message},
 };
-use crate::{accounts::Caller, conversation::ConversationService};
 
-/// A call.
+/// Parameters of `tools/call`.
 #[derive(Deserialize)]
 struct Call<'a> {
     name: String,
-    /// As they were written, so that no number loses a digit.
+    /// The arguments as the client wrote them, so that no number loses a digit.
     #[serde(default, borrow)]
     arguments: Option<&'a RawValue>,
 }
 
-/// All tools.
-pub(super) fn list(service: &ConversationService) -> Value {
+/// Returns the list of all tools.
+pub(crate) fn list(service: &ConversationService) -> Value {
     let mut tools = history::tools();
     for spec in service.direct_tools() {
         tools.push(json!({
@@ -32,8 +33,8 @@ pub(super) fn list(service: &ConversationService) -> Value {
     json!({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
 }
 
-/// Calls a tool. What it says of its failure is a result, which a model can read.
-pub(super) async fn call(state: &State, caller: Caller, message: &Message<'_>) -> Result<Answer, ApiError> {
+/// Calls a tool. If the tool fails, the result contains its error message, so that a model can read it.
+pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -> Result<Answer, ApiError> {
     let Call { name, arguments } = match message.params() {
         Ok(call) => call,
         Err(failure) => return Ok(Err(failure)),

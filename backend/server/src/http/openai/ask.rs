@@ -1,6 +1,8 @@
-//! What a program asks for, read out of its request: which model, how, and of which of its conversations.
+//! Parses a chat completion request: the model and its settings, the messages, and the client's conversation.
 
 use actix_web::http::{StatusCode, header::HeaderMap};
+use tallybook_conversations::models::Catalog;
+use tallybook_conversations::{Chaining, ClientTool, GivenInput};
 use tallybook_llm::Sampling;
 
 use super::{
@@ -11,50 +13,46 @@ use super::{
     tools,
     wire::{self, ChatRequest, Stop, is_there},
 };
-use crate::{
-    conversation::{Chaining, ClientTool, GivenInput},
-    models::Catalog,
-};
 
-/// Stands behind a model's name where it is to be asked once, without tools.
-pub(super) const PLAIN: &str = ":plain";
+/// Suffix of a model name that asks for a direct model call, without the agent and its tools.
+pub(crate) const PLAIN: &str = ":plain";
 
-/// How the requests of `Open WebUI` begin that are for titles and the like.
+/// Prefix of the messages with which `Open WebUI` asks for background tasks such as titles.
 const TASK_BEGIN: &str = "### Task:";
 
-/// The headers that name a conversation.
+/// Headers that name a conversation.
 const CHAT_IDS: [&str; 2] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"];
 
-/// What a program asks for.
+/// A parsed request for an answer.
 #[derive(Debug)]
-pub(super) struct Asked {
-    /// The model's name as the program wrote it, which the answer repeats.
-    pub(super) name: String,
-    /// The model of the catalog; the default when absent.
-    pub(super) model: Option<String>,
-    /// Whether it is asked once, without tools and without a conversation.
-    pub(super) is_plain: bool,
+pub(crate) struct Asked {
+    /// Name of the model as the client wrote it. The response repeats the name.
+    pub(crate) name: String,
+    /// Name of the model in the catalog; `None` for the default model.
+    pub(crate) model: Option<String>,
+    /// `true` for a direct model call, without tools and without a conversation.
+    pub(crate) is_plain: bool,
     /// `true` for a background task, such as writing a title, which counts for less.
-    pub(super) is_task: bool,
-    /// How it is streamed; whole when absent.
-    pub(super) stream: Option<StreamWish>,
-    pub(super) chat_id: Option<String>,
-    pub(super) question: String,
-    pub(super) input: GivenInput,
-    pub(super) chaining: Chaining,
+    pub(crate) is_task: bool,
+    /// Options of the stream; `None` if the response is not streamed.
+    pub(crate) stream: Option<StreamWish>,
+    pub(crate) chat_id: Option<String>,
+    pub(crate) question: String,
+    pub(crate) input: GivenInput,
+    pub(crate) chaining: Chaining,
 }
 
-/// What a stream is to tell beside the answer.
+/// Options of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StreamWish {
-    /// The tokens, at its end.
-    pub(super) usage: bool,
-    /// Our own tools' calls.
-    pub(super) tools: bool,
+pub(crate) struct StreamWish {
+    /// `true` to report the token usage at the end.
+    pub(crate) usage: bool,
+    /// `true` to report the calls of Tallybook's own tools.
+    pub(crate) tools: bool,
 }
 
-/// Reads a request.
-pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<Asked, Refusal> {
+/// Parses a request.
+pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<Asked, Refusal> {
     let request = wire::read(body)?;
     refuse_what_cannot_be(&request)?;
     let sampling = sampling(&request)?;
@@ -82,8 +80,8 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     })
 }
 
-/// Refuses tools where the model is asked plainly.
-pub(super) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result<(), Refusal> {
+/// Refuses client tools in a direct model call.
+pub(crate) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result<(), Refusal> {
     if !is_plain || tools.is_empty() {
         return Ok(());
     }
@@ -92,15 +90,15 @@ pub(super) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result
     Err(Refusal::bad("tools", message))
 }
 
-/// Whether a request is for titles and the like.
-pub(super) fn is_task(headers: &HeaderMap, said: &Said, is_stream: bool) -> bool {
+/// Returns `true` if the request is a background task such as writing a title.
+pub(crate) fn is_task(headers: &HeaderMap, said: &Said, is_stream: bool) -> bool {
     let looks_like_task = !is_stream && said.is_first && said.questions == 1 && said.question.starts_with(TASK_BEGIN);
     looks_like_task || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
-/// The model's name as it was asked for and in the catalog, and whether it is to be asked once. A name of the catalog counts
-/// before what would follow from its ending.
-pub(super) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
+/// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct model
+/// call. A name in the catalog takes precedence over the suffix.
+pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, Option<String>, bool), Refusal> {
     let Some(name) = asked.filter(|name| !name.is_empty()) else {
         return Ok((models.default_model().name().to_owned(), None, false));
     };
@@ -113,8 +111,8 @@ pub(super) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, 
     }
 }
 
-/// The refusal of a model that there is not.
-pub(super) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
+/// Returns the refusal of a model that does not exist.
+pub(crate) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
     let shown: String = name.chars().take(100).collect();
     Refusal {
         status: StatusCode::NOT_FOUND,
@@ -164,23 +162,24 @@ fn sampling(request: &ChatRequest) -> Result<Sampling, Refusal> {
     Ok(Sampling { max_tokens, temperature: request.temperature, stop })
 }
 
-/// How many tokens may be written.
-pub(super) fn at_least_one(param: &str, tokens: Option<i64>) -> Result<Option<u32>, Refusal> {
+/// Returns a maximum number of tokens. Refuses values below 1; `u32::MAX` replaces larger values.
+pub(crate) fn at_least_one(param: &str, tokens: Option<i64>) -> Result<Option<u32>, Refusal> {
     if tokens.is_some_and(|tokens| tokens < 1) {
         return Err(Refusal::bad(param, format!("{param} must be at least 1.")));
     }
     Ok(tokens.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX)))
 }
 
-pub(super) fn check_temperature(temperature: Option<f64>) -> Result<(), Refusal> {
+pub(crate) fn check_temperature(temperature: Option<f64>) -> Result<(), Refusal> {
     if temperature.is_some_and(|value| !(0.0..=2.0).contains(&value)) {
         return Err(Refusal::bad("temperature", "temperature must be a number from 0 to 2."));
     }
     Ok(())
 }
 
-/// Which conversation the program means, by an id of its own or by the UUID that it was told, in the first of these headers.
-pub(super) fn chat_id(headers: &HeaderMap, names: &[&str]) -> Result<Option<String>, Refusal> {
+/// Returns the conversation that the client names, from the first of these headers that is not empty. The value is an id of the
+/// client's own, or the UUID from an earlier response.
+pub(crate) fn chat_id(headers: &HeaderMap, names: &[&str]) -> Result<Option<String>, Refusal> {
     for name in names {
         let Some(id) = header(headers, name).map(str::trim).filter(|id| !id.is_empty()) else { continue };
         if id.chars().count() > MAX_CHAT_ID_CHARS {
@@ -192,7 +191,7 @@ pub(super) fn chat_id(headers: &HeaderMap, names: &[&str]) -> Result<Option<Stri
     Ok(None)
 }
 
-/// A header's text; one that is no UTF-8 is as good as absent.
+/// Returns a header's text; `None` if the header is absent or not UTF-8.
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     std::str::from_utf8(headers.get(name)?.as_bytes()).ok()
 }

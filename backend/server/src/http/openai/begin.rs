@@ -1,8 +1,10 @@
-//! Beginning what a program asks for: a turn that is followed, or a model that is asked once. How it is answered is known to
-//! each API.
+//! Starts the answer to an API client: a turn that the response follows, or a direct model call. Each API writes its own
+//! response.
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue};
 use chrono::{DateTime, Utc};
+use tallybook_accounts::{Caller, Credential, UserId};
+use tallybook_conversations::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError, Weight};
 use tallybook_database::now;
 use uuid::Uuid;
 
@@ -14,33 +16,29 @@ use super::{
     refusal::CONVERSATION,
     respond::Answer,
 };
-use crate::{
-    accounts::{Caller, Credential, UserId},
-    conversation::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError, Weight},
-};
 
-/// An answer that has begun.
-pub(super) struct Answering {
-    pub(super) answer: Answer,
-    /// Of its own, after what each API begins its ids with.
-    pub(super) id: String,
-    /// When it began; for a turn, as it is stored.
-    pub(super) created_at: DateTime<Utc>,
-    /// Where it is stored.
-    pub(super) conversation: Option<Uuid>,
+/// An answer that has started.
+pub(crate) struct Answering {
+    pub(crate) answer: Answer,
+    /// Id of the answer, without the prefix that each API adds.
+    pub(crate) id: String,
+    /// Start of the answer; for a turn, the stored time.
+    pub(crate) created_at: DateTime<Utc>,
+    /// Conversation that stores the answer; `None` for a direct model call.
+    pub(crate) conversation: Option<Uuid>,
 }
 
 impl Answering {
-    /// Says in a response where the answer is stored.
-    pub(super) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpResponse) {
+    /// Adds the header that names the conversation in which the answer is stored.
+    pub(crate) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpResponse) {
         if let Some(value) = conversation.and_then(|uuid| HeaderValue::from_str(&uuid.to_string()).ok()) {
             response.headers_mut().insert(CONVERSATION, value);
         }
     }
 }
 
-/// Begins what was asked for, whose question and input it takes.
-pub(super) async fn begin(
+/// Starts the answer. Takes the question and the input out of `asked`.
+pub(crate) async fn begin(
     state: &AppState,
     caller: &Caller,
     request: &HttpRequest,
@@ -81,14 +79,14 @@ async fn answer(
     Ok(Answering { answer: Answer::Turn(Box::new(follower)), id, created_at, conversation: Some(conversation) })
 }
 
-/// Which program asks, as far as its conversations are its own.
-pub(super) fn program_of(caller: &Caller) -> Program {
+/// Returns the API client, which owns its conversations. The API key distinguishes the clients of a user.
+pub(crate) fn program_of(caller: &Caller) -> Program {
     let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
     Program { user: caller.user, key_id }
 }
 
-/// Begins a turn and follows it.
-pub(super) async fn follow<F, W>(
+/// Starts a turn and follows it.
+pub(crate) async fn follow<F, W>(
     state: &AppState,
     request: &HttpRequest,
     user: UserId,
@@ -98,7 +96,7 @@ where
     F: FnOnce(ConversationService) -> W + Send + 'static,
     W: Future<Output = Result<ProgramTurn, ServiceError>> + Send + 'static,
 {
-    // Whoever goes away meanwhile drops what comes of it, which stops the turn.
+    // If the client disconnects meanwhile, the result is dropped, which stops the turn.
     let begin = move |service: ConversationService| async move {
         let turn = begin(service.clone()).await?;
         Ok(BegunTurn::new(service, user, turn))

@@ -1,4 +1,4 @@
-//! `POST /v1/chat/completions`: a turn, or a model that is asked once, answered as a stream or whole.
+//! HTTP handler for `POST /v1/chat/completions`: a turn or a direct model call, streamed or as one response.
 
 use actix_web::{HttpRequest, HttpResponse, web::Json};
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ use super::{
     whole::{Completion, WholeAnswer},
     wire::ChatRequest,
 };
-use crate::accounts::Caller;
+use crate::http::caller::Authenticated;
 
 /// An answer, whole or as a stream, in the format of OpenAI Chat Completions.
 ///
@@ -39,9 +39,9 @@ use crate::accounts::Caller;
         Unknown, ModelFailed,
     ),
 )]
-pub(super) async fn create(
+pub(crate) async fn create(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     peer: Peer,
     _place: StreamPlace,
     request: HttpRequest,

@@ -1,11 +1,13 @@
-//! An answer as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>): `data:` lines alone,
-//! since clients break on any other. What all chunks of an answer have in common is written once.
+//! Writes an answer as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>). The stream
+//! consists of `data:` lines alone, because clients fail on any others. The part that all chunks of an answer share is
+//! serialized once.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tallybook_conversations::ClientCall;
 use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
 use utoipa::ToSchema;
 
@@ -16,7 +18,6 @@ use super::{
     sink::{Sink, Writer},
     whole::UsageBody,
 };
-use crate::conversation::ClientCall;
 
 const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
 
@@ -24,7 +25,7 @@ const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":nu
 #[derive(ToSchema)]
 #[schema(as = CompletionChunk)]
 #[expect(dead_code, reason = "it is only described")]
-pub(super) struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     id: &'a str,
     /// `chat.completion.chunk`
     object: &'a str,
@@ -51,23 +52,23 @@ struct ChunkChoice<'a> {
     finish_reason: Option<&'a str>,
 }
 
-/// The chunks of one answer.
-pub(super) struct Chunks {
-    /// How each begins, up to what makes it this one.
+/// Writer of the chunks of one answer.
+pub(crate) struct Chunks {
+    /// The shared beginning of all chunks.
     head: String,
     out: Vec<u8>,
-    /// Text that is not yet in a chunk: what comes together is sent together.
+    /// Text that is not yet in a chunk. Text that arrives together is sent together.
     text: String,
     has_begun: bool,
-    /// The names of our own tools' calls, where the program wants to be told of those.
+    /// Names of the running calls of Tallybook's own tools; `None` if the client did not ask for tool calls.
     calls: Option<HashMap<ToolCallId, String>>,
-    /// Whether the program wants to be told the tokens.
+    /// `true` if the client asked for the token usage.
     tells_usage: bool,
 }
 
 impl Chunks {
-    /// Those of an answer under this id, by a model that the program calls `model`.
-    pub(super) fn new(id: &str, created: i64, model: &str, wish: StreamWish) -> Self {
+    /// Creates the writer for an answer with this id. `model` is the name of the model as the client wrote it.
+    pub(crate) fn new(id: &str, created: i64, model: &str, wish: StreamWish) -> Self {
         let head = format!(
             r#"data: {{"id":{},"object":"chat.completion.chunk","created":{created},"model":{},"#,
             json!(id),
@@ -99,19 +100,20 @@ impl Chunks {
         self.begin();
         self.out.extend_from_slice(self.head.as_bytes());
         self.out.extend_from_slice(br#""choices":[{"index":0,"delta":{"content":"#);
-        // A text always serialises, and memory takes it.
+        // A string always serializes, and writing to memory cannot fail.
         let _ = serde_json::to_writer(&mut self.out, &self.text);
         self.out.extend_from_slice(br#"},"finish_reason":null}]}"#);
         self.out.extend_from_slice(b"\n\n");
         self.text.clear();
     }
 
-    /// Tells of a call of ours: for programs that know us, and for the page of `Open WebUI`, which shows a status.
+    /// Reports a call of Tallybook's own tools: in `tallybook` for clients that know the field, and in `event` for
+    /// `Open WebUI`, which shows a status.
     fn tool(&mut self, call: &ToolEvent<'_>, description: &str, done: bool) {
         self.flush();
         self.begin();
         let event = json!({"type": "status", "data": {"description": description, "done": done}});
-        // Its input is JSON, as every other text of it can be written.
+        // The input is valid JSON and the other fields are strings, so this cannot fail.
         let call = serde_json::to_string(call).unwrap_or_else(|_| "null".to_owned());
         self.chunk(&format!(r#"{EMPTY_DELTA},"tallybook":{call},"event":{event}"#));
     }
@@ -122,7 +124,7 @@ impl Sink for Chunks {
         self.text.push_str(text);
     }
 
-    /// As DeepSeek writes it, and vLLM and others after it; who does not know the field skips it.
+    /// Uses the field that DeepSeek introduced and that vLLM and others adopted. Clients that do not know the field ignore it.
     fn reasoning(&mut self, text: &str) {
         self.flush();
         self.begin();
@@ -167,7 +169,7 @@ impl Sink for Chunks {
         self.flush();
         self.begin();
         for (index, ClientCall { id, name, arguments }) in calls.into_iter().enumerate() {
-            // As OpenAI does: first which call it is, then what is added to its arguments.
+            // As OpenAI does it: first the id and the name of the call, then its arguments.
             let function = json!({"name": name, "arguments": ""});
             self.call_delta(&json!({"index": index, "id": id, "type": "function", "function": function}));
             self.call_delta(&json!({"index": index, "function": {"arguments": arguments}}));
@@ -201,7 +203,7 @@ impl Writer for Chunks {
         self.done();
     }
 
-    /// Readers know it by what has no choices.
+    /// Clients recognize an error by the absence of `choices`.
     fn fail(&mut self, refusal: &Refusal) {
         self.flush();
         self.out.extend_from_slice(format!("data: {}\n\n", json!(refusal.body())).as_bytes());
@@ -234,7 +236,7 @@ fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TOOL_EVENT_BYTES)]
 }
 
-/// JSON of any length; what is too long becomes one text with its beginning.
+/// Returns the JSON; if it is too long, its beginning as a JSON string.
 fn shortened_json(json: &RawJson) -> RawJson {
     let text = json.as_str();
     if text.len() <= MAX_TOOL_EVENT_BYTES { json.clone() } else { RawJson::string(shortened(text)) }

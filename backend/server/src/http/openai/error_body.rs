@@ -1,5 +1,4 @@
-//! Errors as OpenAI writes them (<https://platform.openai.com/docs/guides/error-codes>), and for which requests they are
-//! written so.
+//! Errors in OpenAI's format (<https://platform.openai.com/docs/guides/error-codes>), and which requests get them.
 
 use std::future::Future;
 
@@ -11,12 +10,12 @@ tokio::task_local! {
     static IS_FOR_PROGRAMS: bool;
 }
 
-/// Answers a request for this path; its refusals are written as whoever asks there reads them.
+/// Runs the handling of a request. If the path is `/v1` or below it, its errors get OpenAI's format.
 pub(crate) fn scope<F: Future>(path: &str, answering: F) -> impl Future<Output = F::Output> {
     IS_FOR_PROGRAMS.scope(path == "/v1" || path.starts_with("/v1/"), answering)
 }
 
-/// Whether the request that is being answered is a program's that speaks OpenAI's format.
+/// Returns `true` if the errors of the current request have OpenAI's format.
 pub(crate) fn is_wanted() -> bool {
     IS_FOR_PROGRAMS.try_with(|is_wanted| *is_wanted).unwrap_or(false)
 }

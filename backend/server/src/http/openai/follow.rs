@@ -1,10 +1,13 @@
-//! A turn as the answer to a program: its text as it comes, across the runs of a turn that waits for consent, to its end. A
-//! program that goes away stops the turn.
+//! Follows a turn for an API client: its text as it arrives, across the runs of a turn that waits for approval, up to its end.
+//! If the client disconnects, the turn is stopped.
 
 use std::{collections::HashMap, time::Duration};
 
 use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
+use tallybook_conversations::journal::{LogEntry, TurnSubscription};
+use tallybook_conversations::{ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
@@ -14,38 +17,33 @@ use super::{
     refusal::Refusal,
     sink::{Progress, Sink, finish_of},
 };
-use crate::{
-    accounts::UserId,
-    conversation::{ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError},
-    journal::{LogEntry, TurnSubscription},
-};
 
-/// Follows a turn for a program.
-pub(super) struct Follower {
+/// A turn that an API client follows.
+pub(crate) struct Follower {
     turn: StoppedOnDrop,
     phase: Phase,
-    /// How many bytes of the answer's text the program has.
+    /// Length of the answer's text that was sent to the client, in bytes.
     sent: usize,
-    /// The same of what the model thought, by step.
+    /// Length of the reasoning that was sent to the client, in bytes, by reasoning id.
     thoughts_sent: HashMap<i64, usize>,
     usage: Usage,
-    /// Where a person decides on what waits.
+    /// URL at which the user decides on tool calls.
     link: String,
-    /// Whether the program was told that something waits.
+    /// `true` once the client has been notified that a tool call waits for approval.
     has_told_of_wait: bool,
     patience: Duration,
 }
 
 enum Phase {
     Reads(TurnSubscription),
-    /// For a person's consent.
+    /// Waits for the user's approval.
     Waits(AbortOnDropHandle<Result<NextRun, ServiceError>>),
-    /// For the calls that are the program's to run, with which the turn has ended.
+    /// Reads the calls that the client has to run. The turn has ended with these calls.
     HandsOver(AbortOnDropHandle<Result<Vec<ClientCall>, ServiceError>>),
     Over,
 }
 
-/// What comes of an event.
+/// The next step after an event.
 enum Told {
     Taken,
     Waits,
@@ -54,8 +52,8 @@ enum Told {
 }
 
 impl Follower {
-    /// Follows a turn. What waits for consent is decided on at `link`, and waited for so long.
-    pub(super) fn new(begun: BegunTurn, link: String, patience: Duration) -> Self {
+    /// Follows a turn. The user decides on tool calls at `link`, and the decision has a timeout of `patience`.
+    pub(crate) fn new(begun: BegunTurn, link: String, patience: Duration) -> Self {
         let BegunTurn { turn, events } = begun;
         let phase = Phase::Reads(events);
         Self {
@@ -70,18 +68,18 @@ impl Follower {
         }
     }
 
-    /// The conversation that the turn is stored in, and the turn.
-    pub(super) fn place(&self) -> (Uuid, MessageId) {
+    /// Returns the conversation and the message of the turn.
+    pub(crate) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
     }
 
-    /// When the turn began, as it is stored.
-    pub(super) fn created_at(&self) -> DateTime<Utc> {
+    /// Returns the stored start time of the turn.
+    pub(crate) fn created_at(&self) -> DateTime<Utc> {
         self.turn.created_at
     }
 
-    /// Writes what comes next. Nothing is lost when it is dropped before its end.
-    pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+    /// Writes the next part of the answer. Nothing is lost if the future is dropped before it completes.
+    pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
             let told = match &mut self.phase {
                 Phase::Over => Told::Over(Progress::Failed(Refusal::broken_off())),
@@ -166,7 +164,7 @@ impl Follower {
         }
     }
 
-    /// Writes what is new of the answer's whole text.
+    /// Writes the part of the answer's full text that has not been sent yet.
     fn catch_up(&mut self, content: &str, sink: &mut impl Sink) {
         if let Some(new) = content.get(self.sent..) {
             sink.text(new);
@@ -206,7 +204,7 @@ impl Follower {
         }
     }
 
-    /// Begins to wait for a person, and says so the first time.
+    /// Starts to wait for the user's decision. The first time, also notifies the client.
     fn wait(&mut self, sink: &mut impl Sink) {
         if !self.has_told_of_wait {
             self.has_told_of_wait = true;
@@ -237,7 +235,7 @@ impl Follower {
         }
     }
 
-    /// Begins to read which calls the program is to run.
+    /// Starts to read the calls that the client has to run.
     fn fetch_calls(&mut self) {
         let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
@@ -262,32 +260,32 @@ impl Follower {
         }
     }
 
-    /// What stands between the answer's text and ours.
+    /// Returns the separator between the answer's text and a notice.
     fn separator(&self) -> &'static str {
         if self.sent == 0 { "" } else { "\n\n" }
     }
 }
 
-/// A turn that has begun for a program.
-pub(super) struct BegunTurn {
+/// A turn that has started for an API client.
+pub(crate) struct BegunTurn {
     turn: StoppedOnDrop,
     events: TurnSubscription,
 }
 
 impl BegunTurn {
-    /// A turn that is stopped when this is dropped, or its follower before the turn's end.
-    pub(super) fn new(service: ConversationService, user: UserId, turn: ProgramTurn) -> Self {
+    /// Wraps a turn. The turn is stopped if this value, or its follower, is dropped before the turn ends.
+    pub(crate) fn new(service: ConversationService, user: UserId, turn: ProgramTurn) -> Self {
         let ProgramTurn { conversation, message_id, created_at, events } = turn;
         Self { turn: StoppedOnDrop { service, user, conversation, message_id, created_at, is_over: false }, events }
     }
 
-    /// The conversation that it is stored in, and its answer.
-    pub(super) fn place(&self) -> (Uuid, MessageId) {
+    /// Returns the conversation and the message of the turn.
+    pub(crate) fn place(&self) -> (Uuid, MessageId) {
         (self.turn.conversation, self.turn.message_id)
     }
 }
 
-/// A turn that nobody but its program waits for.
+/// A turn that is stopped on drop, because only its API client waits for it.
 struct StoppedOnDrop {
     service: ConversationService,
     user: UserId,

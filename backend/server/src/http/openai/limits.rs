@@ -1,26 +1,26 @@
-//! How much programs may send beside what holds for every request.
+//! Limits for API clients, in addition to those for all requests.
 
-/// Characters in a program's own id of a conversation; the column holds as many.
-pub(super) const MAX_CHAT_ID_CHARS: usize = 200;
+/// Maximum length of a client's own conversation id, in characters. The database column has this length.
+pub(crate) const MAX_CHAT_ID_CHARS: usize = 200;
 
-/// Texts before which a model is to stop, as many as every provider takes.
-pub(super) const MAX_STOPS: usize = 4;
+/// Maximum number of stop sequences. Every provider accepts this many.
+pub(crate) const MAX_STOPS: usize = 4;
 
-/// Bytes of such a text.
-pub(super) const MAX_STOP_BYTES: usize = 1024;
+/// Maximum length of a stop sequence, in bytes.
+pub(crate) const MAX_STOP_BYTES: usize = 1024;
 
-/// Messages in a request.
-pub(super) const MAX_MESSAGES: usize = 10_000;
+/// Maximum number of messages in a request.
+pub(crate) const MAX_MESSAGES: usize = 10_000;
 
-/// Tools of a program's own in a request, as many as of a tool server.
-pub(super) const MAX_TOOLS: usize = 128;
+/// Maximum number of client tools in a request, the same as for a tool server.
+pub(crate) const MAX_TOOLS: usize = 128;
 
-/// Bytes of such a tool's description.
-pub(super) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
+/// Maximum length of a client tool's description, in bytes.
+pub(crate) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
 
-/// Bytes of the schema of its arguments, and how deep that may be.
-pub(super) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
-pub(super) const MAX_SCHEMA_LEVELS: usize = 32;
+/// Maximum size of a client tool's JSON schema in bytes, and (`MAX_SCHEMA_LEVELS`) its maximum depth.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_SCHEMA_LEVELS: usize = 32;
 
-/// Bytes of a call's input, output or error in what is told of our own tools.
-pub(super) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;
+/// Maximum length of the input, output or error in a report on one of Tallybook's own tool calls, in bytes.
+pub(crate) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;

@@ -1,4 +1,4 @@
-//! The messages of a chat completion request, read.
+//! Parses the messages of a chat completion request.
 
 use tallybook_llm::ToolCallRequest;
 
@@ -9,13 +9,13 @@ use super::{
     wire::{ChatMessage, Content, ContentPart, ToolCall},
 };
 
-/// Reads the messages of a request.
-pub(super) fn read(messages: Vec<ChatMessage>) -> Result<Said, Refusal> {
+/// Parses the messages of a request.
+pub(crate) fn read(messages: Vec<ChatMessage>) -> Result<Said, Refusal> {
     read_numbered(messages.into_iter().enumerate().collect())
 }
 
-/// Reads messages that come with the places that refusals name.
-pub(super) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said, Refusal> {
+/// Parses messages that come with their index in the request. Errors name this index.
+pub(crate) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said, Refusal> {
     if messages.len() > MAX_MESSAGES {
         return Err(Refusal::bad("messages", format!("There are too many messages. Send at most {MAX_MESSAGES}.")));
     }

@@ -1,24 +1,24 @@
-//! The agent as a model, for programs that speak OpenAI Chat Completions: the shapes on the wire (`wire`, `chunk`, `whole`,
-//! `error_body`), what a request asks for (`ask`, `messages`, `said`, `tools`, `refusal`), and how a turn becomes its answer
-//! (`chat`, `begin`, `follow`, `plain`, `respond`, `sink`); the same for those that speak Responses (`responses`), and in
-//! plainer shapes (`thread`). The turn is the same as the page's; nothing of it is decided here.
+//! The agent as a model for clients of OpenAI's APIs. Chat completions have their wire formats in `wire`, `chunk`, `whole` and
+//! `error_body`, and request parsing in `ask`, `messages`, `said`, `tools` and `refusal`. `chat`, `begin`, `follow`, `plain`,
+//! `respond` and `sink` make an answer out of a turn. `responses` is the Responses API, and `thread` has simpler APIs. Turns are
+//! the same as in the web UI.
 
 mod ask;
 mod begin;
 mod chat;
 mod chunk;
-pub(super) mod error_body;
+pub(crate) mod error_body;
 mod follow;
 mod limits;
 mod messages;
 mod models;
 mod plain;
-pub(super) mod refusal;
+pub(crate) mod refusal;
 mod respond;
 mod responses;
 mod said;
 mod sink;
-pub(super) mod thread;
+pub(crate) mod thread;
 mod tools;
 mod whole;
 mod wire;
@@ -28,8 +28,8 @@ use utoipa::OpenApi;
 
 use super::{error::ApiError, methods::Endpoint};
 
-/// What is under `/v1`.
-pub(super) fn v1() -> Scope {
+/// Returns the routes under `/v1`.
+pub(crate) fn v1() -> Scope {
     web::scope("/v1")
         .service(Endpoint::at("/chat/completions").on(Method::POST, chat::create))
         .service(Endpoint::at("/responses").on(Method::POST, responses::create))
@@ -40,8 +40,8 @@ pub(super) fn v1() -> Scope {
         .default_service(web::to(no_such_route))
 }
 
-/// What the document of the API says of them.
-pub(super) fn document() -> utoipa::openapi::OpenApi {
+/// Returns the API description of these routes.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
     #[openapi(paths(chat::create, models::list, models::find), components(schemas(error_body::ErrorBody)))]
     struct Documented;

@@ -1,25 +1,25 @@
-//! `GET /v1/models`: each model of the catalog as the agent, and as what is asked once without tools.
+//! HTTP handlers for `GET /v1/models`: each model of the catalog as the agent, and with a suffix for direct model calls.
 
 use std::sync::LazyLock;
-use tallybook_database::now;
 
 use actix_web::web::{Json, Path};
 use serde::Serialize;
+use tallybook_conversations::models::Catalog;
+use tallybook_database::now;
 use utoipa::ToSchema;
 
 use super::{
     super::{error::ApiError, state::State},
     ask::{PLAIN, no_such_model},
 };
-use crate::models::Catalog;
 
-/// When the models were first known here: OpenAI's clients want a time.
+/// Time at which this process first listed its models. OpenAI's clients expect a time.
 static CREATED: LazyLock<i64> = LazyLock::new(|| now().timestamp());
 
 /// The list.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ProgramModels)]
-pub(super) struct Models {
+pub(crate) struct Models {
     object: &'static str,
     data: Vec<Model>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Models {
 /// One of them.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ProgramModel)]
-pub(super) struct Model {
+pub(crate) struct Model {
     id: String,
     object: &'static str,
     created: i64,
@@ -38,7 +38,7 @@ pub(super) struct Model {
 #[utoipa::path(
     get, path = "/v1/models", operation_id = "list_openai_models", tag = "Programs", responses((status = 200, body = Models)),
 )]
-pub(super) async fn list(state: State) -> Json<Models> {
+pub(crate) async fn list(state: State) -> Json<Models> {
     Json(Models { object: "list", data: all(state.service.models()) })
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn list(state: State) -> Json<Models> {
 #[utoipa::path(
     get, path = "/v1/models/{id}", operation_id = "find_openai_model", tag = "Programs", responses((status = 200, body = Model)),
 )]
-pub(super) async fn find(state: State, id: Path<String>) -> Result<Json<Model>, ApiError> {
+pub(crate) async fn find(state: State, id: Path<String>) -> Result<Json<Model>, ApiError> {
     let models = state.service.models();
     let found = all(models).into_iter().find(|model| model.id == *id);
     found.map(Json).ok_or_else(|| no_such_model(&id, models).into())
@@ -60,7 +60,7 @@ fn all(models: &Catalog) -> Vec<Model> {
     let mut all = Vec::new();
     for item in &catalog {
         all.push(model(item.name.clone(), &item.provider));
-        // A model of that very name counts first.
+        // A model with this exact name takes precedence.
         if models.find(&plain(&item.name)).is_none() {
             all.push(model(plain(&item.name), &item.provider));
         }

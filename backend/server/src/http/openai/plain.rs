@@ -1,27 +1,27 @@
-//! A model that is asked once, as the answer to a program.
+//! Follows a direct model call for an API client.
 
+use tallybook_conversations::PlainEvent;
 use tokio::sync::mpsc;
 
 use super::{
     refusal::Refusal,
     sink::{Progress, Sink, finish_of},
 };
-use crate::conversation::PlainEvent;
 
-/// Follows a model that is asked once.
-pub(super) struct PlainAnswer {
+/// A direct model call that an API client follows.
+pub(crate) struct PlainAnswer {
     events: mpsc::Receiver<PlainEvent>,
     /// Length of the text so far, in bytes.
     bytes: usize,
 }
 
 impl PlainAnswer {
-    pub(super) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
+    pub(crate) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
         Self { events, bytes: 0 }
     }
 
-    /// Writes what comes next. Nothing is lost when it is dropped before its end.
-    pub(super) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+    /// Writes the next part of the answer. Nothing is lost if the future is dropped before it completes.
+    pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
             match self.events.recv().await {
                 Some(PlainEvent::Text(text)) => {
@@ -37,7 +37,7 @@ impl PlainAnswer {
                 }
                 Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
                 Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
-                // Its task died.
+                // The task of the model call has died.
                 None => return Progress::Failed(died()),
             }
             if sink.is_ready() {

@@ -1,4 +1,4 @@
-//! An answer as it comes, written as a stream or collected whole, until it is over or nobody reads it any more.
+//! Streams or collects an answer until it ends or the client disconnects.
 
 use actix_web::HttpResponse;
 use tallybook_protocol::Usage;
@@ -18,8 +18,8 @@ use super::{
     sink::{Progress, Sink, Writer},
 };
 
-/// What answers.
-pub(super) enum Answer {
+/// The source of an answer: a turn, or a direct model call.
+pub(crate) enum Answer {
     Turn(Box<Follower>),
     Plain(PlainAnswer),
 }
@@ -32,7 +32,7 @@ impl Answer {
         }
     }
 
-    /// Where it is stored.
+    /// Returns the conversation in which the answer is stored, if it is stored.
     fn conversation(&self) -> Option<Uuid> {
         match self {
             Self::Turn(turn) => Some(turn.place().0),
@@ -40,9 +40,9 @@ impl Answer {
         }
     }
 
-    /// Collects it whole, and gives why it ended, in OpenAI's word, and what it cost. Who asks for that serves `peer` from the
-    /// request on (`Peer::served`): to store the question takes time, too.
-    pub(super) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
+    /// Collects the whole answer. Returns the finish reason in OpenAI's terms, and the usage. The caller must hold
+    /// `Peer::served` from the start of the request, because storing the question takes time, too.
+    pub(crate) async fn collect(mut self, peer: Peer, sink: &mut impl Sink) -> Result<(&'static str, Usage), Refusal> {
         loop {
             tokio::select! {
                 biased;
@@ -51,22 +51,22 @@ impl Answer {
                     Progress::Ended { finish, usage } => return Ok((finish, usage)),
                     Progress::Failed(refusal) => return Err(refusal.stored_in(self.conversation())),
                 },
-                // Nobody reads what is answered then.
+                // The client has disconnected and cannot read the answer.
                 () = peer.gone() => return Err(Refusal::broken_off().stored_in(self.conversation())),
             }
         }
     }
 
-    /// Writes it as a stream. What fails before there is anything to send fails by its status; for how long that can be is
-    /// bounded by the first sign of life.
-    pub(super) async fn stream(
+    /// Streams the answer. If the answer fails before there is anything to send, the response has the status of the error. The
+    /// stream starts after `keep_alive` at the latest.
+    pub(crate) async fn stream(
         mut self,
         state: &AppState,
         peer: Peer,
         mut writer: impl Writer + 'static,
     ) -> Result<HttpResponse, ApiError> {
         let mut first = match timeout(state.keep_alive, self.next(&mut writer)).await {
-            // Text may have come together with the failure.
+            // Text may have arrived together with the failure.
             Ok(Progress::Failed(refusal)) if !writer.is_ready() => {
                 return Err(refusal.stored_in(self.conversation()).into());
             }

@@ -1,5 +1,5 @@
-//! What a request tells, as the agent's model is told it: the system texts, the history in which every call has its result,
-//! and the question that is stored. Which fields say so is known to who reads them (`messages`, `responses::items`).
+//! Builds the conversation in a request as the agent's model receives it: the system texts, the history, and the question to
+//! store. Every call in the history has its result. `messages` and `responses::items` read the entries out of the request's fields.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, U
 
 use super::{refusal::Refusal, wire::Content};
 
-/// How the page of `Open WebUI` shows a call of ours in an answer's text, which is none of its words.
+/// Markup by which `Open WebUI` shows one of our tool calls in the text of an answer. It is not part of the answer.
 const CALL_BEGIN: &str = "<details type=\"tool_calls\"";
 const CALL_END: &str = "</details>";
 
-/// What a request says.
+/// The conversation in a request.
 #[derive(Debug, Default)]
-pub(super) struct Said {
-    pub(super) system: Vec<String>,
-    pub(super) history: Vec<ModelMessage>,
-    /// The last message of a person.
-    pub(super) question: String,
-    pub(super) questions: usize,
-    /// Whether nobody but persons, and the system, has spoken.
-    pub(super) is_first: bool,
+pub(crate) struct Said {
+    pub(crate) system: Vec<String>,
+    pub(crate) history: Vec<ModelMessage>,
+    /// The last user message.
+    pub(crate) question: String,
+    pub(crate) questions: usize,
+    /// `true` if the request contains no earlier answer: neither an assistant's message nor a previous response.
+    pub(crate) is_first: bool,
 }
 
 impl Said {
-    /// All that persons said, as one question.
-    pub(super) fn questions_in_one(self) -> String {
+    /// Returns all user messages as one question.
+    pub(crate) fn questions_in_one(self) -> String {
         let words = self.history.iter().filter_map(|message| match message {
             ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
             ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
@@ -34,9 +34,9 @@ impl Said {
     }
 }
 
-/// Takes what a request tells, entry by entry.
-pub(super) struct Telling {
-    /// The parameter that tells it.
+/// The builder of a conversation, which receives a request's entries one by one.
+pub(crate) struct Telling {
+    /// The parameter that contains the conversation.
     field: &'static str,
     goes_on: bool,
     said: Said,
@@ -44,7 +44,7 @@ pub(super) struct Telling {
     last: Last,
 }
 
-/// Who spoke last, as far as it matters.
+/// The role of the last entry that matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Person,
@@ -53,8 +53,9 @@ enum Last {
 }
 
 impl Telling {
-    /// What the parameter `field` tells. What goes on from an answer may begin with the results of its calls.
-    pub(super) fn new(field: &'static str, goes_on: bool) -> Self {
+    /// Creates a builder for the parameter `field`. If the request has a previous response (`goes_on`), the conversation may
+    /// begin with the results of that response's calls.
+    pub(crate) fn new(field: &'static str, goes_on: bool) -> Self {
         let said = Said { is_first: !goes_on, ..Said::default() };
         Self {
             field,
@@ -65,7 +66,7 @@ impl Telling {
         }
     }
 
-    pub(super) fn system(&mut self, text: String) -> Result<(), Refusal> {
+    pub(crate) fn system(&mut self, text: String) -> Result<(), Refusal> {
         if !self.open.calls.is_empty() {
             self.open.close(&mut self.said.history)?;
         }
@@ -76,7 +77,7 @@ impl Telling {
         Ok(())
     }
 
-    pub(super) fn user(&mut self, text: String) -> Result<(), Refusal> {
+    pub(crate) fn user(&mut self, text: String) -> Result<(), Refusal> {
         self.open.close(&mut self.said.history)?;
         self.last = Last::Person;
         self.said.questions += 1;
@@ -85,8 +86,8 @@ impl Telling {
         Ok(())
     }
 
-    /// An answer, whose calls stand in the parameter `place`.
-    pub(super) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
+    /// Adds an assistant's message, whose calls are in the parameter `place`.
+    pub(crate) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
         self.open.close(&mut self.said.history)?;
         self.last = Last::Model;
         self.said.is_first = false;
@@ -98,14 +99,14 @@ impl Telling {
         Ok(())
     }
 
-    /// The result of a call, whose id stands in the parameter `place`.
-    pub(super) fn result(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
+    /// Adds the result of a call, whose id is in the parameter `place`.
+    pub(crate) fn result(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
         self.last = Last::Tool;
         self.open.take(place, id, content)
     }
 
-    /// All of it.
-    pub(super) fn end(mut self) -> Result<Said, Refusal> {
+    /// Returns the conversation. Refuses it if a result or the question is missing, or if it ends with an answer.
+    pub(crate) fn end(mut self) -> Result<Said, Refusal> {
         self.open.close(&mut self.said.history)?;
         let (mut said, field) = (self.said, self.field);
         if said.question.trim().is_empty() && !(self.goes_on && self.last == Last::Tool) {
@@ -117,15 +118,15 @@ impl Telling {
             return Err(Refusal::bad(field, message));
         }
         if !self.goes_on && !matches!(said.history.first(), Some(ModelMessage::User(_))) {
-            // Providers want a person to begin.
+            // Providers require that a user begins.
             said.history.insert(0, ModelMessage::User(Vec::new()));
         }
         Ok(said)
     }
 }
 
-/// The text of what stands in the parameter `place`, whose parts are of these kinds.
-pub(super) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
+/// Returns the text in the parameter `place`. Refuses parts of other types than these, and NUL characters.
+pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
     let text = match content {
         None => String::new(),
         Some(Content::Text(text)) => text,
@@ -149,14 +150,14 @@ pub(super) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> 
     Ok(text)
 }
 
-/// The calls of the last answer, and their results so far.
+/// The calls of the last assistant's message, and their results so far.
 #[derive(Default)]
 struct OpenCalls {
-    /// Whether the calls stand in what the request goes on from, and so are not known here.
+    /// `true` if the calls are in the previous response, so that they are not known here.
     is_before: bool,
-    /// The parameter that they stand in.
+    /// The parameter that contains the calls.
     place: String,
-    /// Ids and names.
+    /// Id and name of each call.
     calls: Vec<(String, String)>,
     results: HashMap<String, ToolResult>,
 }
@@ -180,7 +181,7 @@ impl OpenCalls {
         Ok(())
     }
 
-    /// Tells the results, when there are all of them.
+    /// Adds the results to the history. Refuses the conversation if a result is missing.
     fn close(&mut self, history: &mut Vec<ModelMessage>) -> Result<(), Refusal> {
         let Self { place, calls, mut results, .. } = std::mem::take(self);
         let mut told = Vec::new();
@@ -198,7 +199,7 @@ impl OpenCalls {
     }
 }
 
-/// An answer's text without the calls that were shown in it.
+/// Returns the text of an answer without the calls that were shown in it.
 fn without_shown_calls(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;

@@ -1,85 +1,85 @@
-//! What an answer is written into as it comes: a stream (`chunk`), or one answer (`whole`), or those of another API
-//! (`responses`, `thread`); and how it ends.
+//! Receivers of an answer as it arrives: streams (`chunk`), one response (`whole`), and those of the other APIs (`responses`,
+//! `thread`). Also the reason why an answer ended.
 
 use bytes::Bytes;
 use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
+use tallybook_conversations::ClientCall;
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
 
 use super::refusal::Refusal;
-use crate::conversation::ClientCall;
 
-/// Takes an answer as it comes.
-pub(super) trait Sink {
-    /// The answer goes on with this text.
+/// A receiver of an answer as it arrives.
+pub(crate) trait Sink {
+    /// Receives text that continues the answer.
     fn text(&mut self, text: &str);
 
-    /// Takes back the end of the text, of this length in bytes, which was reasoning. A stream cannot take back what it has sent,
-    /// so an empty line separates that from the answer.
+    /// Takes back the end of the text, of this length in bytes, which was reasoning. A stream cannot take back what it has
+    /// sent, so an empty line separates that from the answer.
     fn text_taken_back(&mut self, _: usize) {
         self.text("\n\n");
     }
 
-    /// The model showed this of its thinking, which is no part of the answer.
+    /// Receives reasoning of the model, which is not part of the answer.
     fn reasoning(&mut self, _: &str) {}
 
-    /// One of our own tools is called.
+    /// Called when one of Tallybook's own tools starts.
     fn tool_started(&mut self, _: &ToolCallStart) {}
 
-    /// One of our own tools has given its result.
+    /// Called when one of Tallybook's own tools has returned.
     fn tool_ended(&mut self, _: &ToolCallEnd) {}
 
-    /// The answer ends with calls of the program's own tools.
+    /// Receives the calls of client tools with which the answer ends.
     fn client_calls(&mut self, _: Vec<ClientCall>) {}
 
-    /// A run of the turn is over: the last one, or one after which calls wait for consent.
+    /// Called at the end of a run of the turn: the last run, or a run after which calls wait for approval.
     fn run_ended(&mut self, _: &MessageEnd) {}
 
-    /// Whether there is something that can be sent by now.
+    /// Returns `true` if there is something to send.
     fn is_ready(&self) -> bool;
 }
 
-/// Writes an answer as a stream.
-pub(super) trait Writer: Sink {
-    /// Begins the answer, unless it has begun.
+/// A receiver that writes an answer as a stream.
+pub(crate) trait Writer: Sink {
+    /// Starts the answer, unless it has started.
     fn begin(&mut self);
 
-    /// What says nothing but that the answer is still being worked on.
+    /// Returns a keep-alive, which only says that the answer is still in progress.
     fn sign_of_life(&mut self) -> Bytes;
 
-    /// Ends a whole answer.
+    /// Ends a complete answer.
     fn end(&mut self, finish: &str, usage: Usage);
 
     /// Ends an answer that failed.
     fn fail(&mut self, refusal: &Refusal);
 
-    /// What there is to send.
+    /// Takes the bytes to send.
     fn take(&mut self) -> Bytes;
 }
 
-/// How far an answer is.
+/// Progress of an answer.
 #[derive(Debug)]
-pub(super) enum Progress {
-    /// There is something to send, and more may come.
+pub(crate) enum Progress {
+    /// There is something to send, and more may follow.
     More,
-    /// It is whole.
+    /// The answer is complete.
     Ended {
-        /// Why, in OpenAI's word.
+        /// Finish reason in OpenAI's terms.
         finish: &'static str,
         usage: Usage,
     },
-    /// It is not, and nothing more comes.
+    /// The answer is not complete, and nothing more follows.
     Failed(Refusal),
 }
 
-/// OpenAI's word for why an answer ended. One that used up its steps was cut short by a limit, too, and one that ended for
-/// an unknown reason counts as cut off.
-pub(super) fn finish_of(stop_reason: &str) -> &'static str {
+/// Returns OpenAI's finish reason for a stop reason. An answer that used up its steps was truncated by a limit, too. An answer
+/// with an unknown stop reason counts as truncated.
+pub(crate) fn finish_of(stop_reason: &str) -> &'static str {
     match stop_reason {
         "max_tokens" | STEP_LIMIT => "length",
         "refusal" => "content_filter",
         CLIENT_CALLS => "tool_calls",
         "" | "end_turn" | "tool_use" | "pause_turn" => "stop",
-        // The provider's word for a cause of its own.
+        // The provider's own name for another cause.
         _ => "length",
     }
 }

@@ -1,8 +1,9 @@
-//! A program's own tools, and whether the model may call tools, read out of a request.
+//! Parses the client tools of a request, and its tool choice.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
+use tallybook_conversations::ClientTool;
 use tallybook_llm::ToolChoice;
 use tallybook_protocol::json_depth;
 use tallybook_tools::is_tool_name;
@@ -12,10 +13,9 @@ use super::{
     refusal::Refusal,
     wire::{ChoiceOfTool, FunctionDefinition, ToolDefinition},
 };
-use crate::conversation::ClientTool;
 
-/// Reads the definitions of a chat completion request.
-pub(super) fn read(definitions: Vec<ToolDefinition>) -> Result<Vec<ClientTool>, Refusal> {
+/// Parses the tool definitions of a chat completion request.
+pub(crate) fn read(definitions: Vec<ToolDefinition>) -> Result<Vec<ClientTool>, Refusal> {
     let mut functions = Vec::new();
     for (at, ToolDefinition { kind, function }) in definitions.into_iter().enumerate() {
         let Some(function) = function.filter(|_| kind == "function") else {
@@ -27,8 +27,8 @@ pub(super) fn read(definitions: Vec<ToolDefinition>) -> Result<Vec<ClientTool>, 
     read_functions(functions)
 }
 
-/// Reads functions, each with the parameter that it stands in.
-pub(super) fn read_functions(functions: Vec<(String, FunctionDefinition)>) -> Result<Vec<ClientTool>, Refusal> {
+/// Parses functions, each with the parameter that contains it.
+pub(crate) fn read_functions(functions: Vec<(String, FunctionDefinition)>) -> Result<Vec<ClientTool>, Refusal> {
     if functions.len() > MAX_TOOLS {
         return Err(Refusal::bad("tools", format!("There are too many tools. Send at most {MAX_TOOLS}.")));
     }
@@ -69,7 +69,7 @@ fn tool(function: FunctionDefinition) -> Result<ClientTool, (&'static str, Strin
         _ => return Err((place, message.to_owned())),
     };
     if input_schema["type"].is_null() {
-        // Some providers insist on it.
+        // Some providers require it.
         input_schema["type"] = json!("object");
     }
     if input_schema["type"] != "object" {
@@ -78,8 +78,8 @@ fn tool(function: FunctionDefinition) -> Result<ClientTool, (&'static str, Strin
     Ok(ClientTool { name, description, input_schema })
 }
 
-/// Reads whether the model may call tools. To require a call means one of the program's tools.
-pub(super) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Result<ToolChoice, Refusal> {
+/// Parses the tool choice. `required` means a call of a client tool.
+pub(crate) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Result<ToolChoice, Refusal> {
     let bad = |message: String| Err(Refusal::bad("tool_choice", message));
     let choice = match choice {
         None => ToolChoice::Auto,
@@ -89,7 +89,7 @@ pub(super) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Resu
             "required" => ToolChoice::Required,
             _ => return bad(format!("tool_choice {word:?} is unknown. Use auto, none, required or a function.")),
         },
-        // The name stands beside the type in a response request.
+        // In a Responses API request, the name is beside the type.
         Some(ChoiceOfTool::Function { kind, function, name }) => {
             match function.map(|function| function.name).or(name).filter(|_| kind == "function") {
                 Some(name) => ToolChoice::Named(name),
@@ -109,10 +109,10 @@ pub(super) fn choice(choice: Option<ChoiceOfTool>, tools: &[ClientTool]) -> Resu
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use tallybook_conversations::ClientTool;
     use tallybook_llm::ToolChoice;
 
     use super::{super::wire, choice, read};
-    use crate::conversation::ClientTool;
 
     fn tools(tools: &Value) -> Result<Vec<ClientTool>, String> {
         let request = wire::read(&json!({"tools": tools}).to_string()).map_err(|refusal| refusal.param.unwrap())?;

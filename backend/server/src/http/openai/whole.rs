@@ -1,20 +1,20 @@
-//! An answer as one body (<https://platform.openai.com/docs/api-reference/chat/object>).
+//! An answer as one response body (<https://platform.openai.com/docs/api-reference/chat/object>).
 
 use serde::Serialize;
+use tallybook_conversations::ClientCall;
 use tallybook_protocol::Usage;
 use utoipa::ToSchema;
 
 use super::sink::Sink;
-use crate::conversation::ClientCall;
 
-/// Takes an answer to be sent in one piece.
+/// Receiver of an answer that is sent as one response.
 #[derive(Default)]
-pub(super) struct WholeAnswer {
-    pub(super) text: String,
-    /// What the model showed of its thinking.
-    pub(super) reasoning: String,
-    /// Calls of the program's own tools.
-    pub(super) calls: Vec<ClientCall>,
+pub(crate) struct WholeAnswer {
+    pub(crate) text: String,
+    /// The model's reasoning.
+    pub(crate) reasoning: String,
+    /// Calls of client tools.
+    pub(crate) calls: Vec<ClientCall>,
 }
 
 impl Sink for WholeAnswer {
@@ -41,7 +41,7 @@ impl Sink for WholeAnswer {
 
 /// The body.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Completion<'a> {
+pub(crate) struct Completion<'a> {
     id: &'a str,
     object: &'static str,
     created: i64,
@@ -99,7 +99,7 @@ impl<'a> CallBody<'a> {
 }
 
 impl<'a> Completion<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         id: &'a str,
         created: i64,
         model: &'a str,
@@ -120,7 +120,7 @@ impl<'a> Completion<'a> {
 /// Tokens, in OpenAI's words.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TokenUsage)]
-pub(super) struct UsageBody {
+pub(crate) struct UsageBody {
     prompt_tokens: i64,
     completion_tokens: i64,
     total_tokens: i64,
@@ -133,7 +133,7 @@ struct PromptDetails {
 }
 
 impl UsageBody {
-    pub(super) fn of(usage: Usage) -> Self {
+    pub(crate) fn of(usage: Usage) -> Self {
         let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
         Self {
             prompt_tokens: input_tokens,

@@ -1,5 +1,5 @@
-//! The body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>), as far as it is
-//! read. What is absent or null is as good as not said, and unknown fields are skipped.
+//! The request body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>). Fields
+//! that are null count as absent, and unknown fields are ignored.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,85 +15,85 @@ use super::{super::body::parse, refusal::Refusal};
 
 /// What a program asks.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ChatRequest {
+pub(crate) struct ChatRequest {
     /// As `GET /v1/models` lists it; the default when absent.
-    pub(super) model: Option<String>,
+    pub(crate) model: Option<String>,
     /// The history, which ends with a question or with results of the program's own tools.
     #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 10_000)]
-    pub(super) messages: Vec<ChatMessage>,
-    pub(super) stream: Option<bool>,
-    pub(super) stream_options: Option<StreamOptions>,
+    pub(crate) messages: Vec<ChatMessage>,
+    pub(crate) stream: Option<bool>,
+    pub(crate) stream_options: Option<StreamOptions>,
     /// The lower of this and `max_completion_tokens` counts.
     #[schema(minimum = 1)]
-    pub(super) max_tokens: Option<i64>,
+    pub(crate) max_tokens: Option<i64>,
     #[schema(minimum = 1)]
-    pub(super) max_completion_tokens: Option<i64>,
+    pub(crate) max_completion_tokens: Option<i64>,
     #[schema(minimum = 0, maximum = 2)]
-    pub(super) temperature: Option<f64>,
+    pub(crate) temperature: Option<f64>,
     /// One text, or at most four.
-    pub(super) stop: Option<Stop>,
+    pub(crate) stop: Option<Stop>,
     #[schema(minimum = 1, maximum = 1)]
-    pub(super) n: Option<i64>,
+    pub(crate) n: Option<i64>,
     #[schema(schema_with = off)]
-    pub(super) logprobs: Option<bool>,
-    pub(super) response_format: Option<ResponseFormat>,
+    pub(crate) logprobs: Option<bool>,
+    pub(crate) response_format: Option<ResponseFormat>,
     /// Tools that the program runs itself, beside ours.
     #[schema(max_items = 128)]
-    pub(super) tools: Option<Vec<ToolDefinition>>,
-    pub(super) tool_choice: Option<ChoiceOfTool>,
+    pub(crate) tools: Option<Vec<ToolDefinition>>,
+    pub(crate) tool_choice: Option<ChoiceOfTool>,
     #[schema(schema_with = nothing, required = false)]
-    pub(super) functions: Option<Box<RawValue>>,
+    pub(crate) functions: Option<Box<RawValue>>,
     #[schema(schema_with = nothing, required = false)]
-    pub(super) audio: Option<Box<RawValue>>,
+    pub(crate) audio: Option<Box<RawValue>>,
     /// Nothing but `text`.
-    pub(super) modalities: Option<Vec<String>>,
+    pub(crate) modalities: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct StreamOptions {
-    pub(super) include_usage: Option<bool>,
+pub(crate) struct StreamOptions {
+    pub(crate) include_usage: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ResponseFormat {
+pub(crate) struct ResponseFormat {
     #[serde(rename = "type")]
     #[schema(pattern = "^text$")]
-    pub(super) kind: String,
+    pub(crate) kind: String,
 }
 
 /// Texts before which the model is to stop.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     One(String),
     Several(Vec<String>),
 }
 
 /// A tool that the program runs itself.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ToolDefinition {
+pub(crate) struct ToolDefinition {
     #[serde(rename = "type")]
     #[schema(pattern = "^function$")]
-    pub(super) kind: String,
+    pub(crate) kind: String,
     #[schema(required = true, nullable = false)]
-    pub(super) function: Option<FunctionDefinition>,
+    pub(crate) function: Option<FunctionDefinition>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct FunctionDefinition {
+pub(crate) struct FunctionDefinition {
     #[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$")]
-    pub(super) name: String,
-    pub(super) description: Option<String>,
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
     /// JSON Schema.
     #[schema(value_type = Option<Object>)]
-    pub(super) parameters: Option<Box<RawValue>>,
+    pub(crate) parameters: Option<Box<RawValue>>,
 }
 
 /// Whether the model may call tools.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub(super) enum ChoiceOfTool {
+pub(crate) enum ChoiceOfTool {
     Word(String),
     Function {
         #[serde(rename = "type")]
@@ -104,46 +104,46 @@ pub(super) enum ChoiceOfTool {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct FunctionName {
-    pub(super) name: String,
+pub(crate) struct FunctionName {
+    pub(crate) name: String,
 }
 
 /// An entry of the history.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ChatMessage {
+pub(crate) struct ChatMessage {
     #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
-    pub(super) role: String,
-    pub(super) content: Option<Content>,
+    pub(crate) role: String,
+    pub(crate) content: Option<Content>,
     /// Text by which an assistant declined to answer.
-    pub(super) refusal: Option<String>,
-    pub(super) tool_calls: Option<Vec<ToolCall>>,
-    pub(super) tool_call_id: Option<String>,
+    pub(crate) refusal: Option<String>,
+    pub(crate) tool_calls: Option<Vec<ToolCall>>,
+    pub(crate) tool_call_id: Option<String>,
 }
 
 /// What a message says.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub(super) enum Content {
+pub(crate) enum Content {
     Text(String),
     Parts(Vec<ContentPart>),
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct ContentPart {
+pub(crate) struct ContentPart {
     #[serde(rename = "type")]
     #[schema(pattern = "^(text|refusal)$")]
-    pub(super) kind: String,
-    pub(super) text: Option<String>,
+    pub(crate) kind: String,
+    pub(crate) text: Option<String>,
     /// Text of a part of the type `refusal`, by which an assistant declined to answer.
-    pub(super) refusal: Option<String>,
+    pub(crate) refusal: Option<String>,
 }
 
 impl ContentPart {
-    /// The type of a part by which an assistant declined to answer.
-    pub(super) const REFUSAL: &'static str = "refusal";
+    /// Type of a content part with which an assistant declined to answer.
+    pub(crate) const REFUSAL: &'static str = "refusal";
 
     /// Returns the part's text, which is in a field of its own in a refusal.
-    pub(super) fn into_text(self) -> Option<String> {
+    pub(crate) fn into_text(self) -> Option<String> {
         if self.kind == Self::REFUSAL { self.refusal } else { self.text }
     }
 }
@@ -151,42 +151,42 @@ impl ContentPart {
 /// A call that an assistant's message asks for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ClientToolCall)]
-pub(super) struct ToolCall {
-    pub(super) id: String,
-    pub(super) function: Function,
+pub(crate) struct ToolCall {
+    pub(crate) id: String,
+    pub(crate) function: Function,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = CalledFunction)]
-pub(super) struct Function {
-    pub(super) name: String,
+pub(crate) struct Function {
+    pub(crate) name: String,
     /// JSON as text, as the model wrote it.
-    pub(super) arguments: String,
+    pub(crate) arguments: String,
 }
 
-/// Whether a field says anything.
-pub(super) fn is_there(json: Option<&RawValue>) -> bool {
+/// Returns `true` if a field has a value other than null.
+pub(crate) fn is_there(json: Option<&RawValue>) -> bool {
     json.is_some_and(|json| json.get() != "null")
 }
 
-/// What is refused unless it is null.
-pub(super) fn nothing() -> Object {
+/// Returns the schema of a field that is refused unless it is null.
+pub(crate) fn nothing() -> Object {
     Object::with_type(Type::Null)
 }
 
-/// What is refused when it is true.
-pub(super) fn off() -> Object {
+/// Returns the schema of a field that is refused if it is true.
+pub(crate) fn off() -> Object {
     let kinds = SchemaType::from_iter([Type::Boolean, Type::Null]);
     ObjectBuilder::new().schema_type(kinds).enum_values(Some([Some(false), None])).build()
 }
 
-/// Reads a body, and says which field is not what it must be.
-pub(super) fn read(body: &str) -> Result<ChatRequest, Refusal> {
+/// Parses a body. The error names the field at fault.
+pub(crate) fn read(body: &str) -> Result<ChatRequest, Refusal> {
     read_as(body, "chat completion request")
 }
 
-/// Reads a body that is to be such a thing.
-pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
+/// Parses a body as `T`, which error messages call `thing`.
+pub(crate) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
     if body.starts_with('[') {
         let message = format!("The body is a list, and a {thing} is an object.");
         return Err(Refusal { param: None, ..Refusal::bad("", message) });
@@ -197,8 +197,8 @@ pub(super) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Res
     })
 }
 
-/// Reads what stands in a field, and says which place in it is not what it must be.
-pub(super) fn read_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> Result<T, Refusal> {
+/// Parses the JSON in `field`. The error names the place at fault.
+pub(crate) fn read_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> Result<T, Refusal> {
     parse(json).map_err(|(path, reason)| unreadable(format!("{field}{}", path.unwrap_or_default()), &reason))
 }
 

@@ -1,4 +1,4 @@
-//! The document: who is in it, and as a text and a value for those who show it.
+//! The API document: which operations it contains, and its forms as a value and as text.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, book, consent, content_encoding::Text, conversations, export, feed, health, mcp, messages, models,
-    openai, search, shares, state::State, tool_calls, tools, usage,
+    accounts, consent, content_encoding::Text, conversations, export, feed, health, mcp, messages, models, openai,
+    search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
 /// All of it.
@@ -55,30 +55,30 @@ use crate::http::{
 )]
 struct Documented;
 
-/// The document of a server with accounts, and of one on which nobody signs in.
+/// The document of a server with accounts, and (`WITHOUT_ACCOUNTS`) of a server on which users do not sign in.
 static WITH_ACCOUNTS: LazyLock<Document> = LazyLock::new(|| Document::new(true));
 static WITHOUT_ACCOUNTS: LazyLock<Document> = LazyLock::new(|| Document::new(false));
 
-/// The document, as a value and as text.
-pub(super) struct Document {
-    pub(super) value: Value,
+/// The API document, as a value and as text.
+pub(crate) struct Document {
+    pub(crate) value: Value,
     text: Text,
 }
 
 impl Document {
     fn new(has_accounts: bool) -> Self {
         let mut all = Documented::openapi();
-        for part in [openai::document(), accounts::document(), book::document(), mcp::document()] {
+        for part in [openai::document(), accounts::document(), tool_history::document(), mcp::document()] {
             all.merge(part);
         }
-        // It is made of texts and numbers, which can always be written.
+        // Serializing cannot fail, because the document consists of strings and numbers.
         let mut value = serde_json::to_value(all).unwrap_or_default();
         finish::finish(&mut value, has_accounts);
         Self { text: Text::new(value.to_string()), value }
     }
 
-    /// That of this server.
-    pub(super) fn of(state: &State) -> &'static Self {
+    /// Returns the document of this server.
+    pub(crate) fn of(state: &State) -> &'static Self {
         if state.accounts.settings().required { &WITH_ACCOUNTS } else { &WITHOUT_ACCOUNTS }
     }
 }
@@ -88,6 +88,6 @@ impl Document {
     get, path = "/openapi.json", operation_id = "find_document", tag = "Server", security(()),
     responses((status = 200, body = Object)),
 )]
-pub(super) async fn show(state: State, request: HttpRequest) -> HttpResponse {
+pub(crate) async fn show(state: State, request: HttpRequest) -> HttpResponse {
     Document::of(&state).text.answer(&request, "application/json")
 }

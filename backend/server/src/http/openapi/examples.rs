@@ -1,16 +1,16 @@
-//! Examples of the main operations for curl, Python and TypeScript. They are files of their own, `docs/api/examples`, which the
-//! browser tests run as the page shows them.
+//! Examples of the main operations for curl, Python and TypeScript. They are files in `docs/api/examples`. The browser tests
+//! run them as the page shows them.
 
-/// One thing to do, in each language.
-pub(super) struct Example {
-    /// The name of the files.
-    pub(super) name: &'static str,
-    /// What is done, where the operation has several.
-    pub(super) what: &'static str,
-    /// The operation, by its id.
-    pub(super) operation: &'static str,
-    /// The languages, and how it is written in each.
-    pub(super) texts: [(&'static str, &'static str); 3],
+/// An example of an operation, in each language.
+pub(crate) struct Example {
+    /// Name of the example's files, without the extension.
+    pub(crate) name: &'static str,
+    /// Description of the example.
+    pub(crate) what: &'static str,
+    /// Id of the operation.
+    pub(crate) operation: &'static str,
+    /// The languages, each with the source of the example.
+    pub(crate) texts: [(&'static str, &'static str); 3],
 }
 
 macro_rules! example {
@@ -28,7 +28,7 @@ macro_rules! example {
     };
 }
 
-pub(super) const EXAMPLES: [Example; 5] = [
+pub(crate) const EXAMPLES: [Example; 5] = [
     example!("create_chat_completion", "answer", "An answer, whole."),
     example!("create_chat_completion", "stream", "The same, as it is written."),
     example!("chat_in_thread", "thread", "A question, and one more in the same thread."),

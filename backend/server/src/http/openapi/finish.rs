@@ -1,9 +1,9 @@
-//! What operations have in common and their annotations need not say: the segments of their paths, who may use them, and what
-//! every operation of its kind may be refused with, in which form; and how streams read.
+//! Completes the API document with what operations have in common, so that their annotations need not say it. That is: path
+//! parameters, authentication, the common errors and their format, and the format of streams.
 
 use serde_json::{Map, Value, json};
 
-/// What the segments of paths are. Whatever is no such thing names nothing, and is a 404.
+/// The path parameters, with type and description. A value of another type names nothing and causes a 404.
 const SEGMENTS: [(&str, Segment, &str); 13] = [
     ("uuid", Segment::Uuid, "The conversation."),
     ("message_id", Segment::Number, "The message."),
@@ -27,8 +27,8 @@ enum Segment {
     Text,
 }
 
-/// Adds it. On a server without accounts nobody is asked who it is.
-pub(super) fn finish(document: &mut Value, has_accounts: bool) {
+/// Completes the document. On a server without accounts, no operation needs authentication.
+pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
     plain_words(document);
     if let Some(frames) = document.pointer_mut("/components/schemas/ChatEvent/oneOf").and_then(Value::as_array_mut) {
         for frame in frames {
@@ -55,7 +55,7 @@ pub(super) fn finish(document: &mut Value, has_accounts: bool) {
 
 fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool) {
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
-        // One that may be left out is not sent as null.
+        // A client leaves out an optional parameter that has no value, and never sends it as null.
         if let Some(kind) = parameter.pointer("/schema/type/0").cloned() {
             parameter["schema"]["type"] = kind;
         }
@@ -92,7 +92,7 @@ fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool)
     ];
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (_, status, words) in common.into_iter().filter(|(is_so, ..)| *is_so) {
-        // Under `/v1` there are but the statuses that OpenAI's clients know.
+        // `/v1` has only statuses that OpenAI's clients know.
         let status = if path.starts_with("/v1/") && status == "507" { "503" } else { status };
         responses.entry(status).or_insert_with(|| json!({"description": words}));
     }
@@ -101,17 +101,17 @@ fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool)
     }
 }
 
-/// A text that is JSON of this shape.
+/// Returns the schema of a string that contains JSON of this shape.
 fn text_of(shape: &Value) -> Value {
     json!({"type": "string", "contentMediaType": "application/json", "contentSchema": shape})
 }
 
-/// Says what a stream's frames are, each of which has its data as text.
+/// Replaces the schema of a stream with that of its events, which contain their data as a string.
 fn describe_stream(stream: &mut Value) {
     let schema = stream["schema"].take();
     let data = text_of(&schema);
     stream["schema"] = match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        // They say so themselves.
+        // The schema of these events already says so.
         Some("ChatEvent") => schema,
         Some("FeedEvent") => json!({
             "type": "object", "required": ["event", "data"], "properties": {"event": {"type": "string"}, "data": data},
@@ -130,7 +130,7 @@ fn segment(name: &str) -> Option<Value> {
     Some(json!({"name": name, "in": "path", "required": true, "schema": schema, "description": description}))
 }
 
-/// Gives a refusal its body, and an answer without words some.
+/// Adds the body to an error, and a description to a response that has none.
 fn describe(path: &str, status: &str, response: &mut Value) {
     if response["description"].as_str().is_none_or(str::is_empty) {
         response["description"] = if status == "201" { json!("It is made.") } else { json!("What was asked for.") };
@@ -150,7 +150,7 @@ fn describe(path: &str, status: &str, response: &mut Value) {
     response["content"] = Map::from_iter([(kind.to_owned(), content)]).into();
 }
 
-/// Takes out of all descriptions what leads to other places in the source.
+/// Removes the markup of rustdoc links, and `crate::` paths, from all descriptions.
 fn plain_words(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(plain_words),

@@ -1,32 +1,32 @@
-//! A line of words as the page shows it: what the document says in Markdown's simplest forms, and what a schema stands for.
+//! A line of text on the API page: a description in minimal Markdown, or the type that a schema describes.
 
 use askama::{Template, filters::HtmlSafe};
 use serde_json::Value;
 
 /// A piece of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Plain(String),
     Code(String),
-    /// What is shown, and where it leads.
+    /// Text and target of a link.
     Link(String, String),
 }
 
-/// A line, which is written as markup.
+/// A line, which renders as HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Template)]
 #[template(
     source = "{% for piece in pieces %}{% match piece %}{% when Piece::Plain(text) %}{{ text }}{% when Piece::Code(text) %}<code>{{ text }}</code>{% when Piece::Link(text, to) %}<a href=\"{{ to }}\">{{ text }}</a>{% endmatch %}{% endfor %}",
     ext = "html"
 )]
-pub(super) struct Line {
+pub(crate) struct Line {
     pieces: Vec<Piece>,
 }
 
 impl HtmlSafe for Line {}
 
 impl Line {
-    /// A text with `code` and <links> in it.
-    pub(super) fn read(text: &str) -> Self {
+    /// Parses a text that contains code in backticks and links in angle brackets.
+    pub(crate) fn read(text: &str) -> Self {
         let pieces = text.split('`').enumerate().flat_map(|(at, part)| match at % 2 {
             0 => links(part),
             _ => vec![Piece::Code(part.to_owned())],
@@ -34,14 +34,14 @@ impl Line {
         Self { pieces: pieces.collect() }
     }
 
-    /// What a schema stands for.
-    pub(super) fn of(schema: &Value) -> Self {
+    /// Describes the type of a schema.
+    pub(crate) fn of(schema: &Value) -> Self {
         let mut line = Self::default();
         line.describe(schema);
         line
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
@@ -64,7 +64,7 @@ impl Line {
             return;
         }
         if let Some(choices) = ["oneOf", "anyOf"].iter().find_map(|of| schema[of].as_array()) {
-            // Nothing comes last, as people say it.
+            // Null comes last, as in ordinary English.
             let is_null = |choice: &&Value| choice["type"] == "null";
             let (none, some): (Vec<_>, Vec<_>) = choices.iter().partition(is_null);
             self.join(some.into_iter().chain(none), " or ");
@@ -133,7 +133,7 @@ impl Line {
     }
 }
 
-/// What kind of text.
+/// Returns the kind of a string.
 fn text_of(schema: &Value) -> &'static str {
     match schema["format"].as_str() {
         Some("uuid") => "UUID",

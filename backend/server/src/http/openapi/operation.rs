@@ -1,4 +1,4 @@
-//! The document, read for the page that shows it: its operations by subject, and its schemas.
+//! Reads the API document for the page that shows it: its operations by subject, and its schemas.
 
 use actix_web::http::StatusCode;
 use serde_json::Value;
@@ -9,77 +9,77 @@ use super::{
 };
 
 /// A subject and its operations.
-pub(super) struct Subject {
-    pub(super) name: String,
-    /// Names it in the page.
-    pub(super) id: String,
-    pub(super) description: Line,
-    pub(super) operations: Vec<Operation>,
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    /// HTML id of the subject.
+    pub(crate) id: String,
+    pub(crate) description: Line,
+    pub(crate) operations: Vec<Operation>,
 }
 
-/// One way to ask.
-pub(super) struct Operation {
-    pub(super) id: String,
-    pub(super) method: String,
-    pub(super) path: String,
-    pub(super) summary: Line,
-    pub(super) description: Vec<Line>,
-    /// Whether everybody may, whether a key does, or only somebody who is signed in.
-    pub(super) access: Access,
-    pub(super) parameters: Vec<Field>,
-    pub(super) bodies: Vec<Body>,
-    pub(super) is_body_required: bool,
-    pub(super) answers: Vec<Answer>,
-    pub(super) examples: Vec<&'static Example>,
+/// An operation: a method of a path.
+pub(crate) struct Operation {
+    pub(crate) id: String,
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) summary: Line,
+    pub(crate) description: Vec<Line>,
+    /// Authentication that the operation needs.
+    pub(crate) access: Access,
+    pub(crate) parameters: Vec<Field>,
+    pub(crate) bodies: Vec<Body>,
+    pub(crate) is_body_required: bool,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) examples: Vec<&'static Example>,
 }
 
-/// Who may ask.
+/// Authentication that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     Everybody,
     KeyOrSession,
     Session,
 }
 
-/// A field, or a parameter.
-pub(super) struct Field {
-    pub(super) name: String,
-    /// Where it stands, if it is a parameter.
-    pub(super) place: String,
-    pub(super) kind: Line,
-    pub(super) is_required: bool,
-    pub(super) description: Line,
+/// A field of a schema, or a parameter.
+pub(crate) struct Field {
+    pub(crate) name: String,
+    /// Location of a parameter, such as `query`; empty for a field.
+    pub(crate) place: String,
+    pub(crate) kind: Line,
+    pub(crate) is_required: bool,
+    pub(crate) description: Line,
 }
 
-/// A body of one type.
-pub(super) struct Body {
-    pub(super) media_type: String,
-    pub(super) kind: Line,
+/// A body of one media type.
+pub(crate) struct Body {
+    pub(crate) media_type: String,
+    pub(crate) kind: Line,
 }
 
-/// What may come back.
-pub(super) struct Answer {
-    pub(super) status: String,
-    pub(super) reason: &'static str,
-    pub(super) is_refusal: bool,
-    pub(super) description: Line,
-    pub(super) headers: Vec<String>,
-    pub(super) bodies: Vec<Body>,
+/// A response.
+pub(crate) struct Answer {
+    pub(crate) status: String,
+    pub(crate) reason: &'static str,
+    pub(crate) is_refusal: bool,
+    pub(crate) description: Line,
+    pub(crate) headers: Vec<String>,
+    pub(crate) bodies: Vec<Body>,
 }
 
-/// A shape that others refer to.
-pub(super) struct Schema {
-    pub(super) name: String,
-    pub(super) description: Line,
-    /// What it is, where it has no fields.
-    pub(super) kind: Line,
-    pub(super) fields: Vec<Field>,
-    /// Its forms, where it is one of several.
-    pub(super) forms: Vec<Vec<Field>>,
+/// A named schema.
+pub(crate) struct Schema {
+    pub(crate) name: String,
+    pub(crate) description: Line,
+    /// Type of the schema; empty if the schema has fields.
+    pub(crate) kind: Line,
+    pub(crate) fields: Vec<Field>,
+    /// Fields of each form, if the schema is a choice of several forms.
+    pub(crate) forms: Vec<Vec<Field>>,
 }
 
-/// The operations, in the document's order of subjects.
-pub(super) fn subjects(document: &Value) -> Vec<Subject> {
+/// Returns the subjects in the document's order, with their operations.
+pub(crate) fn subjects(document: &Value) -> Vec<Subject> {
     let read = |tag: &Value| {
         let name = text(&tag["name"]);
         let operations = operations(document, &name);
@@ -99,7 +99,7 @@ fn operations(document: &Value, subject: &str) -> Vec<Operation> {
             }
         }
     }
-    // The main ones first.
+    // Operations that have examples come first.
     let place = |operation: &Operation| EXAMPLES.iter().position(|example| example.operation == operation.id);
     found.sort_by_key(|operation| place(operation).unwrap_or(EXAMPLES.len()));
     found
@@ -152,8 +152,8 @@ fn bodies(content: &Value) -> Vec<Body> {
     fields_of(content).map(body).collect()
 }
 
-/// The schemas, by name.
-pub(super) fn schemas(document: &Value) -> Vec<Schema> {
+/// Returns the schemas by name.
+pub(crate) fn schemas(document: &Value) -> Vec<Schema> {
     let all = &document["components"]["schemas"];
     let read = |(name, schema): (&String, &Value)| {
         let own = properties(all, schema);
@@ -174,7 +174,8 @@ pub(super) fn schemas(document: &Value) -> Vec<Schema> {
     fields_of(all).map(read).collect()
 }
 
-/// Its fields and those of what it takes in whole; those that must be there first, and before them what tells its form.
+/// Returns the fields of a schema, including those of schemas that it contains in full (`allOf`). The field that identifies a
+/// form comes first, then the required fields.
 fn properties(all: &Value, schema: &Value) -> Vec<Field> {
     let mut found = Vec::new();
     for part in schema["allOf"].as_array().into_iter().flatten() {
@@ -194,7 +195,7 @@ fn properties(all: &Value, schema: &Value) -> Vec<Field> {
     found
 }
 
-/// What is said of a field, which stands within its choices where it may be null.
+/// Returns the description of a field. If the field may be null, the description is in one of its choices.
 fn description_of(field: &Value) -> Line {
     let choices = field["oneOf"].as_array().into_iter().flatten();
     let said = std::iter::once(field).chain(choices).find_map(|it| it["description"].as_str());

@@ -1,4 +1,4 @@
-//! `GET /docs/api`: the document as a page to read, drawn by the server without scripts.
+//! HTTP handler for `GET /docs/api`: the API document as a page, rendered by the server without scripts.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -20,12 +20,12 @@ use crate::http::{content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPT
 struct ApiPage<'a> {
     language: Language,
     theme: Theme,
-    /// Where the page's files are.
+    /// Path of the folder with the page's files.
     folder: &'a str,
     words: Words,
     version: &'a str,
     lead: Line,
-    /// Where this server is, as the reader asked for it.
+    /// URL of this server, for the examples.
     address: String,
     has_accounts: bool,
     subjects: Vec<Subject>,
@@ -33,14 +33,14 @@ struct ApiPage<'a> {
 }
 
 impl ApiPage<'_> {
-    /// Whether its operation stands open: where there are examples.
+    /// Returns `true` if the operation is expanded at first, which is so if it has examples.
     #[expect(clippy::unused_self, reason = "the template asks the page")]
     fn is_open(&self, operation: &Operation) -> bool {
         !operation.examples.is_empty()
     }
 }
 
-pub(super) async fn show(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn show(state: State, request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let chosen = preferences::of(&request);
     let document = &Document::of(&state).value;
     let page = ApiPage {

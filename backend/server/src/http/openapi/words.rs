@@ -1,12 +1,12 @@
-//! What the page of the API says itself, in each of the page's languages. What the document says is English.
+//! Text of the API page, in English and Japanese. The API document itself is in English.
 
 use tallybook_frontend::Language;
 
 use super::{super::words::words, operation::Access};
 
-/// The words in one language.
+/// The text in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Words(pub(super) Language);
+pub(crate) struct Words(pub(crate) Language);
 
 words! {
     title: "API", "API";
@@ -33,7 +33,7 @@ words! {
 
 impl Words {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
-    pub(super) const fn access(self, access: &Access) -> &'static str {
+    pub(crate) const fn access(self, access: &Access) -> &'static str {
         match (self.0, access) {
             (Language::English, Access::Everybody) => "Everybody may.",
             (Language::English, Access::KeyOrSession) => "With a key, or signed in.",

@@ -7,9 +7,9 @@ use tallybook_mock_llm::{MockLlm, Reply, raw, text, tool_call};
 use tallybook_mock_mcp::{Fault, MockMcp, Program as ToolServer};
 
 use super::{
-    book::say_why,
     kit::{PASSWORD, Team, Who, cookie_of},
     openid::base64,
+    tool_history::say_why,
 };
 use crate::{
     secrets::assert_not_kept,

@@ -9,7 +9,7 @@ use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, Pool, execute, on_every_engine};
 
 /// Lists the changes that a user has not acknowledged, newest first.
-pub(super) async fn changes(team: &Team, who: &Who) -> Vec<Value> {
+pub(crate) async fn changes(team: &Team, who: &Who) -> Vec<Value> {
     let me = team.json(who, Method::GET, "/api/me", Value::Null, 200).await;
     me["account_changes"].as_array().expect("a list").clone()
 }
@@ -20,7 +20,7 @@ async fn kinds(team: &Team, who: &Who) -> Vec<(String, String)> {
     changes(team, who).await.iter().map(|change| (word(&change["kind"]), word(&change["by"]))).collect()
 }
 
-pub(super) async fn acknowledge(team: &Team, who: &Who, id: &Value) {
+pub(crate) async fn acknowledge(team: &Team, who: &Who, id: &Value) {
     team.json(who, Method::PUT, "/api/looks/seen", json!({"id": id}), 204).await;
 }
 
@@ -73,8 +73,8 @@ on_every_engine! {
         acknowledge(&team, &ben, &json!(i64::MAX)).await;
         let ann = reset().await;
         assert_eq!(kinds(&team, &ann).await, [by_admin("password_changed")]);
-        let looks = team.json(&ann, Method::GET, "/api/looks", Value::Null, 200).await;
-        assert_eq!(looks["items"].as_array().unwrap().len(), 3, "the access log has all of them");
+        let access_log = team.json(&ann, Method::GET, "/api/looks", Value::Null, 200).await;
+        assert_eq!(access_log["items"].as_array().unwrap().len(), 3, "the access log has all of them");
     }
 
     async fn the_operators_changes_are_announced_and_at_most_ten_are_listed(engine: Engine) {

@@ -2,12 +2,12 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::conversation::PersonLimits;
+use tallybook_conversations::PersonLimits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::{
-    book::{page, say_why},
     kit::{ADMIN, PASSWORD, Team, Who, required},
+    tool_history::{page, say_why},
 };
 use crate::{
     operating::said,
@@ -77,8 +77,8 @@ on_every_engine! {
     /// Nobody gets more by deleting.
     async fn what_was_used_up_stays_used_up(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let accounts = tallybook::accounts::Accounts::new(engine.database().await, required());
-        accounts.create_admin(ADMIN, tallybook::accounts::Password::new(PASSWORD)).await.unwrap();
+        let accounts = tallybook_accounts::Accounts::new(engine.database().await, required());
+        accounts.create_admin(ADMIN, tallybook_accounts::Password::new(PASSWORD)).await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let limits = PersonLimits { tokens_per_day: 1, ..PersonLimits::default() };
         let app = TestApp::spawn_with_person_limits(&engine, &model, tools, required(), limits).await;

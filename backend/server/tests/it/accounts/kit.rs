@@ -2,66 +2,66 @@
 
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, redirect::Policy};
 use serde_json::{Value, json};
-use tallybook::accounts::{Accounts, AccountsSettings, Password};
+use tallybook_accounts::{Accounts, AccountsSettings, Password};
 use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, TestApp};
 
 /// The password of everybody here.
-pub(super) const PASSWORD: &str = "a password of some length";
+pub(crate) const PASSWORD: &str = "a password of some length";
 
 /// Whoever has to wait waits for longer than a test takes.
-pub(super) const BLOCKED: &str =
+pub(crate) const BLOCKED: &str =
     "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00' WHERE blocked_until IS NOT NULL";
 
 /// The admin whom every team begins with.
-pub(super) const ADMIN: &str = "root";
+pub(crate) const ADMIN: &str = "root";
 
 /// Settings of a server that demands accounts.
-pub(super) fn required() -> AccountsSettings {
+pub(crate) fn required() -> AccountsSettings {
     AccountsSettings { required: true, sharing: true, ..AccountsSettings::default() }
 }
 
 /// By what somebody is known to the server; by nothing at first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Who {
-    pub(super) cookie: Option<String>,
-    pub(super) key: Option<String>,
+pub(crate) struct Who {
+    pub(crate) cookie: Option<String>,
+    pub(crate) key: Option<String>,
 }
 
 /// A server with accounts.
-pub(super) struct Team {
-    pub(super) app: TestApp,
+pub(crate) struct Team {
+    pub(crate) app: TestApp,
     /// Follows no redirects and keeps no cookies.
-    pub(super) client: Client,
+    pub(crate) client: Client,
 }
 
 impl Team {
     /// A server with an admin.
-    pub(super) async fn start(engine: &Engine, model: &MockLlm) -> Self {
+    pub(crate) async fn start(engine: &Engine, model: &MockLlm) -> Self {
         Self::start_with(engine, model, required()).await
     }
 
-    pub(super) async fn start_with(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
+    pub(crate) async fn start_with(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
         let accounts = Accounts::new(engine.database().await, settings.clone());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.expect("the first admin");
         Self::join(engine, model, settings).await
     }
 
     /// A server on a database that has an admin already.
-    pub(super) async fn join(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
+    pub(crate) async fn join(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
         let (app, link) = TestApp::spawn_with_accounts(engine, model, settings).await;
         assert_eq!(link, None, "there is an admin");
         Self::of(app)
     }
 
-    pub(super) fn of(app: TestApp) -> Self {
+    pub(crate) fn of(app: TestApp) -> Self {
         let client = Client::builder().tls_certs_only([]).no_proxy().redirect(Policy::none());
         Self { app, client: client.build().expect("a client") }
     }
 
     /// A request of somebody's, yet to be sent.
-    pub(super) fn request(&self, who: &Who, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, who: &Who, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.client.request(method, self.app.url(path));
         if let Some(cookie) = &who.cookie {
             request = request.header("cookie", cookie);
@@ -72,16 +72,16 @@ impl Team {
         request
     }
 
-    pub(super) async fn get(&self, who: &Who, path: &str) -> Response {
+    pub(crate) async fn get(&self, who: &Who, path: &str) -> Response {
         self.request(who, Method::GET, path).send().await.expect("the server answers")
     }
 
-    pub(super) async fn send(&self, who: &Who, method: Method, path: &str, body: Value) -> Response {
+    pub(crate) async fn send(&self, who: &Who, method: Method, path: &str, body: Value) -> Response {
         self.request(who, method, path).json(&body).send().await.expect("the server answers")
     }
 
     /// The JSON of what must be answered with this status.
-    pub(super) async fn json(&self, who: &Who, method: Method, path: &str, body: Value, status: u16) -> Value {
+    pub(crate) async fn json(&self, who: &Who, method: Method, path: &str, body: Value, status: u16) -> Value {
         let response = self.send(who, method.clone(), path, body).await;
         let found = response.status();
         let text = response.text().await.expect("a text");
@@ -90,45 +90,45 @@ impl Team {
     }
 
     /// Tries to sign in.
-    pub(super) async fn try_sign_in(&self, name: &str, password: &str) -> Response {
+    pub(crate) async fn try_sign_in(&self, name: &str, password: &str) -> Response {
         let body = json!({"name": name, "password": password});
         self.send(&Who::default(), Method::POST, "/api/session", body).await
     }
 
     /// Signs somebody in with a new session.
-    pub(super) async fn sign_in(&self, name: &str) -> Who {
+    pub(crate) async fn sign_in(&self, name: &str) -> Who {
         let response = self.try_sign_in(name, PASSWORD).await;
         assert_eq!(response.status(), StatusCode::OK, "{name} signs in");
         Who { cookie: Some(cookie_of(&response).expect("a session")), key: None }
     }
 
     /// Makes an account, and signs it in. Gives its id, too.
-    pub(super) async fn person(&self, admin: &Who, name: &str) -> (Who, i64) {
+    pub(crate) async fn person(&self, admin: &Who, name: &str) -> (Who, i64) {
         let body = json!({"name": name, "password": PASSWORD});
         let user = self.json(admin, Method::POST, "/api/users", body, 201).await;
         (self.sign_in(name).await, user["id"].as_i64().expect("an id"))
     }
 
     /// A program of somebody's.
-    pub(super) async fn program(&self, who: &Who) -> Who {
+    pub(crate) async fn program(&self, who: &Who) -> Who {
         self.program_by(who, PASSWORD).await
     }
 
     /// Creates an API key for a user with this password.
-    pub(super) async fn program_by(&self, who: &Who, password: &str) -> Who {
+    pub(crate) async fn program_by(&self, who: &Who, password: &str) -> Who {
         let body = json!({"name": "a program", "password": password});
         let made = self.json(who, Method::POST, "/api/keys", body, 201).await;
         Who { cookie: None, key: Some(made["key"].as_str().expect("a key").to_owned()) }
     }
 
     /// Makes a conversation of somebody's and gives its UUID.
-    pub(super) async fn conversation(&self, who: &Who) -> String {
+    pub(crate) async fn conversation(&self, who: &Who) -> String {
         let made = self.json(who, Method::POST, "/api/conversations", json!({}), 201).await;
         made["uuid"].as_str().expect("a uuid").to_owned()
     }
 
     /// Sends a message and waits for the end of its answer.
-    pub(super) async fn ask(&self, who: &Who, conversation: &str, content: &str) {
+    pub(crate) async fn ask(&self, who: &Who, conversation: &str, content: &str) {
         let path = format!("/api/conversations/{conversation}/messages");
         let answer = self.send(who, Method::POST, &path, json!({"content": content})).await;
         assert_eq!(answer.status(), StatusCode::OK);
@@ -138,13 +138,13 @@ impl Team {
 }
 
 /// What a browser holds from now on, as it sends it back.
-pub(super) fn cookie_of(response: &Response) -> Option<String> {
+pub(crate) fn cookie_of(response: &Response) -> Option<String> {
     let cookie = response.headers().get("set-cookie")?.to_str().expect("in ASCII");
     cookie.split(';').next().map(str::to_owned)
 }
 
 /// The kind of a problem.
-pub(super) async fn kind_of(response: Response) -> String {
+pub(crate) async fn kind_of(response: Response) -> String {
     let problem: Value = response.json().await.expect("a problem");
     problem["type"].as_str().expect("its kind").to_owned()
 }

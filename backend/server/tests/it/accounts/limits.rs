@@ -2,10 +2,8 @@
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook::{
-    accounts::{Accounts, Password},
-    conversation::PersonLimits,
-};
+use tallybook_accounts::{Accounts, Password};
+use tallybook_conversations::PersonLimits;
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};

@@ -7,7 +7,7 @@ use std::{
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::{AccountsSettings, SignUp};
+use tallybook_accounts::{AccountsSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};

@@ -3,7 +3,6 @@
 //! accounts come to be (`links`), one's own (`me`), how much one may have answered (`limits`), what becomes of what one deletes
 //! (`deletion`), and what happens to streams when a reader's rights end (`streams`).
 
-mod book;
 #[cfg(unix)]
 mod canaries;
 mod changes;
@@ -22,4 +21,5 @@ mod side_doors;
 mod sign_in;
 mod strangers;
 mod streams;
+mod tool_history;
 mod user_names;

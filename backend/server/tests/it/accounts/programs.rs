@@ -167,8 +167,8 @@ on_every_engine! {
         assert!(refused.0.is_null() && refused.1.contains("in reason"), "{}", refused.1);
         let whole = call(&keys[1], "get_tool_call", json!({"id": olgas, "reason": "an audit"})).await.0;
         assert_eq!(whole["error"], "invalid_b: division by zero");
-        let looks = team.json(&olga, Method::GET, "/api/looks", Value::Null, 200).await;
-        assert_eq!((&looks["items"][0]["reason"], &looks["items"][0]["by"]), (&json!("an audit"), &json!(ADMIN)));
+        let access_log = team.json(&olga, Method::GET, "/api/looks", Value::Null, 200).await;
+        assert_eq!((&access_log["items"][0]["reason"], &access_log["items"][0]["by"]), (&json!("an audit"), &json!(ADMIN)));
     }
 
     async fn an_operator_lists_everybodys_keys_and_revokes_one(engine: Engine) {

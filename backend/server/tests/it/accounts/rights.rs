@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use tallybook::accounts::{Accounts, Password};
+use tallybook_accounts::{Accounts, Password};
 use tallybook_mcp::read_servers_file;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use uuid::Uuid;
@@ -322,7 +322,7 @@ fn routes_of(source: &str) -> BTreeSet<(String, String)> {
         before += part[0];
         let function = before.rsplit("\nfn ").next().unwrap_or_default();
         let function =
-            before.rsplit("\npub(super) fn ").next().filter(|it| it.len() < function.len()).unwrap_or(function);
+            before.rsplit("\npub(crate) fn ").next().filter(|it| it.len() < function.len()).unwrap_or(function);
         let prefix = [("api(", "/api"), ("v1(", "/v1")].iter().find(|(name, _)| function.starts_with(name));
         let prefix = prefix.map_or("", |(_, prefix)| prefix);
         let addresses: Vec<&str> = match part[1].strip_prefix('"') {

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::AccountsSettings;
+use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 
 use super::kit::{ADMIN, Team, Who, kind_of, required};
@@ -47,8 +47,8 @@ on_every_engine! {
             let (_, page) = seen_by_all(&team, &path).await;
             assert_eq!(page.contains("Let me &lt;b&gt;think&lt;/b&gt;."), tool_calls, "{page}");
         }
-        let book = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
-        assert!(book.contains("Let me &#60;b&#62;think&#60;/b&#62;."), "{book}");
+        let tool_history = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
+        assert!(tool_history.contains("Let me &#60;b&#62;think&#60;/b&#62;."), "{tool_history}");
     }
 
     /// So does the plan by which an answer was made.
@@ -71,8 +71,8 @@ on_every_engine! {
             let shared = rows!(engine, (String,), "SELECT messages FROM shares ORDER BY id DESC LIMIT 1");
             assert_eq!(shared[0].0.contains("success_criteria"), tool_calls, "{}", shared[0].0);
         }
-        let book = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
-        assert!(book.contains("Add &#60;b&#62;1&#60;/b&#62; and 2.") && book.contains("2 attempts"), "{book}");
+        let tool_history = team.get(&admin, &format!("/admin/conversations/{uuid}")).await.text().await.unwrap();
+        assert!(tool_history.contains("Add &#60;b&#62;1&#60;/b&#62; and 2.") && tool_history.contains("2 attempts"), "{tool_history}");
         let usage = team.json(&admin, Method::GET, "/api/me", Value::Null, 200).await.to_string();
         assert!(usage.contains("\"plan\""), "{usage}");
     }

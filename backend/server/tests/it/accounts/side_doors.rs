@@ -3,10 +3,8 @@
 use futures_util::future::join_all;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use tallybook::{
-    accounts::{Accounts, Password},
-    conversation::PersonLimits,
-};
+use tallybook_accounts::{Accounts, Password};
+use tallybook_conversations::PersonLimits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};

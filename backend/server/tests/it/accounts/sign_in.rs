@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::AccountsSettings;
+use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};

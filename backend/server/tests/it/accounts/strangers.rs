@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::AccountsSettings;
+use tallybook_accounts::AccountsSettings;
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
@@ -141,17 +141,17 @@ on_every_engine! {
         team.program(&ann).await;
         let other = "another one of some length";
         team.json(&ann, Method::PUT, "/api/me/password", json!({"current": PASSWORD, "new": other}), 204).await;
-        let looks = async |who: &Who| team.json(who, Method::GET, "/api/looks", Value::Null, 200).await["items"].clone();
-        assert_eq!(looks(&ann).await, json!([]));
+        let access_log = async |who: &Who| team.json(who, Method::GET, "/api/looks", Value::Null, 200).await["items"].clone();
+        assert_eq!(access_log(&ann).await, json!([]));
         let path = format!("/api/users/{id}");
         let keys = team.json(&admin, Method::GET, &format!("{path}/keys"), Value::Null, 200).await;
         team.json(&admin, Method::DELETE, &format!("{path}/keys/{}", keys["items"][0]["id"]), Value::Null, 204).await;
         team.json(&admin, Method::PATCH, &path, json!({"password": PASSWORD}), 200).await;
         ann = team.sign_in("ann").await;
-        let seen = looks(&ann).await;
+        let seen = access_log(&ann).await;
         let told: Vec<_> = seen.as_array().unwrap().iter().map(|look| (look["kind"].clone(), look["by"].clone())).collect();
         assert_eq!(told, [(json!("password_changed"), json!(ADMIN)), (json!("keys_revoked"), json!(ADMIN))]);
-        assert_eq!(looks(&admin).await, json!([]), "others learn nothing");
+        assert_eq!(access_log(&admin).await, json!([]), "others learn nothing");
     }
 
     /// Requests that another site's page makes a browser send sign no one in, also without an `Origin`.

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
-use tallybook::accounts::{Accounts, Password};
+use tallybook_accounts::{Accounts, Password};
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 use tokio::time::timeout;
 
 use super::{
-    book::say_why,
     kit::{ADMIN, PASSWORD, Team, Who, kind_of, required},
+    tool_history::say_why,
 };
 use crate::support::{Engine, PATIENCE, Program, RawConnection, TestApp, execute, on_every_engine};
 

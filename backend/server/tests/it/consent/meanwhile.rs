@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook::{accounts::AccountsSettings, conversation::PersonLimits};
+use tallybook_accounts::AccountsSettings;
 use tallybook_agent::Limits;
+use tallybook_conversations::PersonLimits;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 

@@ -4,8 +4,8 @@
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
-use tallybook::models::{ModelChoice, ModelEntry, Origin, ReviewSettings};
 use tallybook_agent::ReviewMode;
+use tallybook_conversations::models::{ModelChoice, ModelEntry, Origin, ReviewSettings};
 use tallybook_mock_llm::{MockLlm, Part, Reply, hang, text, tool_call};
 use tallybook_mock_mcp::MockMcp;
 use tallybook_protocol::{ChatEvent, MessageStatus, Prices, Verdict};

@@ -1,7 +1,7 @@
 //! What planners and judges get wrong: never more than a question that is answered without a plan, or from what there is.
 
-use tallybook::conversation::PlanSettings;
 use tallybook_agent::Limits;
+use tallybook_conversations::PlanSettings;
 use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
 use tallybook_protocol::{AnswerMode, MessageStatus, PlanStepStatus};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::support::{EVENT_PATIENCE, NoArgs, PATIENCE, TestApp, eventually};
 
 /// Changes the world.
-pub(super) struct Orders;
+pub(crate) struct Orders;
 
 impl Tool for Orders {
     type Args = NoArgs;
@@ -24,24 +24,24 @@ impl Tool for Orders {
 }
 
 /// The built-in tools.
-pub(super) fn tools() -> ToolRegistry {
+pub(crate) fn tools() -> ToolRegistry {
     builtin().expect("the built-in tools are sound")
 }
 
 /// A question alone.
-pub(super) fn question(words: &str) -> Value {
+pub(crate) fn question(words: &str) -> Value {
     json!({"model": "test-model", "messages": [{"role": "user", "content": words}]})
 }
 
 /// The same, to be answered as a stream.
-pub(super) fn streamed(words: &str) -> Value {
+pub(crate) fn streamed(words: &str) -> Value {
     let mut body = question(words);
     body["stream"] = json!(true);
     body
 }
 
 /// Asks with these headers.
-pub(super) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
+pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = app.client.post(app.url("/v1/chat/completions")).json(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -50,19 +50,19 @@ pub(super) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -
 }
 
 /// The conversation that an answer names.
-pub(super) fn conversation_of(response: &Response) -> String {
+pub(crate) fn conversation_of(response: &Response) -> String {
     response.headers()["x-tallybook-conversation"].to_str().expect("in ASCII").to_owned()
 }
 
 /// The words of an answer that is whole.
-pub(super) async fn words(response: Response) -> String {
+pub(crate) async fn words(response: Response) -> String {
     assert_eq!(response.status(), StatusCode::OK);
     let body: Value = response.json().await.expect("a JSON body");
     body["choices"][0]["message"]["content"].as_str().expect("words").to_owned()
 }
 
 /// The error of an answer that is none.
-pub(super) async fn refusal(response: Response, status: u16) -> Value {
+pub(crate) async fn refusal(response: Response, status: u16) -> Value {
     let found = response.status();
     let text = response.text().await.expect("a text");
     assert_eq!(found.as_u16(), status, "{text}");
@@ -74,29 +74,29 @@ pub(super) async fn refusal(response: Response, status: u16) -> Value {
 }
 
 /// All conversations there are.
-pub(super) async fn conversations(app: &TestApp) -> Vec<Value> {
+pub(crate) async fn conversations(app: &TestApp) -> Vec<Value> {
     app.get_json("/api/conversations").await["items"].as_array().expect("a list").clone()
 }
 
 /// Waits until the one answer of a conversation has this status.
-pub(super) async fn ends_as(app: &TestApp, conversation: &str, status: &str) {
+pub(crate) async fn ends_as(app: &TestApp, conversation: &str, status: &str) {
     let is_so = async || app.conversation(conversation).await["messages"][1]["status"] == status;
     eventually(status, is_so).await;
 }
 
 /// An answer's stream.
-pub(super) struct ChunkReader {
+pub(crate) struct ChunkReader {
     response: Response,
     rest: Vec<u8>,
     ready: VecDeque<Value>,
     /// How many signs of life came.
-    pub(super) signs: usize,
-    pub(super) text: String,
+    pub(crate) signs: usize,
+    pub(crate) text: String,
     is_done: bool,
 }
 
 impl ChunkReader {
-    pub(super) fn new(response: Response) -> Self {
+    pub(crate) fn new(response: Response) -> Self {
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
         assert_eq!(response.headers()["x-accel-buffering"], "no");
@@ -105,7 +105,7 @@ impl ChunkReader {
     }
 
     /// The next chunk that says something; `None` at the end of a stream that says that it is done.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
             if let Some(chunk) = self.ready.pop_front() {
@@ -137,14 +137,14 @@ impl ChunkReader {
     }
 
     /// Reads until the answer says this.
-    pub(super) async fn until_text(&mut self, words: &str) {
+    pub(crate) async fn until_text(&mut self, words: &str) {
         while !self.text.contains(words) {
             assert!(self.next().await.is_some(), "the stream ended at {:?}", self.text);
         }
     }
 
     /// Reads until so many more signs of life have come, with nothing said between.
-    pub(super) async fn until_signs(&mut self, number: usize) {
+    pub(crate) async fn until_signs(&mut self, number: usize) {
         let until = self.signs + number;
         let wait = async {
             while self.signs < until {
@@ -156,7 +156,7 @@ impl ChunkReader {
     }
 
     /// Everything until the end.
-    pub(super) async fn all(&mut self) -> Vec<Value> {
+    pub(crate) async fn all(&mut self) -> Vec<Value> {
         let mut chunks = Vec::new();
         while let Some(chunk) = self.next().await {
             chunks.push(chunk);

@@ -17,7 +17,7 @@ use crate::support::{Engine, PATIENCE, TestApp};
 const PYTHON: &str = "TEST_PYTHON";
 
 /// The Python that real programs run on.
-pub(super) fn program() -> String {
+pub(crate) fn program() -> String {
     let python = std::env::var(PYTHON).unwrap_or_default();
     let advice = "set TEST_PYTHON to a Python with programs/requirements.txt, or run `cargo xtask test`";
     assert!(!python.is_empty(), "{advice}");
@@ -25,7 +25,7 @@ pub(super) fn program() -> String {
 }
 
 /// Runs a program, whose model is silent until it has said that it is, and gives what it says at its end.
-pub(super) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
+pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(script);
     let mut command = Command::new(program());
     command.arg(script).arg(app.url("/v1")).stdout(Stdio::piped()).kill_on_drop(true);

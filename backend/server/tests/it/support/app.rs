@@ -5,14 +5,14 @@ use std::{net::IpAddr, process::Command, sync::Arc, time::Duration};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tallybook::{
-    accounts::AccountsSettings,
     application::Application,
     config::{LogFormat, Settings},
-    conversation::{MemorySettings, PersonLimits, PlanSettings},
     http,
-    models::{ModelChoice, ModelEntry, ReviewSettings},
 };
+use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
+use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
+use tallybook_conversations::{MemorySettings, PersonLimits, PlanSettings};
 use tallybook_database::Database;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
 use tallybook_mcp::ToolServersSettings;
@@ -56,7 +56,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         public_url: None,
         accounts: AccountsSettings::default(),
         http_limits: http::Limits::default(),
-        book_page_time: Duration::from_secs(1),
+        tool_history_page_time: Duration::from_secs(1),
         database_url: engine.url.parse().expect("its address"),
         models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
         review: None,
@@ -257,7 +257,7 @@ impl TestApp {
 
     fn new(address: String, engine: &Engine, server: Server) -> Self {
         // The client needs a TLS provider even though the tests speak plain HTTP.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        tallybook_http_client::install_crypto_provider();
         let client = reqwest::Client::builder().tls_certs_only([]).no_proxy();
         Self { address, client: client.build().expect("a client"), engine: engine.clone(), server }
     }

@@ -18,7 +18,7 @@ pub(crate) enum Pool {
 }
 
 impl Pool {
-    pub(super) async fn open(url: &str) -> Self {
+    pub(crate) async fn open(url: &str) -> Self {
         if url.starts_with("sqlite:") {
             let options = SqliteConnectOptions::from_str(url).expect("its address").busy_timeout(LOCK_TIMEOUT);
             let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;

@@ -40,7 +40,7 @@ static MADE: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::def
 
 /// The name of a database whose tables are there and as good as new. It is the test's until its runtime ends; servers of its
 /// own may be connected for a moment longer, and as long as one is, nobody gets the database.
-pub(super) async fn take(server: &str) -> String {
+pub(crate) async fn take(server: &str) -> String {
     let mut connection = connect(server).await;
     for number in 0..MAX_DATABASES {
         let name = format!("tallybook_test_{number}");

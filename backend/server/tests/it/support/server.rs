@@ -5,7 +5,7 @@ use std::str::FromStr;
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, MySqlConnection, mysql::MySqlConnectOptions};
 
 /// The addresses that `MYSQL_TEST_URL` names.
-pub(super) fn addresses() -> Vec<String> {
+pub(crate) fn addresses() -> Vec<String> {
     let servers = std::env::var("MYSQL_TEST_URL").unwrap_or_default();
     let servers: Vec<String> = servers.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
     assert!(
@@ -16,17 +16,17 @@ pub(super) fn addresses() -> Vec<String> {
 }
 
 /// The address of a server's database.
-pub(super) fn url(server: &str, name: &str) -> String {
+pub(crate) fn url(server: &str, name: &str) -> String {
     format!("{}/{name}", server.trim_end_matches('/'))
 }
 
 /// A connection to a server, or to a database of one.
-pub(super) async fn connect(address: &str) -> MySqlConnection {
+pub(crate) async fn connect(address: &str) -> MySqlConnection {
     let options = MySqlConnectOptions::from_str(address).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
     options.connect().await.expect("the server that MYSQL_TEST_URL names answers")
 }
 
 /// Runs statements, separated by semicolons.
-pub(super) async fn run(connection: &mut MySqlConnection, sql: String) {
+pub(crate) async fn run(connection: &mut MySqlConnection, sql: String) {
     connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.expect("the test user may do everything");
 }

@@ -1,8 +1,10 @@
-//! What a response request asks for: the same as a chat completion, and what it goes on from.
+//! Parses a Responses API request: the same as for a chat completion, and the previous response.
 
 use std::collections::HashMap;
 
 use actix_web::http::{StatusCode, header::HeaderMap};
+use tallybook_conversations::models::Catalog;
+use tallybook_conversations::{Chaining, ClientCall, GivenInput, ResponseInput};
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::is_tool_name;
@@ -18,40 +20,36 @@ use super::{
     items::{self, full_name},
     wire::{ResponseRequest, ToolDefinition},
 };
-use crate::{
-    conversation::{Chaining, ClientCall, GivenInput, ResponseInput},
-    models::Catalog,
-};
 
-/// How every id of an answer begins.
-pub(super) const ID_BEGIN: &str = "resp_";
+/// Prefix of every response id.
+pub(crate) const ID_BEGIN: &str = "resp_";
 
-/// The headers that name a conversation; by the last one Codex names its session.
+/// Headers that name a conversation. Codex names its session in the last one.
 const CHAT_IDS: [&str; 3] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id", "Session-Id"];
 
-/// What the answer repeats of its request.
+/// Properties of the request that the response repeats.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Repeated {
-    pub(super) previous_response_id: Option<String>,
-    /// Whether it can be gone on from.
-    pub(super) store: bool,
-    pub(super) max_output_tokens: Option<u32>,
-    pub(super) temperature: Option<f64>,
-    pub(super) tool_choice: ToolChoice,
-    /// What functions are called that stand in a namespace, by what the model is told that they are called.
-    pub(super) names: HashMap<String, (String, String)>,
+pub(crate) struct Repeated {
+    pub(crate) previous_response_id: Option<String>,
+    /// `true` if later requests can name this response as their previous one.
+    pub(crate) store: bool,
+    pub(crate) max_output_tokens: Option<u32>,
+    pub(crate) temperature: Option<f64>,
+    pub(crate) tool_choice: ToolChoice,
+    /// Namespace and name of each function in a namespace, by the full name that the model receives.
+    pub(crate) names: HashMap<String, (String, String)>,
 }
 
 impl Repeated {
-    /// The namespace and the name of a call's function, as the program knows them.
-    pub(super) fn name_of<'a>(&'a self, call: &'a ClientCall) -> (Option<&'a str>, &'a str) {
+    /// Returns the namespace and the name of a call's function as the client knows them.
+    pub(crate) fn name_of<'a>(&'a self, call: &'a ClientCall) -> (Option<&'a str>, &'a str) {
         let named = self.names.get(&call.name);
         named.map_or((None, &call.name), |(namespace, name)| (Some(namespace), name))
     }
 }
 
-/// Reads a request.
-pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<(Asked, Repeated), Refusal> {
+/// Parses a request.
+pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<(Asked, Repeated), Refusal> {
     let request: ResponseRequest = wire::read_as(body, "response request")?;
     refuse_what_cannot_be(&request)?;
     let max_output_tokens = at_least_one("max_output_tokens", request.max_output_tokens)?;
@@ -103,16 +101,16 @@ pub(super) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     Ok((asked, repeated))
 }
 
-/// The answer that an id means.
-pub(super) fn message_of(id: &str) -> Option<MessageId> {
+/// Returns the answer with this response id; `None` if the id is malformed.
+pub(crate) fn message_of(id: &str) -> Option<MessageId> {
     let number = id.strip_prefix(ID_BEGIN)?;
     let message_id = MessageId(number.parse().ok()?);
-    // Only what is written as we write it is one.
+    // Accepts an id only in the form in which the server writes it.
     (message_id.to_string() == number).then_some(message_id)
 }
 
-/// The refusal of an answer that there is not, or not for this program, as OpenAI refuses it.
-pub(super) fn no_previous(id: &str) -> Refusal {
+/// Returns the refusal of a previous response that does not exist or is not available to this client, in OpenAI's form.
+pub(crate) fn no_previous(id: &str) -> Refusal {
     let shown: String = id.chars().take(100).collect();
     Refusal {
         status: StatusCode::BAD_REQUEST,
@@ -121,11 +119,11 @@ pub(super) fn no_previous(id: &str) -> Refusal {
     }
 }
 
-/// Functions with the parameters that they stand in, and the names of those in a namespace.
+/// Functions with the parameters that contain them, and the namespaces and names of functions in a namespace.
 type Functions = (Vec<(String, FunctionDefinition)>, HashMap<String, (String, String)>);
 
-/// The functions among the tools. What OpenAI would run, programs send unasked; none of it is offered to the model, nor is what
-/// has no name that models take when it is told with its namespace.
+/// Returns the functions among the tools. The tools that OpenAI would run are skipped, because clients send them unasked. A
+/// function in a namespace is skipped if its full name is not a valid tool name.
 fn functions_of(definitions: Vec<ToolDefinition>) -> Functions {
     let (mut functions, mut names) = (Vec::new(), HashMap::new());
     for (at, definition) in definitions.into_iter().enumerate() {

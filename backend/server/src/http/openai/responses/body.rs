@@ -1,29 +1,29 @@
-//! An answer as an object (<https://platform.openai.com/docs/api-reference/responses/object>), whole or as far as it is.
+//! The response object (<https://platform.openai.com/docs/api-reference/responses/object>), complete or in progress.
 
 use serde::{Serialize, Serializer};
 use serde_json::json;
+use tallybook_conversations::ClientCall;
 use tallybook_llm::ToolChoice;
 use tallybook_protocol::Usage;
 use utoipa::ToSchema;
 
 use super::{super::refusal::Refusal, ask::Repeated};
-use crate::conversation::ClientCall;
 
-/// What stays the same of an answer while it is written.
-pub(super) struct Head {
-    /// Of the answer, without what ids begin with.
-    pub(super) id: String,
-    pub(super) created: i64,
-    /// As the program called it.
-    pub(super) model: String,
-    pub(super) repeated: Repeated,
+/// The properties of a response that do not change while it is written.
+pub(crate) struct Head {
+    /// Id of the answer, without the prefixes.
+    pub(crate) id: String,
+    pub(crate) created: i64,
+    /// Name of the model as the client wrote it.
+    pub(crate) model: String,
+    pub(crate) repeated: Repeated,
 }
 
-/// How far an answer is, and how it ended.
+/// Progress of an answer, or its end.
 #[derive(Clone, Copy)]
-pub(super) enum State<'a> {
+pub(crate) enum State<'a> {
     InProgress,
-    /// By OpenAI's word of chat completions for why it ended.
+    /// `finish` is the finish reason in the terms of chat completions.
     Ended {
         finish: &'a str,
         usage: Usage,
@@ -35,11 +35,11 @@ pub(super) enum State<'a> {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn failed(refusal: &'a Refusal) -> Self {
+    pub(crate) fn failed(refusal: &'a Refusal) -> Self {
         Self::Failed { message: &refusal.message, code: refusal.code.as_deref().unwrap_or("server_error") }
     }
 
-    pub(super) fn status(self) -> &'static str {
+    pub(crate) fn status(self) -> &'static str {
         match self {
             Self::InProgress => "in_progress",
             Self::Failed { .. } => "failed",
@@ -53,7 +53,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Of an answer that was cut short.
+    /// Returns the reason if the answer was truncated.
     fn incomplete_reason(self) -> Option<&'static str> {
         match self {
             Self::Ended { finish: "length", .. } => Some("max_output_tokens"),
@@ -62,23 +62,24 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Of its items.
-    pub(super) fn item_status(self) -> &'static str {
+    /// Returns the status of the items.
+    pub(crate) fn item_status(self) -> &'static str {
         if self.status() == "failed" { "incomplete" } else { self.status() }
     }
 }
 
 impl Head {
-    pub(super) fn message_id(&self) -> String {
+    pub(crate) fn message_id(&self) -> String {
         format!("msg_{}", self.id)
     }
 
-    pub(super) fn response_id(&self) -> String {
+    pub(crate) fn response_id(&self) -> String {
         format!("{}{}", super::ask::ID_BEGIN, self.id)
     }
 
-    /// What an answer has by now: its words, where there are any or nothing else, and the calls that it ends with.
-    pub(super) fn items<'a>(
+    /// Returns the items of the answer so far: a message, unless there are only calls, and the calls with which the answer
+    /// ends.
+    pub(crate) fn items<'a>(
         &'a self,
         text: &'a str,
         calls: &'a [ClientCall],
@@ -89,8 +90,8 @@ impl Head {
         message.into_iter().chain(calls.iter().map(|call| self.call(call, &call.arguments, "completed"))).collect()
     }
 
-    /// A call that is the program's to run, with as much of its arguments.
-    pub(super) fn call<'a>(&'a self, call: &'a ClientCall, arguments: &'a str, status: &'static str) -> OutputItem<'a> {
+    /// Returns a call that the client has to run, with these arguments.
+    pub(crate) fn call<'a>(&'a self, call: &'a ClientCall, arguments: &'a str, status: &'static str) -> OutputItem<'a> {
         let (namespace, name) = self.repeated.name_of(call);
         OutputItem::FunctionCall {
             id: format!("fc_{}", call.id),
@@ -102,7 +103,7 @@ impl Head {
         }
     }
 
-    pub(super) fn body<'a>(&'a self, state: State<'a>, output: Vec<OutputItem<'a>>) -> ResponseBody<'a> {
+    pub(crate) fn body<'a>(&'a self, state: State<'a>, output: Vec<OutputItem<'a>>) -> ResponseBody<'a> {
         let Repeated { previous_response_id, store, max_output_tokens, temperature, tool_choice, .. } = &self.repeated;
         ResponseBody {
             id: self.response_id(),
@@ -140,7 +141,7 @@ impl Head {
 /// The body.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Response)]
-pub(super) struct ResponseBody<'a> {
+pub(crate) struct ResponseBody<'a> {
     id: String,
     object: &'static str,
     created_at: i64,
@@ -198,7 +199,7 @@ struct FormatBody {
 #[schema(as = ResponseMetadata)]
 struct Nothing {}
 
-/// Whether the model might call tools, as the request said it.
+/// The tool choice of the request, in the form in which OpenAI writes it.
 struct Choice<'a>(&'a ToolChoice);
 
 impl Serialize for Choice<'_> {
@@ -216,7 +217,7 @@ impl Serialize for Choice<'_> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResponseOutputItem)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum OutputItem<'a> {
+pub(crate) enum OutputItem<'a> {
     Message {
         id: String,
         status: &'static str,
@@ -235,15 +236,15 @@ pub(super) enum OutputItem<'a> {
 }
 
 impl<'a> OutputItem<'a> {
-    /// Words; none as yet where `text` is absent.
-    pub(super) fn message(id: String, text: Option<&'a str>, status: &'static str) -> Self {
+    /// Returns a message with this text, or without content if `text` is `None`.
+    pub(crate) fn message(id: String, text: Option<&'a str>, status: &'static str) -> Self {
         Self::Message { id, status, role: "assistant", content: text.map(OutputText::new).into_iter().collect() }
     }
 }
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResponseOutputText)]
-pub(super) struct OutputText<'a> {
+pub(crate) struct OutputText<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     text: &'a str,
@@ -254,7 +255,7 @@ pub(super) struct OutputText<'a> {
 }
 
 impl<'a> OutputText<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { kind: "output_text", text, annotations: [], logprobs: [] }
     }
 }
@@ -286,7 +287,7 @@ impl UsageBody {
         let Usage { input_tokens, output_tokens, cached_tokens, .. } = usage;
         Self {
             input_tokens,
-            // Neither what was written to a cache nor what was thought is counted apart.
+            // Cache writes and reasoning tokens are not counted separately.
             input_tokens_details: InputDetails { cached_tokens, cache_write_tokens: 0 },
             output_tokens,
             output_tokens_details: OutputDetails { reasoning_tokens: 0 },

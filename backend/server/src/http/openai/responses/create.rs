@@ -1,7 +1,8 @@
-//! `POST /v1/responses`.
+//! HTTP handler for `POST /v1/responses`.
 
 use actix_web::{HttpRequest, HttpResponse, web::Json};
 use serde_json::value::RawValue;
+use tallybook_conversations::ServiceError;
 
 use super::{
     super::{
@@ -20,7 +21,7 @@ use super::{
     events::{Events, ResponseEvent},
     wire::ResponseRequest,
 };
-use crate::{accounts::Caller, conversation::ServiceError};
+use crate::http::caller::Authenticated;
 
 /// An answer, whole or as a stream, in the format of OpenAI Responses.
 ///
@@ -38,9 +39,9 @@ use crate::{accounts::Caller, conversation::ServiceError};
         Unknown, ModelFailed,
     ),
 )]
-pub(in super::super) async fn create(
+pub(crate) async fn create(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     peer: Peer,
     _place: StreamPlace,
     request: HttpRequest,

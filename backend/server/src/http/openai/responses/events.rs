@@ -1,9 +1,10 @@
-//! An answer as a stream of events (<https://platform.openai.com/docs/api-reference/responses-streaming>): lines `event:` and
-//! `data:` alone, since clients break on others, each event with its number.
+//! Writes an answer as a stream of numbered events (<https://platform.openai.com/docs/api-reference/responses-streaming>). The
+//! stream consists of `event:` and `data:` lines alone, because clients fail on any others.
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
+use tallybook_conversations::ClientCall;
 use tallybook_protocol::Usage;
 use utoipa::ToSchema;
 
@@ -14,18 +15,17 @@ use super::{
     },
     body::{Head, OutputItem, OutputText, ResponseBody, State},
 };
-use crate::conversation::ClientCall;
 
-/// The events of one answer.
-pub(super) struct Events {
+/// Writer of the events of one answer.
+pub(crate) struct Events {
     head: Head,
     message_id: String,
     out: Vec<u8>,
-    /// The number of the next one.
+    /// Number of the next event.
     number: u64,
-    /// Text that is not yet in an event: what comes together is sent together.
+    /// Text that is not yet in an event. Text that arrives together is sent together.
     text: String,
-    /// The text that is.
+    /// Text that is in an event.
     said: String,
     calls: Vec<ClientCall>,
     has_begun: bool,
@@ -35,7 +35,7 @@ pub(super) struct Events {
 /// What the data of an event is.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it is only described")]
-pub(super) struct ResponseEvent<'a> {
+pub(crate) struct ResponseEvent<'a> {
     /// `response.created`, `response.output_text.delta` and so on, as in `event`.
     #[schema(rename = "type")]
     kind: &'a str,
@@ -57,7 +57,7 @@ struct Event<'a, T> {
     fields: T,
 }
 
-/// Whatever is in an event is a text or a number, and so can be written.
+/// Appends an event. All data of events serializes, because it consists of strings and numbers.
 fn write<T: Serialize>(out: &mut Vec<u8>, number: &mut u64, kind: &str, fields: T) {
     let data = serde_json::to_string(&Event { kind, sequence_number: *number, fields });
     let data = data.unwrap_or_else(|_| "null".to_owned());
@@ -66,7 +66,7 @@ fn write<T: Serialize>(out: &mut Vec<u8>, number: &mut u64, kind: &str, fields: 
 }
 
 impl Events {
-    pub(super) fn new(head: Head) -> Self {
+    pub(crate) fn new(head: Head) -> Self {
         let (out, text, said, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
         let message_id = head.message_id();
         Self { head, message_id, out, number: 0, text, said, calls, has_begun: false, has_message: false }
@@ -76,7 +76,7 @@ impl Events {
         write(&mut self.out, &mut self.number, kind, fields);
     }
 
-    /// How far the whole answer is.
+    /// Appends an event with the whole response so far.
     fn state(&mut self, kind: &str, state: State<'_>) {
         let Self { head, out, number, said, calls, .. } = self;
         let is_empty = matches!(state, State::InProgress) || (said.is_empty() && calls.is_empty() && !self.has_message);
@@ -163,7 +163,7 @@ impl Writer for Events {
         }
     }
 
-    /// A comment would do for the connection, but there are clients that wait for events.
+    /// A comment would keep the connection alive, but some clients wait for events.
     fn sign_of_life(&mut self) -> Bytes {
         self.state("response.in_progress", State::InProgress);
         self.take()

@@ -1,4 +1,4 @@
-//! The input of a response request, read: a question alone, or the items of a history.
+//! Parses the input of a Responses API request: a question, or the items of a history.
 
 use serde_json::value::RawValue;
 use tallybook_llm::ToolCallRequest;
@@ -13,14 +13,15 @@ use super::{
     wire::InputItem,
 };
 
-/// The parts that are text.
+/// Types of content parts that are text.
 const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
 
-/// The parts of an assistant's message that are text.
+/// Types of content parts that are text in an assistant's message.
 const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", ContentPart::REFUSAL];
 
-/// Reads an input. One that goes on from an answer may begin with the results of its calls.
-pub(super) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
+/// Parses an input. If the request has a previous response (`goes_on`), the input may begin with the results of that response's
+/// calls.
+pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
     let mut telling = Telling::new("input", goes_on);
     if input.get().starts_with('"') {
         let text: String = wire::read_part(input.get(), "input")?;
@@ -47,7 +48,7 @@ pub(super) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
                 let text = output_of(at, item.output)?;
                 step.results.push((format!("input[{at}].call_id"), item.call_id.unwrap_or_default(), text));
             }
-            // What another model thought is of no use to ours.
+            // The reasoning of another model is of no use to ours.
             "reasoning" => {}
             kind => {
                 let message = format!(
@@ -94,12 +95,13 @@ fn call(at: usize, item: InputItem) -> Result<ToolCallRequest, Refusal> {
     Ok(ToolCallRequest { id, name, input_text, written_by: None })
 }
 
-/// What the model is told that a function in a namespace is called.
-pub(super) fn full_name(namespace: &str, name: &str) -> String {
+/// Returns the name that the model receives for a function in a namespace.
+pub(crate) fn full_name(namespace: &str, name: &str) -> String {
     format!("{namespace}__{name}")
 }
 
-/// What a call gave. What is no text in it is told in words: a call that gave a picture is no reason to end its answer.
+/// Returns the result of a call as text. A note replaces each part that is not text: a picture in a result must not end the
+/// answer.
 fn output_of(at: usize, output: Option<Content>) -> Result<String, Refusal> {
     let readable = match output {
         Some(Content::Parts(parts)) => {
@@ -114,14 +116,14 @@ fn output_of(at: usize, output: Option<Content>) -> Result<String, Refusal> {
     text_of(&format!("input[{at}].output"), readable, &TEXTS)
 }
 
-/// What a model said in one step, which is several items: its words, its calls, and their results.
+/// One step of a model, which consists of several items: its texts, its calls, and their results.
 #[derive(Default)]
 struct Step {
-    /// Where it begins.
+    /// Index of the step's first item.
     at: Option<usize>,
     texts: Vec<String>,
     calls: Vec<ToolCallRequest>,
-    /// Where each result stands, of which call it is, and what it says.
+    /// The parameter that contains each result, the id of its call, and its text.
     results: Vec<(String, String, String)>,
 }
 
@@ -130,8 +132,8 @@ impl Step {
         self.at.get_or_insert(at);
     }
 
-    /// Whether this call belongs to another step. Some programs tell each call with its result, also where several were asked
-    /// for at once; of those that we asked for it is known from their ids.
+    /// Returns `true` if this call belongs to another step. Some clients send each call followed by its result, even if the
+    /// model asked for several calls at once. Calls that Tallybook asked for have their step in the id.
     fn is_over(&self, call: &ToolCallRequest) -> bool {
         let step_of = |id: &str| id.starts_with("tb_").then(|| id.rsplit_once('_').map(|(step, _)| step.to_owned()));
         let same = self.calls.last().is_some_and(|last| {
@@ -140,7 +142,7 @@ impl Step {
         !self.results.is_empty() && !same
     }
 
-    /// Tells it as the message of an assistant, and the results.
+    /// Adds the step as an assistant's message, and then the results.
     fn tell(&mut self, telling: &mut Telling) -> Result<(), Refusal> {
         let Self { at, texts, calls, results } = std::mem::take(self);
         if let Some(at) = at {
@@ -176,7 +178,7 @@ mod tests {
         json!({"type": "function_call_output", "call_id": id, "output": format!("{id}!")})
     }
 
-    /// The shape of a history: u for a person, a with the number of calls, r with the number of results.
+    /// Returns the shape of a history: u for a user, a with the number of calls, r with the number of results.
     fn shape(said: &Said) -> String {
         let shape = said.history.iter().map(|message| match message {
             ModelMessage::User(_) => "u".to_owned(),

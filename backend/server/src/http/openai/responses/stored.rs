@@ -1,10 +1,11 @@
-//! `GET` and `DELETE /v1/responses/{id}`: an answer that can be gone on from, as it is stored.
+//! HTTP handlers for `GET` and `DELETE /v1/responses/{id}`: a stored answer that later requests can name as their previous one.
 
 use actix_web::{
     HttpResponse,
     web::{Json, Path},
 };
 use serde::Serialize;
+use tallybook_conversations::{ConversationService, ServiceError, StoredResponse};
 use tallybook_protocol::MessageStatus;
 use utoipa::ToSchema;
 
@@ -17,15 +18,12 @@ use super::{
     ask::{Repeated, message_of},
     body::{self, Head, ResponseBody},
 };
-use crate::{
-    accounts::Caller,
-    conversation::{ConversationService, ServiceError, StoredResponse},
-};
+use crate::http::caller::Authenticated;
 
 /// That an answer can be gone on from no more.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResponseDeletion)]
-pub(in super::super) struct Deletion {
+pub(crate) struct Deletion {
     id: String,
     object: &'static str,
     deleted: bool,
@@ -36,7 +34,11 @@ pub(in super::super) struct Deletion {
     get, path = "/v1/responses/{id}", operation_id = "find_response", tag = "Programs",
     responses((status = 200, body = ResponseBody<'static>)),
 )]
-pub(in super::super) async fn find(state: State, caller: Caller, id: Path<String>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn find(
+    state: State,
+    Authenticated(caller): Authenticated,
+    id: Path<String>,
+) -> Result<HttpResponse, ApiError> {
     let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
     let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
     let stored: StoredResponse = state.run(find).await?;
@@ -65,9 +67,9 @@ pub(in super::super) async fn find(state: State, caller: Caller, id: Path<String
     delete, path = "/v1/responses/{id}", operation_id = "delete_response", tag = "Programs",
     responses((status = 200, body = Deletion)),
 )]
-pub(in super::super) async fn delete(
+pub(crate) async fn delete(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     id: Path<String>,
 ) -> Result<Json<Deletion>, ApiError> {
     let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);

@@ -1,5 +1,5 @@
-//! Reads messages whose content may be Anthropic's blocks, as `POST /v1/chat` takes them. Turns them into messages of chat
-//! completions: one message of a user's may hold the results of several calls.
+//! Parses the messages of `POST /v1/chat`, whose content may be Anthropic's blocks, into messages of chat completions. One user
+//! message can hold the results of several calls; it then becomes several messages.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,9 +12,9 @@ use super::super::{
 
 /// A message, in the words of chat completions or with Anthropic's blocks as its content.
 #[derive(Deserialize, ToSchema)]
-pub(super) struct ThreadChatMessage {
+pub(crate) struct ThreadChatMessage {
     #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
-    pub(super) role: String,
+    pub(crate) role: String,
     #[schema(value_type = Option<Blocks>)]
     content: Option<Box<RawValue>>,
     /// Text by which an assistant declined to answer.
@@ -57,8 +57,8 @@ struct Block {
     content: Option<Box<RawValue>>,
 }
 
-/// Messages of chat completions, each with the place of the message that it is from.
-pub(super) fn read(messages: Vec<ThreadChatMessage>) -> Result<Vec<(usize, ChatMessage)>, Refusal> {
+/// Returns messages of chat completions, each with the index of the message that it comes from.
+pub(crate) fn read(messages: Vec<ThreadChatMessage>) -> Result<Vec<(usize, ChatMessage)>, Refusal> {
     let mut read = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
         read_message(&format!("messages[{at}].content"), message, &mut |message| read.push((at, message)))?;
@@ -104,7 +104,7 @@ impl Block {
         Ok(ToolCall { id, function: Function { name, arguments: input.get().to_owned() } })
     }
 
-    /// The result, in a message of its own.
+    /// Returns the result as a message of its own.
     fn into_result(self, place: &str) -> Result<ChatMessage, Refusal> {
         let Some(id) = self.tool_use_id else {
             return Err(Refusal::bad(place, "A tool_result block needs a tool_use_id."));

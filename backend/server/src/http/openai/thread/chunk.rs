@@ -1,4 +1,4 @@
-//! An answer as a stream of chunks in our own words: `data:` lines, each one JSON object with a `type`.
+//! Writes an answer as a stream of chunks in Tallybook's own format: `data:` lines, each with a JSON object that has a `type`.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use super::{
 #[derive(Serialize, ToSchema)]
 #[schema(as = StreamChunk)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Chunk<'a> {
+pub(crate) enum Chunk<'a> {
     Delta {
         delta: &'a str,
     },
@@ -46,19 +46,19 @@ pub(super) enum Chunk<'a> {
     },
 }
 
-/// The chunks of one answer.
-pub(super) struct StreamChunks {
+/// Writer of the chunks of one answer.
+pub(crate) struct StreamChunks {
     thread_id: String,
     out: Vec<u8>,
     /// Text that is not yet in a chunk.
     text: String,
-    /// The names of calls that run.
+    /// Names of the running calls.
     calls: HashMap<ToolCallId, String>,
     is_used_up: bool,
 }
 
 impl StreamChunks {
-    pub(super) fn new(thread_id: String) -> Self {
+    pub(crate) fn new(thread_id: String) -> Self {
         let (out, text, calls) = (Vec::new(), String::new(), HashMap::new());
         Self { thread_id, out, text, calls, is_used_up: false }
     }
@@ -71,7 +71,7 @@ impl StreamChunks {
     }
 }
 
-/// Whatever is in a chunk is a text, a number or JSON already, and so can be written.
+/// Appends a chunk. Every chunk serializes, because it consists of strings, numbers, and JSON.
 fn write(out: &mut Vec<u8>, chunk: &Chunk<'_>) {
     let data = serde_json::to_string(chunk).unwrap_or_else(|_| "null".to_owned());
     out.extend_from_slice(format!("data: {data}\n\n").as_bytes());
@@ -113,7 +113,7 @@ impl Writer for StreamChunks {
         self.out.extend_from_slice(&sign);
     }
 
-    /// Text that says nothing: whoever reads these knows it.
+    /// An empty text, because every client of this API understands it.
     fn sign_of_life(&mut self) -> Bytes {
         let mut out = Vec::new();
         write(&mut out, &Chunk::Delta { delta: "" });

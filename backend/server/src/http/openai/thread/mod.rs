@@ -1,5 +1,6 @@
-//! The agent for programs that keep no history themselves: `POST /v1/chat` (`v1`), whole or as a stream of chunks of our own
-//! (`chunk`), with content as blocks (`blocks`), and `POST /api/chat` (`simple`). A thread is a conversation, by its UUID; the turn is the same as the page's.
+//! The agent for clients that keep no history: `POST /v1/chat` (`v1`), and `POST /api/chat` (`simple`). `v1` answers with one
+//! response, or with a stream of chunks in Tallybook's own format (`chunk`), and takes content as blocks (`blocks`). A thread
+//! is a conversation, named by its UUID. Turns are the same as in the web UI.
 
 mod blocks;
 mod chunk;
@@ -7,11 +8,13 @@ mod simple;
 mod v1;
 mod whole;
 
-pub(in crate::http) use simple::create as create_simple;
-pub(super) use v1::create;
+pub(crate) use simple::create as create_simple;
+pub(crate) use v1::create;
 
 use actix_web::HttpRequest;
 use serde_json::value::RawValue;
+use tallybook_accounts::Caller;
+use tallybook_conversations::{Chaining, GivenInput, ProgramRequest};
 use utoipa::OpenApi;
 use uuid::Uuid;
 
@@ -22,30 +25,26 @@ use super::{
     refusal::Refusal,
     wire,
 };
-use crate::{
-    accounts::Caller,
-    conversation::{Chaining, GivenInput, ProgramRequest},
-};
 
-/// What the document of the API says of them.
-pub(super) fn document() -> utoipa::openapi::OpenApi {
+/// Returns the API description of these routes.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
     #[openapi(paths(v1::create, simple::create))]
     struct Documented;
     Documented::openapi()
 }
 
-/// A question that begins a thread or goes on with one.
+/// A question in a new or an existing thread.
 struct Asked {
     thread_id: Option<Uuid>,
-    /// The model of the catalog; the default when absent.
+    /// Name of the model in the catalog; `None` for the default model.
     model: Option<String>,
     question: String,
-    /// What is told in a thread that begins here.
+    /// The context of a thread that begins here.
     input: GivenInput,
 }
 
-/// Begins the turn that answers and follows it.
+/// Starts the turn that answers, and follows it.
 async fn begin(state: &AppState, caller: &Caller, request: &HttpRequest, asked: Asked) -> Result<Follower, ApiError> {
     let Asked { thread_id, model, question, input } = asked;
     let user = caller.user;
@@ -60,13 +59,13 @@ async fn begin(state: &AppState, caller: &Caller, request: &HttpRequest, asked: 
     begin::follow(state, request, user, |service| async move { service.begin_thread(new).await }).await
 }
 
-/// Reads a thread's id. What is no id names no thread.
+/// Parses a thread's id. Returns `None` if the id is absent, and `NotFound` if it is malformed.
 fn thread_id(id: Option<String>) -> Result<Option<Uuid>, ApiError> {
-    use crate::conversation::ServiceError::NotFound;
+    use tallybook_conversations::ServiceError::NotFound;
     id.filter(|id| !id.is_empty()).map(|id| id.parse().map_err(|_| NotFound.into())).transpose()
 }
 
-/// Reads a body, whose field that cannot be read is named.
+/// Parses a body. The error names the field that cannot be read.
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a RawValue) -> Result<T, Refusal> {
     wire::read_as(body.get(), "chat request")
 }

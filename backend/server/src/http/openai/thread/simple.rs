@@ -1,8 +1,9 @@
-//! `POST /api/chat`: one message, one answer, and what was done for it in a few lines.
+//! HTTP handler for `POST /api/chat`: one message, one answer, and a summary of a few lines on what was done.
 
 use actix_web::{HttpRequest, HttpResponse, web::Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tallybook_conversations::GivenInput;
 use utoipa::ToSchema;
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     Asked, begin, read, thread_id,
     whole::{CallBody, WholeThread},
 };
-use crate::{accounts::Caller, conversation::GivenInput};
+use crate::http::caller::Authenticated;
 
 /// What is asked.
 #[derive(Deserialize, ToSchema)]
@@ -47,9 +48,9 @@ struct SimpleAnswer<'a> {
     post, path = "/api/chat", operation_id = "chat", tag = "Programs", request_body = SimpleRequest,
     responses((status = 200, body = SimpleAnswer<'static>), Unknown, Busy, Invalid, ModelFailed),
 )]
-pub(in crate::http) async fn create(
+pub(crate) async fn create(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     peer: Peer,
     _place: StreamPlace,
     request: HttpRequest,
@@ -67,10 +68,10 @@ pub(in crate::http) async fn create(
     let mut whole = WholeThread::default();
     Answer::Turn(Box::new(follower)).collect(peer, &mut whole).await?;
     let user = caller.user;
-    let sum_up = move |service: crate::conversation::ConversationService| async move {
+    let sum_up = move |service: tallybook_conversations::ConversationService| async move {
         service.sum_up_reasoning(user, uuid, message_id).await
     };
-    // The answer is there, whatever becomes of its summary.
+    // The answer is valid even if its summary fails.
     let reasoning_summary = state.run(sum_up).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "an answer has no summary");
         Vec::new()

@@ -1,9 +1,10 @@
-//! `POST /v1/chat`.
+//! HTTP handler for `POST /v1/chat`.
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web::Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tallybook_agent::STEP_LIMIT;
+use tallybook_conversations::GivenInput;
 use utoipa::ToSchema;
 
 use super::{
@@ -29,7 +30,7 @@ use super::{
     read, thread_id,
     whole::{CallBody, WholeThread},
 };
-use crate::{accounts::Caller, conversation::GivenInput};
+use crate::http::caller::Authenticated;
 
 /// What a program asks.
 #[derive(Deserialize, ToSchema)]
@@ -75,9 +76,9 @@ struct Message<'a> {
         Unknown, Busy, ModelFailed,
     ),
 )]
-pub(in super::super) async fn create(
+pub(crate) async fn create(
     state: State,
-    caller: Caller,
+    Authenticated(caller): Authenticated,
     peer: Peer,
     _place: StreamPlace,
     request: HttpRequest,
@@ -106,7 +107,7 @@ pub(in super::super) async fn create(
     Ok(respond(&whole, UsageBody::of(usage), thread_id))
 }
 
-/// What is new in a thread: what persons say after the last answer that is told.
+/// Returns the new question in a thread: the user messages after the last answer in the request.
 fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refusal> {
     let is_answer = |(_, message): &(usize, ChatMessage)| matches!(message.role.as_str(), "assistant" | "tool");
     let new = messages.iter().rposition(is_answer).map_or(0, |answer| answer + 1);
@@ -119,7 +120,7 @@ fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refus
     Ok(messages::read_numbered(new)?.questions_in_one())
 }
 
-/// The answer. One that used up its steps is a failure, which has the agent's last word.
+/// Returns the response. An answer that used up its steps is an error that contains the agent's last text.
 fn respond(whole: &WholeThread, usage: UsageBody, thread_id: String) -> HttpResponse {
     let used_up = whole.stop_reason.as_deref() == Some(STEP_LIMIT);
     let status = if used_up { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };

@@ -1,4 +1,4 @@
-//! An answer in a thread, collected whole, and how its tool calls are told.
+//! Collects an answer in a thread for one response, and serializes its tool calls.
 
 use serde::Serialize;
 use tallybook_protocol::{MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallStatus};
@@ -6,17 +6,17 @@ use utoipa::ToSchema;
 
 use super::super::sink::Sink;
 
-/// Takes an answer to be sent in one piece.
+/// Receiver of an answer that is sent as one response.
 #[derive(Default)]
-pub(super) struct WholeThread {
-    pub(super) text: String,
-    pub(super) stop_reason: Option<String>,
+pub(crate) struct WholeThread {
+    pub(crate) text: String,
+    pub(crate) stop_reason: Option<String>,
     tool_calls: Vec<ToolCall>,
 }
 
 impl WholeThread {
-    /// The calls that were made.
-    pub(super) fn calls(&self) -> Vec<CallBody<'_>> {
+    /// Returns the tool calls of the answer.
+    pub(crate) fn calls(&self) -> Vec<CallBody<'_>> {
         self.tool_calls.iter().map(CallBody::of).collect()
     }
 }
@@ -43,18 +43,18 @@ impl Sink for WholeThread {
 /// A call of one of our tools.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ThreadToolCall)]
-pub(super) struct CallBody<'a> {
-    pub(super) id: String,
-    pub(super) name: &'a str,
-    pub(super) parameters: &'a RawJson,
+pub(crate) struct CallBody<'a> {
+    pub(crate) id: String,
+    pub(crate) name: &'a str,
+    pub(crate) parameters: &'a RawJson,
     #[serde(flatten)]
-    pub(super) outcome: Option<Outcome<'a>>,
+    pub(crate) outcome: Option<Outcome<'a>>,
 }
 
 /// What came of it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ToolOutcome)]
-pub(super) struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
     status: ToolCallStatus,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub(super) struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    pub(super) fn of_end(end: &'a ToolCallEnd) -> Self {
+    pub(crate) fn of_end(end: &'a ToolCallEnd) -> Self {
         let ToolCallEnd { status, output, error, error_type, .. } = end;
         Self::new(*status, output.as_deref(), error.as_deref(), error_type.as_deref())
     }

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
-use tallybook::accounts::SignUp;
+use tallybook_accounts::SignUp;
 
 use super::{
     super::kit::{ADMIN, BLOCKED, PASSWORD, kind_of},

@@ -8,28 +8,28 @@ use serde_json::{Value, json};
 use super::super::kit::{PASSWORD, Team, Who};
 
 /// A browser: it keeps cookies, and goes where its owner has it go.
-pub(super) struct Browser<'a> {
+pub(crate) struct Browser<'a> {
     team: &'a Team,
-    pub(super) cookies: BTreeMap<String, String>,
+    pub(crate) cookies: BTreeMap<String, String>,
 }
 
 impl<'a> Browser<'a> {
-    pub(super) fn new(team: &'a Team) -> Self {
+    pub(crate) fn new(team: &'a Team) -> Self {
         Self { team, cookies: BTreeMap::new() }
     }
 
     /// In which somebody is signed in.
-    pub(super) fn of(team: &'a Team, who: &Who) -> Self {
+    pub(crate) fn of(team: &'a Team, who: &Who) -> Self {
         let (name, value) = who.cookie.as_ref().unwrap().split_once('=').unwrap();
         Self { team, cookies: [(name.to_owned(), value.to_owned())].into() }
     }
 
-    pub(super) fn who(&self) -> Who {
+    pub(crate) fn who(&self) -> Who {
         let cookie: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         Who { cookie: Some(cookie.join("; ")), key: None }
     }
 
-    pub(super) async fn send(&mut self, method: Method, path: &str) -> Response {
+    pub(crate) async fn send(&mut self, method: Method, path: &str) -> Response {
         let request = self.team.request(&self.who(), method, path);
         self.receive(request).await
     }
@@ -47,7 +47,7 @@ impl<'a> Browser<'a> {
         response
     }
 
-    pub(super) async fn get(&mut self, path: &str) -> Response {
+    pub(crate) async fn get(&mut self, path: &str) -> Response {
         self.send(Method::GET, path).await
     }
 
@@ -60,25 +60,25 @@ impl<'a> Browser<'a> {
     }
 
     /// Goes to the issuer, and gives the address by which it is sent back.
-    pub(super) async fn depart(&mut self, path: &str) -> String {
+    pub(crate) async fn depart(&mut self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
         self.at_issuer(&location(&answer)).await
     }
 
     /// Signs in by the issuer.
-    pub(super) async fn sign_in(&mut self, path: &str) -> Response {
+    pub(crate) async fn sign_in(&mut self, path: &str) -> Response {
         let back = self.depart(path).await;
         self.get(&back).await
     }
 
     /// Links who one is there to the account that is signed in.
-    pub(super) async fn begin_linking(&mut self) -> String {
+    pub(crate) async fn begin_linking(&mut self) -> String {
         self.begin_linking_with(PASSWORD).await
     }
 
     /// The same with this password.
-    pub(super) async fn begin_linking_with(&mut self, password: &str) -> String {
+    pub(crate) async fn begin_linking_with(&mut self, password: &str) -> String {
         let answer = self.ask_to_link(password).await;
         assert_eq!(answer.status(), StatusCode::CREATED);
         let answer: Value = answer.json().await.unwrap();
@@ -86,18 +86,18 @@ impl<'a> Browser<'a> {
     }
 
     /// The answer to the wish to link.
-    pub(super) async fn ask_to_link(&mut self, password: &str) -> Response {
+    pub(crate) async fn ask_to_link(&mut self, password: &str) -> Response {
         let request = self.team.request(&self.who(), Method::POST, "/api/identities");
         self.receive(request.json(&json!({"password": password}))).await
     }
 
-    pub(super) async fn name(&mut self) -> Option<String> {
+    pub(crate) async fn name(&mut self) -> Option<String> {
         let answer = self.get("/api/me").await;
         let me: Value = answer.json().await.unwrap();
         me["name"].as_str().map(ToOwned::to_owned)
     }
 }
 
-pub(super) fn location(response: &Response) -> String {
+pub(crate) fn location(response: &Response) -> String {
     response.headers()["location"].to_str().unwrap().to_owned()
 }

@@ -1,7 +1,7 @@
 //! The secret by which the issuer knows this server: in no log, row, page, figure, trace or error, whatever goes wrong there.
 
 use reqwest::StatusCode;
-use tallybook::accounts::{Accounts, Password};
+use tallybook_accounts::{Accounts, Password};
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::{

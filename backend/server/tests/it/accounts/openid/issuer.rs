@@ -20,18 +20,18 @@ use openidconnect::{
 };
 use reqwest::Url;
 use serde_json::{Value, json};
-use tallybook::accounts::OpenIdSettings;
+use tallybook_accounts::OpenIdSettings;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::key::{Key, base64};
 
-pub(super) const CLIENT_ID: &str = "tallybook";
-pub(super) const CLIENT_SECRET: &str = "client-secret-canary & more";
+pub(crate) const CLIENT_ID: &str = "tallybook";
+pub(crate) const CLIENT_SECRET: &str = "client-secret-canary & more";
 
 /// What the issuer does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     None,
     /// The person turns back.
     Denied,
@@ -65,30 +65,30 @@ pub(super) enum Fault {
 
 /// Who is there.
 #[derive(Clone, Debug)]
-pub(super) struct Person {
-    pub(super) subject: String,
-    pub(super) username: Option<&'static str>,
-    pub(super) email: Option<&'static str>,
-    pub(super) is_verified: bool,
+pub(crate) struct Person {
+    pub(crate) subject: String,
+    pub(crate) username: Option<&'static str>,
+    pub(crate) email: Option<&'static str>,
+    pub(crate) is_verified: bool,
 }
 
 impl Person {
-    pub(super) fn named(subject: &str) -> Self {
+    pub(crate) fn named(subject: &str) -> Self {
         Self { subject: subject.to_owned(), username: None, email: None, is_verified: false }
     }
 }
 
 /// Overrides of the issuer's answers, field by field; null removes a field.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Odd {
+pub(crate) struct Odd {
     /// Claims of the ID token.
-    pub(super) token: Value,
+    pub(crate) token: Value,
     /// Fields of the answer that has the token.
-    pub(super) answer: Value,
+    pub(crate) answer: Value,
     /// Claims of the user information.
-    pub(super) person: Value,
+    pub(crate) person: Value,
     /// Fields of the issuer's description.
-    pub(super) description: Value,
+    pub(crate) description: Value,
 }
 
 /// What was asked for with a code.
@@ -110,7 +110,7 @@ struct State {
 }
 
 /// The issuer. Dropping it stops it.
-pub(super) struct Issuer {
+pub(crate) struct Issuer {
     state: Arc<Mutex<State>>,
     handle: ServerHandle,
 }
@@ -122,7 +122,7 @@ impl Drop for Issuer {
 }
 
 impl Issuer {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (told, ready) = oneshot::channel();
         std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(told)));
         let (state, handle) = ready.await.expect("the issuer starts");
@@ -133,36 +133,36 @@ impl Issuer {
         lock(&self.state)
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.state().url.clone()
     }
 
-    pub(super) fn fail(&self, fault: Fault) {
+    pub(crate) fn fail(&self, fault: Fault) {
         self.state().fault = fault;
     }
 
     /// From now on it is somebody else who is there.
-    pub(super) fn person(&self, person: Person) {
+    pub(crate) fn person(&self, person: Person) {
         self.state().person = person;
     }
 
     /// From now on it says this, too.
-    pub(super) fn say(&self, odd: Odd) {
+    pub(crate) fn say(&self, odd: Odd) {
         self.state().odd = odd;
     }
 
     /// Signs with another key from now on.
-    pub(super) fn rotate(&self) {
+    pub(crate) fn rotate(&self) {
         let id = Uuid::new_v4().to_string();
         self.state().key = Key::make(&id);
     }
 
-    pub(super) fn described(&self) -> usize {
+    pub(crate) fn described(&self) -> usize {
         self.state().described
     }
 
     /// How a server is told of it.
-    pub(super) fn settings(&self) -> OpenIdSettings {
+    pub(crate) fn settings(&self) -> OpenIdSettings {
         OpenIdSettings {
             issuer: self.url(),
             client_id: CLIENT_ID.to_owned(),

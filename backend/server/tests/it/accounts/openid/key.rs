@@ -4,13 +4,13 @@ use openidconnect::{JsonWebKeyId, core::CoreEdDsaPrivateSigningKey};
 use uuid::Uuid;
 
 /// A key with a name.
-pub(super) struct Key {
-    pub(super) id: String,
-    pub(super) signing: CoreEdDsaPrivateSigningKey,
+pub(crate) struct Key {
+    pub(crate) id: String,
+    pub(crate) signing: CoreEdDsaPrivateSigningKey,
 }
 
 impl Key {
-    pub(super) fn make(id: &str) -> Self {
+    pub(crate) fn make(id: &str) -> Self {
         let mut der = vec![0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
         der.extend_from_slice(Uuid::new_v4().as_bytes());
         der.extend_from_slice(Uuid::new_v4().as_bytes());
@@ -22,7 +22,7 @@ impl Key {
 }
 
 /// Of a number of bytes that three divides.
-pub(in crate::accounts) fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| {
         let bits = three.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte));

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tallybook::accounts::{OpenIdSettings, SignUp};
+use tallybook_accounts::{OpenIdSettings, SignUp};
 
 use super::{
     assert_refused,

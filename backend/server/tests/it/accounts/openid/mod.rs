@@ -11,10 +11,10 @@ mod lenient;
 mod outages;
 mod ways_in;
 
-pub(super) use key::base64;
+pub(crate) use key::base64;
 
 use reqwest::Response;
-use tallybook::accounts::{AccountsSettings, OpenIdSettings, SignUp};
+use tallybook_accounts::{AccountsSettings, OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 
 use self::browser::Browser;

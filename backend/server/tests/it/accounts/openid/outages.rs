@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::{OpenIdSettings, SignUp};
+use tallybook_accounts::{OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook::accounts::{OpenIdSettings, SignUp};
+use tallybook_accounts::{OpenIdSettings, SignUp};
 use tallybook_mock_llm::MockLlm;
 use tokio::time::timeout;
 

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use super::super::kit::PASSWORD;
 
 /// What everybody is answered: nobody, another person, the owner, an admin, whoever signed out, and another's key.
-pub(super) type Answers = [u16; 6];
+pub(crate) type Answers = [u16; 6];
 
 /// For what is one's own, of which everybody has some.
 const OWN: Answers = [401, 200, 200, 200, 401, 200];
 /// The same, of which programs are told nothing.
 const PERSONAL: Answers = [401, 200, 200, 200, 401, 403];
 /// For what is somebody's, if it is answered with 200.
-pub(super) const SOMEBODYS: Answers = somebodys(200);
+pub(crate) const SOMEBODYS: Answers = somebodys(200);
 /// For what only admins may.
 const ADMINS: Answers = admins(200);
 /// For what is the same for everybody.
 const PUBLIC: Answers = [200; 6];
 /// The page's files, which a build without a page does not have.
-pub(super) const FILE: Answers = [404; 6];
+pub(crate) const FILE: Answers = [404; 6];
 
 const fn somebodys(status: u16) -> Answers {
     [401, 404, status, 404, 401, 404]
@@ -31,23 +31,23 @@ const fn admins(status: u16) -> Answers {
 }
 
 /// What is sent: `{}` as JSON unless something else is said.
-pub(super) enum Body {
+pub(crate) enum Body {
     Nothing,
     Json(Value),
     Form(&'static str),
 }
 
-pub(super) struct Row {
-    pub(super) method: Method,
+pub(crate) struct Row {
+    pub(crate) method: Method,
     /// As the table of routes has it.
-    pub(super) route: &'static str,
+    pub(crate) route: &'static str,
     /// What follows the address.
-    pub(super) query: &'static str,
-    pub(super) body: Body,
-    pub(super) answers: Answers,
+    pub(crate) query: &'static str,
+    pub(crate) body: Body,
+    pub(crate) answers: Answers,
 }
 
-pub(super) fn row(method: Method, route: &'static str, answers: Answers) -> Row {
+pub(crate) fn row(method: Method, route: &'static str, answers: Answers) -> Row {
     Row { method, route, query: "", body: Body::Nothing, answers }
 }
 
@@ -66,7 +66,7 @@ impl Row {
 }
 
 /// Every address by every method, with what each is answered.
-pub(super) fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
     let wrong = || json!({"name": "stranger", "password": "whatever it is"});
     let mut rows = rows_of_the_book();
@@ -207,7 +207,7 @@ fn rows_of_the_book() -> Vec<Row> {
 }
 
 /// The addresses of the page, with what everybody is answered.
-pub(super) const PAGES: [(&str, Answers); 3] = [
+pub(crate) const PAGES: [(&str, Answers); 3] = [
     ("/", [303, 200, 200, 200, 303, 200]),
     ("/settings", [303, 200, 200, 200, 303, 200]),
     ("/c/{uuid}", [303, 404, 200, 404, 303, 404]),

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use crate::support::{PATIENCE, TestApp};
 
 /// A question, with these fields beside.
-pub(super) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
+pub(crate) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
     let mut body = json!({"model": "test-model", "input": input.into()});
     for (name, value) in fields.as_object().unwrap() {
         body[name] = value.clone();
@@ -21,7 +21,7 @@ pub(super) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
 }
 
 /// What a program offers to run.
-pub(super) fn offered() -> Value {
+pub(crate) fn offered() -> Value {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     json!([
         {"type": "function", "name": "look", "description": "Looks outside.", "parameters": parameters, "strict": true},
@@ -34,12 +34,12 @@ pub(super) fn offered() -> Value {
 }
 
 /// The result of a call.
-pub(super) fn output(id: &Value, words: &str) -> Value {
+pub(crate) fn output(id: &Value, words: &str) -> Value {
     json!({"type": "function_call_output", "call_id": id, "output": words})
 }
 
 /// Asks with these headers.
-pub(super) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
+pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = app.client.post(app.url("/v1/responses")).json(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -48,7 +48,7 @@ pub(super) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -
 }
 
 /// A whole answer, and the conversation that it names.
-pub(super) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
+pub(crate) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
     let response = ask(app, &[], body).await;
     let conversation = super::super::kit::conversation_of(&response);
     let (status, text) = (response.status(), response.text().await.unwrap());
@@ -57,39 +57,39 @@ pub(super) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
 }
 
 /// The words of an answer.
-pub(super) fn words(answer: &Value) -> &str {
+pub(crate) fn words(answer: &Value) -> &str {
     assert_eq!(answer["output"][0]["type"], "message", "{answer}");
     answer["output"][0]["content"][0]["text"].as_str().expect("words")
 }
 
 /// The ids of the calls that an answer ends with.
-pub(super) fn call_ids(answer: &Value) -> Vec<Value> {
+pub(crate) fn call_ids(answer: &Value) -> Vec<Value> {
     let calls = answer["output"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call");
     calls.map(|item| item["call_id"].clone()).collect()
 }
 
 /// An answer's stream.
-pub(super) struct ResponseReader {
+pub(crate) struct ResponseReader {
     response: Response,
     rest: Vec<u8>,
     ready: VecDeque<Value>,
     number: u64,
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 impl ResponseReader {
-    pub(super) fn new(response: Response) -> Self {
+    pub(crate) fn new(response: Response) -> Self {
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/event-stream");
         Self { response, rest: Vec::new(), ready: VecDeque::new(), number: 0, text: String::new() }
     }
 
-    pub(super) fn headers(&self) -> &HeaderMap {
+    pub(crate) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
     /// The next event, each of which has its number and its name twice; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Value> {
+    pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 assert_eq!(event["sequence_number"], self.number, "{event}");
@@ -116,14 +116,14 @@ impl ResponseReader {
     }
 
     /// Reads until the answer says this.
-    pub(super) async fn until_text(&mut self, words: &str) {
+    pub(crate) async fn until_text(&mut self, words: &str) {
         while !self.text.contains(words) {
             assert!(self.next().await.is_some(), "the stream ended at {:?}", self.text);
         }
     }
 
     /// Everything until the end.
-    pub(super) async fn all(&mut self) -> Vec<Value> {
+    pub(crate) async fn all(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
             events.push(event);

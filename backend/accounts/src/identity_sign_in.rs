@@ -1,0 +1,282 @@
+//! Sign-in with OpenID Connect: sends the browser to the identity provider, and handles the callback with the user's identity.
+
+use tallybook_database::now;
+
+use super::{
+    Accounts, AccountsError, Browser, Caller, Credential, NewSession, Password, SignUp, UserId,
+    identities::link,
+    names::{UserName, name_like},
+    openid::{Claims, FLOW_LIFETIME, Flow, OpenIdError, Purpose},
+    people::create_account,
+    secret::{Secret, SecretHash},
+    service::with_retries,
+    store::{
+        attempts,
+        identities::{self, NewIdentityRow},
+        links, sessions,
+        users::NewUserRow,
+    },
+    throttle::Subject,
+};
+
+/// Number of names that are tried for a new account before one with a random number is used.
+const NAMES_TRIED: u32 = 9;
+
+/// An authorization request at the identity provider, which the browser is about to make.
+#[derive(Debug)]
+pub struct AuthorizationRequest {
+    /// URL at the identity provider to which the browser is sent.
+    pub address: String,
+    /// Value of the cookie that the browser holds until the callback.
+    pub held: String,
+}
+
+/// Cookies and query parameters of a request to the callback address
+/// (<https://openid.net/specs/openid-connect-core-1_0.html#AuthResponse>).
+#[derive(Default)]
+pub struct CallbackParams {
+    /// Cookie of the authorization request.
+    pub held: Option<String>,
+    /// Cookie of a session.
+    pub session: Option<String>,
+    /// The callback address.
+    pub back: String,
+    /// `state`, which names the authorization request.
+    pub state: String,
+    /// `code`, if the identity provider authorized the request.
+    pub code: Option<String>,
+    /// `error`, if the identity provider refused the request.
+    pub error: Option<String>,
+    /// `iss` (RFC 9207).
+    pub issuer: Option<String>,
+}
+
+/// Result of a successful callback.
+#[derive(Debug)]
+pub enum CallbackOutcome {
+    /// The user is signed in. The text is the address at which to continue, as the request gave it.
+    SignedIn(NewSession, String),
+    /// The identity is linked to the caller's account.
+    Linked,
+}
+
+impl Accounts {
+    /// Creates an authorization request. The identity provider sends the browser back to `back`. `session` is the secret in the
+    /// browser's session cookie, if it has one.
+    pub async fn start_login(
+        &self,
+        purpose: &Purpose,
+        session: Option<&str>,
+        back: &str,
+    ) -> Result<AuthorizationRequest, AccountsError> {
+        let issuer = self.issuer()?;
+        let flow = Flow::begin(purpose, session)?;
+        let address = issuer.address_for(&flow, back).await?;
+        Ok(AuthorizationRequest { address, held: flow.value().to_owned() })
+    }
+
+    /// Creates an authorization request that links an identity to the caller's account. An identity allows sign-in permanently, so
+    /// a session alone is not enough: see `prove_ownership`. The session's row records the proof, and the callback uses it up,
+    /// since nothing that the browser holds could prove it.
+    pub async fn begin_linking(
+        &self,
+        caller: &Caller,
+        password: Password,
+        browser: &Browser,
+        session: Option<&str>,
+        back: &str,
+    ) -> Result<AuthorizationRequest, AccountsError> {
+        self.issuer()?;
+        let Credential::Session(id) = caller.credential else { return Err(AccountsError::Off) };
+        self.prove_ownership(caller, Some(password), browser.address).await?;
+        sessions::confirm(&self.context.db, id).await?;
+        self.start_login(&Purpose::Link, session, back).await
+    }
+
+    /// Handles the callback from the identity provider: signs the user in, creates an account, or links the identity. Records a
+    /// failed sign-in if the identity isn't proven or isn't allowed.
+    pub async fn handle_callback(
+        &self,
+        returned: CallbackParams,
+        browser: Browser,
+        caller: Option<&Caller>,
+    ) -> Result<CallbackOutcome, AccountsError> {
+        let address = browser.address;
+        let outcome = self.take_in(returned, browser, caller).await;
+        if let Err(AccountsError::OpenId(
+            OpenIdError::Untrusted { .. }
+            | OpenIdError::Unknown { .. }
+            | OpenIdError::WrongDomain
+            | OpenIdError::Deactivated,
+        )) = &outcome
+        {
+            self.note_failed_sign_in(None, address).await;
+        }
+        outcome
+    }
+
+    async fn take_in(
+        &self,
+        returned: CallbackParams,
+        browser: Browser,
+        caller: Option<&Caller>,
+    ) -> Result<CallbackOutcome, AccountsError> {
+        let CallbackParams { held, session, back, state, code, error, issuer: named } = returned;
+        let issuer = self.issuer()?;
+        let flow = held.and_then(|held| Flow::shown(&held, session.as_deref()));
+        let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
+        // The setting may lack the trailing slash of the issuer URL.
+        let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
+        if named.is_some_and(|named| without_slash(&named) != without_slash(&issuer.settings().issuer)) {
+            return Err(issuer.untrusted("another issuer sent the browser back").into());
+        }
+        if let Some(kind) = error {
+            let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
+            tracing::info!(kind, "the issuer did not sign somebody in");
+            return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
+        }
+        let code = code.ok_or(OpenIdError::Stale)?;
+        // Made-up codes are delayed like guessed passwords.
+        let address = Subject::address(browser.address);
+        self.count_attempt(&address).await?;
+        let redeemed = issuer.redeem(code, &flow, &back).await;
+        // Only an untrusted answer counts as a guess. An identity provider that is down must not delay password sign-ins from
+        // this address.
+        if !matches!(redeemed, Err(OpenIdError::Untrusted { .. })) {
+            attempts::forgive(&self.context.db, &address).await?;
+        }
+        let claims = redeemed?;
+        if !issuer.settings().lets_in(claims.verified_email()) {
+            return Err(OpenIdError::WrongDomain.into());
+        }
+        match purpose {
+            Purpose::SignIn { next } => {
+                let user = self.owner_of(&claims, None, &browser).await?;
+                Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, next))
+            }
+            Purpose::Invitation { token } => {
+                let user = self.owner_of(&claims, Some(token), &browser).await?;
+                Ok(CallbackOutcome::SignedIn(self.open_session(user, browser, caller).await?, "/".to_owned()))
+            }
+            Purpose::Link => {
+                self.link_own(&claims, caller).await?;
+                Ok(CallbackOutcome::Linked)
+            }
+        }
+    }
+
+    /// Returns the user to whom the identity is linked. If there is none, creates an account if sign-up is allowed.
+    async fn owner_of(
+        &self,
+        claims: &Claims,
+        token: Option<String>,
+        browser: &Browser,
+    ) -> Result<UserId, AccountsError> {
+        if let Some(user) = self.known(claims).await? {
+            return Ok(user);
+        }
+        match self.create_owner(claims, token, browser).await {
+            // A concurrent request with the same identity has created the account.
+            Err(AccountsError::OpenId(OpenIdError::Taken)) => {
+                self.known(claims).await?.ok_or(OpenIdError::NoSuchIdentity.into())
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn known(&self, claims: &Claims) -> Result<Option<UserId>, AccountsError> {
+        let db = &self.context.db;
+        let Some(owner) = identities::find(db, &self.issuer()?.settings().issuer, &claims.subject).await? else {
+            return Ok(None);
+        };
+        if owner.deactivated_at.is_some() {
+            return Err(OpenIdError::Deactivated.into());
+        }
+        identities::used(db, owner.id, &claims.label()).await?;
+        Ok(Some(owner.user_id))
+    }
+
+    /// Creates an account for an identity that is not linked yet. The name is derived from the claims.
+    async fn create_owner(
+        &self,
+        claims: &Claims,
+        token: Option<String>,
+        browser: &Browser,
+    ) -> Result<UserId, AccountsError> {
+        let settings = &self.context.settings;
+        let token = token.unwrap_or_default();
+        if token.is_empty() && settings.sign_up != SignUp::Open {
+            return Err(OpenIdError::Unknown { name: self.issuer()?.settings().name.clone() }.into());
+        }
+        if settings.sign_up == SignUp::Closed {
+            return Err(AccountsError::SignUpClosed);
+        }
+        self.count_sign_up(browser.address).await?;
+        let role = self.role_by(&token).await?.ok_or(AccountsError::LinkOver)?;
+        let invitation = SecretHash::of_token(&token);
+        let identity = self.new_identity(claims)?;
+        let wanted = claims.username.as_deref().or(claims.email.as_deref());
+        let base = name_like(wanted.unwrap_or_default());
+        let mut tried = 1;
+        loop {
+            let name = match tried {
+                1 => base.clone(),
+                2..=NAMES_TRIED => format!("{base}-{tried}"),
+                _ => {
+                    // Digits may follow letters of any script.
+                    let secret = Secret::make()?;
+                    let number: String = secret.expose().chars().filter(char::is_ascii_digit).take(8).collect();
+                    format!("{base}-{number}")
+                }
+            };
+            let name = UserName::parse(&name)?.as_str().to_owned();
+            let new = NewUserRow { name, password_hash: None, role };
+            match with_retries(|| self.store_owner(&new, &identity, invitation.as_ref())).await {
+                // A name proves nothing: the account that already has it belongs to another user.
+                Err(AccountsError::NameTaken | AccountsError::NameConfusing) if tried <= NAMES_TRIED => tried += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn store_owner(
+        &self,
+        new: &NewUserRow,
+        identity: &NewIdentityRow,
+        invitation: Option<&SecretHash>,
+    ) -> Result<UserId, AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        if let Some(invitation) = invitation
+            && !links::use_up(&mut tx, invitation).await?
+        {
+            return Err(AccountsError::LinkOver);
+        }
+        let user = create_account(&mut tx, None, new).await?;
+        link(&mut tx, None, user, identity).await?;
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    /// Links the identity to the caller's account. Fails with `Stale` if the session has no unused proof of ownership.
+    async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<(), AccountsError> {
+        let session = caller.and_then(|caller| match caller.credential {
+            Credential::Session(id) => Some((caller.user, id)),
+            Credential::Local | Credential::Key(_) => None,
+        });
+        let (user, session) = session.ok_or(OpenIdError::Stale)?;
+        if !sessions::use_confirmation(&self.context.db, session, now() - FLOW_LIFETIME).await? {
+            return Err(OpenIdError::Stale.into());
+        }
+        let new = self.new_identity(claims)?;
+        match identities::find(&self.context.db, &new.issuer, &new.subject).await? {
+            Some(owner) if owner.user_id == user => Ok(()),
+            Some(_) => Err(OpenIdError::Taken.into()),
+            None => with_retries(|| self.store_link(user, &new)).await,
+        }
+    }
+
+    fn new_identity(&self, claims: &Claims) -> Result<NewIdentityRow, AccountsError> {
+        let issuer = self.issuer()?.settings().issuer.clone();
+        Ok(NewIdentityRow { issuer, subject: claims.subject.clone(), label: claims.label(), is_used: true })
+    }
+}

@@ -1,0 +1,46 @@
+//! Users and their passwords, browser sessions, API keys, invitation links and identity providers (OpenID Connect). The SQL is in
+//! `store`; HTTP handlers and cookies are in the server.
+
+mod caller;
+mod error;
+mod identities;
+mod identity_sign_in;
+mod keys;
+mod limits;
+mod links;
+mod maintenance;
+mod me;
+mod names;
+mod openid;
+mod passwords;
+mod people;
+mod refusals;
+mod revoking;
+mod secret;
+mod service;
+mod sessions;
+mod settings;
+mod sign_in;
+mod store;
+mod streams;
+mod throttle;
+mod watch;
+mod weak_passwords;
+
+pub use caller::{Caller, Credential, UserId};
+pub use error::AccountsError;
+pub use identity_sign_in::{AuthorizationRequest, CallbackOutcome, CallbackParams};
+pub use keys::NewKey;
+pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
+pub use openid::{FLOW_LIFETIME, Purpose};
+pub use openid::{OpenIdError, OpenIdSettings};
+pub use passwords::Password;
+pub use people::UserUpdate;
+pub use service::Accounts;
+pub use sessions::{Browser, NewSession};
+pub use settings::{AccountsMode, AccountsSettings, SignUp};
+pub use store::{
+    audit::{Action as AuditAction, note as note_audit},
+    users::hold as hold_person,
+};
+pub use streams::OpenStream;

@@ -1,0 +1,36 @@
+//! Maintenance task of accounts: deletes expired sessions, links, failed attempts and known browsers.
+
+use std::time::Duration;
+
+use tallybook_database::now;
+
+use super::{
+    Accounts,
+    limits::{ATTEMPTS_REMEMBERED, BROWSER_LIFETIME, LINK_RETENTION, MAX_ATTEMPTS_REMEMBERED, USERS_AT_ONCE},
+    store::{attempts, known_browsers, links, sessions, users},
+};
+
+/// Maintenance interval.
+const EVERY: Duration = Duration::from_mins(10);
+
+impl Accounts {
+    /// Runs the maintenance task. Never returns.
+    pub async fn run_maintenance(self) {
+        self.context.hasher.warm_up().await;
+        loop {
+            if let Err(error) = self.forget_what_is_over().await {
+                tracing::warn!(%error, "sessions, links and attempts that are over could not be forgotten");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    async fn forget_what_is_over(&self) -> sqlx::Result<()> {
+        let db = &self.context.db;
+        sessions::delete_expired(db).await?;
+        links::delete_before(db, now() - LINK_RETENTION).await?;
+        known_browsers::delete_before(db, now() - BROWSER_LIFETIME).await?;
+        while users::fill_skeletons(db, USERS_AT_ONCE).await? > 0 {}
+        attempts::forget_old(db, now() - ATTEMPTS_REMEMBERED, MAX_ATTEMPTS_REMEMBERED).await
+    }
+}

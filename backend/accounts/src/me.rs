@@ -1,0 +1,160 @@
+//! The caller's own account: profile and instructions, change of password, deletion, and proof of ownership. Administration of
+//! accounts is in `people`.
+
+use std::net::IpAddr;
+
+use tallybook_database::now;
+use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
+
+use super::{
+    Accounts, AccountsError, Caller, Credential, Password,
+    limits::FRESH_FOR,
+    revoking::revoke_all,
+    service::with_retries,
+    store::{
+        attempts,
+        audit::{self, Action},
+        identities, sessions, users,
+    },
+    throttle::Subject,
+};
+
+impl Accounts {
+    /// Returns the caller's profile and settings.
+    pub async fn find_me(&self, caller: &Caller) -> Result<Me, AccountsError> {
+        let instructions = users::find_instructions(&self.context.db, caller.user).await?;
+        let has_password = users::has_password(&self.context.db, caller.user).await?;
+        let name = caller.name.as_deref().map(ToOwned::to_owned);
+        let issuer = self.issuer_name().map(ToOwned::to_owned);
+        Ok(Me { name, role: caller.role, has_password, instructions, issuer, ..Me::default() })
+    }
+
+    /// Changes the fields that `update` contains, and returns the new profile. Fails with `Invalid` if the instructions are too
+    /// long or contain a NUL character.
+    pub async fn update_me(&self, caller: &Caller, update: UpdateMe) -> Result<Me, AccountsError> {
+        if let Some(instructions) = update.instructions {
+            let instructions = instructions.trim();
+            if instructions.chars().count() > MAX_INSTRUCTIONS_CHARS {
+                return Err(AccountsError::Invalid(format!(
+                    "Instructions have at most {MAX_INSTRUCTIONS_CHARS} characters. Shorten them."
+                )));
+            }
+            if instructions.contains('\0') {
+                let message = "The instructions contain a NUL character. Remove it and send again.";
+                return Err(AccountsError::Invalid(message.to_owned()));
+            }
+            users::update_instructions(&self.context.db, caller.user, instructions).await?;
+        }
+        self.find_me(caller).await
+    }
+
+    /// Changes the caller's password and ends the caller's other sessions. Also revokes the API keys if `revoke_keys` is set.
+    pub async fn change_password(
+        &self,
+        caller: &Caller,
+        current: Password,
+        new: Password,
+        revoke_keys: bool,
+        address: IpAddr,
+    ) -> Result<(), AccountsError> {
+        let old = self.confirm(caller, current, address).await?;
+        let new = self.context.hasher.hash(new, caller.name.as_deref().unwrap_or_default()).await?;
+        with_retries(|| self.store_own_password(caller, &old, &new, revoke_keys)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn store_own_password(
+        &self,
+        caller: &Caller,
+        old: &str,
+        new: &str,
+        revoke_keys: bool,
+    ) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        if !users::replace_password(&mut tx, caller.user, old, new).await? {
+            return Err(AccountsError::WrongPassword);
+        }
+        match caller.credential {
+            Credential::Session(id) => sessions::delete_others(&mut tx, caller.user, id).await?,
+            Credential::Local | Credential::Key(_) => sessions::delete_all(&mut tx, caller.user).await?,
+        }
+        if revoke_keys {
+            revoke_all(&mut tx, Some(caller.user), caller.user).await?;
+        }
+        audit::note(&mut tx, Some(caller.user), caller.user, Action::PasswordChanged, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Deletes the caller's account permanently. Sign-in and API keys stop working, and only admins can still read its
+    /// conversations, within the limits of admin access. Fails with `LastAdmin` for the only admin.
+    pub async fn delete_me(&self, caller: &Caller, password: Password, address: IpAddr) -> Result<(), AccountsError> {
+        let hash = self.confirm(caller, password, address).await?;
+        with_retries(|| self.store_deletion(caller, &hash)).await?;
+        self.context.streams.look_now();
+        Ok(())
+    }
+
+    async fn store_deletion(&self, caller: &Caller, hash: &str) -> Result<(), AccountsError> {
+        let mut tx = self.context.db.begin().await?;
+        // Called first: until this transaction ends, no other transaction can change who is an admin.
+        let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
+        let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
+        if user.role == UserRole::Admin && !has_other_admin {
+            return Err(AccountsError::LastAdmin);
+        }
+        if !users::delete(&mut tx, caller.user, hash).await? {
+            return Err(AccountsError::WrongPassword);
+        }
+        sessions::delete_all(&mut tx, caller.user).await?;
+        revoke_all(&mut tx, Some(caller.user), caller.user).await?;
+        // A later sign-in with one of these identities belongs to a new account.
+        identities::delete_all(&mut tx, caller.user).await?;
+        audit::note(&mut tx, Some(caller.user), caller.user, Action::AccountDeleted, "").await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// Checks that the caller owns the account: with the password if the account has one, otherwise with a sign-in within the
+    /// last ten minutes. Succeeds without a check if the caller has no session: on a server without accounts, and for API keys,
+    /// which the routes refuse.
+    pub(crate) async fn prove_ownership(
+        &self,
+        caller: &Caller,
+        password: Option<Password>,
+        address: IpAddr,
+    ) -> Result<(), AccountsError> {
+        let Credential::Session(id) = caller.credential else { return Ok(()) };
+        if users::has_password(&self.context.db, caller.user).await? {
+            let password = password.ok_or(AccountsError::PasswordNeeded)?;
+            return self.confirm(caller, password, address).await.map(|_| ());
+        }
+        let is_fresh = sessions::is_newer(&self.context.db, id, now() - FRESH_FOR).await?;
+        if is_fresh { Ok(()) } else { Err(AccountsError::SignInAgain) }
+    }
+
+    /// Checks the caller's password and returns its hash. An attacker with an open session must not be able to guess the
+    /// password, so failures cause delays as for sign-in. They count for the network, and for this user on a counter that
+    /// sign-in attempts do not change.
+    pub(crate) async fn confirm(
+        &self,
+        caller: &Caller,
+        password: Password,
+        address: IpAddr,
+    ) -> Result<String, AccountsError> {
+        let Some(name) = caller.name.as_deref() else { return Err(AccountsError::Off) };
+        let (tried, address) = (Subject::confirmation(caller.user), Subject::address(address));
+        self.count_attempt(&address).await?;
+        self.count_attempt(&tried).await?;
+        let db = &self.context.db;
+        let row = users::find_password(db, name).await?;
+        let hash = row.filter(|row| row.id == caller.user).and_then(|row| row.password_hash);
+        let has_password = hash.is_some();
+        if !self.context.hasher.verify(password, hash.clone()).await? && has_password {
+            return Err(AccountsError::WrongPassword);
+        }
+        // An account without a password cannot have had it guessed, so nothing counts as a failure.
+        attempts::forget(db, &tried).await?;
+        attempts::forgive(db, &address).await?;
+        hash.ok_or(AccountsError::NoPassword)
+    }
+}

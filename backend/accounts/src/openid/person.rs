@@ -1,0 +1,142 @@
+//! Reads a user's claims at an identity provider.
+
+use serde_json::Value;
+
+use super::id_token::Fields;
+
+/// Maximum length of an identity's label, in characters.
+const MAX_LABEL_CHARS: usize = 200;
+
+/// A user's claims at the identity provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claims {
+    /// The provider's permanent identifier of the user (`sub`).
+    pub(crate) subject: String,
+    /// User name at the provider (`preferred_username`), which proves nothing.
+    pub(crate) username: Option<String>,
+    pub(crate) email: Option<String>,
+    /// `email_verified`; `None` if the provider sends no such claim.
+    is_verified: Option<bool>,
+}
+
+impl Claims {
+    /// Reads the claims of the user `subject`. A claim of an unexpected type counts as absent.
+    pub(crate) fn read(subject: &str, claims: &Fields) -> Self {
+        // Entra ID sends no `email_verified`, but can say that it has verified the owner of the address's domain.
+        let is_verified = ["email_verified", "xms_edov"].iter().find_map(|name| truth(claims.get(*name)?));
+        let (username, email) = (text(claims, "preferred_username"), text(claims, "email"));
+        Self { subject: subject.to_owned(), username, email, is_verified }
+    }
+
+    /// Returns `true` if no claim is missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.username.is_some() && self.email.is_some() && self.is_verified.is_some()
+    }
+
+    /// Fills in missing claims from `other`. Takes `email_verified` from `other` unless the two email addresses differ.
+    pub(crate) fn or(self, other: Self) -> Self {
+        let is_same = self.email.is_none() || other.email.is_none() || self.email == other.email;
+        let is_verified = self.is_verified.or(other.is_verified.filter(|_| is_same));
+        Self { username: self.username.or(other.username), email: self.email.or(other.email), is_verified, ..self }
+    }
+
+    /// Returns the email address if the provider has verified it.
+    pub(crate) fn verified_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.is_verified == Some(true))
+    }
+
+    /// Returns the label of the identity in the user's settings: email address, user name or `sub`.
+    pub(crate) fn label(&self) -> String {
+        let label = self.email.as_ref().or(self.username.as_ref()).unwrap_or(&self.subject);
+        label.chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect()
+    }
+}
+
+/// Reads a boolean claim, which some providers write as text or as a number.
+fn truth(value: &Value) -> Option<bool> {
+    let word = match value {
+        Value::Bool(is_true) => return Some(*is_true),
+        Value::String(word) => word.trim().to_ascii_lowercase(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    match word.as_str() {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads a claim that is a string. Returns `None` if it is empty.
+pub(crate) fn text(claims: &Fields, name: &str) -> Option<String> {
+    claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(ToOwned::to_owned)
+}
+
+/// Reads the subject, which some providers write as a number.
+pub(crate) fn subject(claims: &Fields) -> Option<String> {
+    match claims.get("sub")? {
+        Value::String(subject) => Some(subject.clone()),
+        Value::Number(number) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Claims, subject};
+
+    fn claims(value: Value) -> Claims {
+        let Value::Object(fields) = value else { panic!("an object") };
+        Claims::read("s-1", &fields)
+    }
+
+    #[test]
+    fn an_address_is_verified_where_its_issuer_says_so_in_any_form() {
+        for (said, is_verified) in [
+            (json!(true), true),
+            (json!("true"), true),
+            (json!("True"), true),
+            (json!("1"), true),
+            (json!(1), true),
+            (json!(0), false),
+            (json!(2), false),
+            (json!(false), false),
+            (json!("false"), false),
+            (json!("yes"), false),
+            (json!(["true"]), false),
+            (Value::Null, false),
+        ] {
+            let found = claims(json!({"email": "a@example.org", "email_verified": said}));
+            assert_eq!(found.verified_email().is_some(), is_verified, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_verified_is_that_very_address() {
+        let verified = json!({"email": "a@example.org", "email_verified": true});
+        let or = |one: Value, other: &Value| claims(one).or(claims(other.clone())).verified_email().map(str::to_owned);
+        let ours = Some("a@example.org".to_owned());
+        assert_eq!(or(json!({}), &verified), ours);
+        assert_eq!(or(json!({"email": "a@example.org"}), &verified), ours);
+        assert_eq!(or(json!({"email_verified": true}), &json!({"email": "a@example.org"})), ours);
+        assert_eq!(or(json!({"email": "b@example.org"}), &verified), None);
+        // Entra ID.
+        assert_eq!(or(json!({"email": "a@example.org", "xms_edov": "1"}), &json!({})), ours);
+        assert_eq!(or(json!({"email": "a@example.org", "email_verified": false, "xms_edov": true}), &json!({})), None);
+        assert_eq!(or(json!({"email": "a@example.org", "email_verified": false}), &verified), None);
+    }
+
+    #[test]
+    fn claims_of_odd_types_are_left_out() {
+        let found = claims(json!({"preferred_username": 7, "email": ["a@example.org"], "email_verified": true}));
+        assert_eq!((found.username, found.email), (None, None));
+        let subject_of = |value: Value| subject(json!({ "sub": value }).as_object().unwrap());
+        assert_eq!(subject_of(json!(12_345_678_901_234_567_890_u64)).as_deref(), Some("12345678901234567890"));
+        assert_eq!(
+            (subject_of(json!("s")).as_deref(), subject_of(json!(1.5)), subject_of(json!(["s"]))),
+            (Some("s"), None, None)
+        );
+    }
+}

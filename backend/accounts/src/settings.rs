@@ -1,0 +1,82 @@
+//! Operator settings for accounts.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+use super::openid::OpenIdSettings;
+
+/// Value of the setting `ACCOUNTS`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum AccountsMode {
+    /// Off on a loopback address, on elsewhere.
+    #[default]
+    Auto,
+    /// On, also for a server on a loopback address behind a proxy.
+    On,
+    /// Off, which is only for loopback addresses.
+    Off,
+}
+
+/// Value of the setting `SIGN_UP`: who can create an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SignUp {
+    /// Everybody who reaches the server.
+    Open,
+    /// Whoever has an admin's link.
+    #[default]
+    Invitation,
+    /// Nobody; admins make accounts.
+    Closed,
+}
+
+/// Operator settings for accounts.
+#[derive(Clone, Debug, Default)]
+pub struct AccountsSettings {
+    /// `true` if users must sign in.
+    pub required: bool,
+    /// Sign-up policy: who can create an account.
+    pub sign_up: SignUp,
+    /// `true` if users can share conversations with links.
+    pub sharing: bool,
+    /// Networks of the reverse proxies whose `X-Forwarded-For` header is trusted.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Identity provider for sign-in with OpenID Connect, if configured.
+    pub openid: Option<OpenIdSettings>,
+}
+
+impl AccountsSettings {
+    /// Returns whether users must sign in to a server that listens on `address`. Returns `None` if accounts are off on an
+    /// address other than loopback, which would leave the server open to everyone.
+    pub fn is_required(mode: AccountsMode, address: IpAddr) -> Option<bool> {
+        let is_loopback = address.to_canonical().is_loopback();
+        match mode {
+            AccountsMode::On => Some(true),
+            AccountsMode::Auto => Some(!is_loopback),
+            AccountsMode::Off => is_loopback.then_some(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AccountsMode, AccountsSettings};
+
+    #[test]
+    fn only_a_loopback_address_can_do_without_accounts() {
+        for (mode, address, required) in [
+            (AccountsMode::Auto, "127.0.0.1", Some(false)),
+            (AccountsMode::Auto, "::1", Some(false)),
+            (AccountsMode::Auto, "::ffff:127.0.0.1", Some(false)),
+            (AccountsMode::Auto, "0.0.0.0", Some(true)),
+            (AccountsMode::Auto, "::", Some(true)),
+            (AccountsMode::Auto, "192.168.0.7", Some(true)),
+            (AccountsMode::On, "127.0.0.1", Some(true)),
+            (AccountsMode::Off, "127.9.9.9", Some(false)),
+            (AccountsMode::Off, "0.0.0.0", None),
+            (AccountsMode::Off, "fd00::7", None),
+        ] {
+            assert_eq!(AccountsSettings::is_required(mode, address.parse().unwrap()), required, "{mode:?} {address}");
+        }
+    }
+}

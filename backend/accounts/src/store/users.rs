@@ -1,0 +1,231 @@
+//! SQL on `users`.
+
+use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::{User, UserRole};
+
+use super::super::{UserId, names::skeleton_of};
+
+/// Counts other admins who can sign in. That excludes the unclaimed local user, an admin without a password or an identity.
+/// Identities of a previously configured issuer do not count, since users cannot sign in with them.
+const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND deactivated_at IS NULL \
+     AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
+
+/// ID of no user, lower than all IDs of users.
+pub(crate) const NOBODY: UserId = UserId(0);
+
+const COUNT: &str = "SELECT COUNT(*) FROM users";
+
+const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at, deleted_at FROM users WHERE name = ?";
+
+const HAS_PASSWORD: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL";
+
+const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
+
+const LIST: &str =
+    "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
+
+// Nodes of a database cluster replicate changed rows, but not locks. If transactions on two nodes change the same row, only one of
+// them can commit. So the row is really changed, and then changed back.
+const HOLD: [&str; 2] = [
+    "UPDATE users SET generation = generation + 1 WHERE id = ?",
+    "UPDATE users SET generation = generation - 1 WHERE id = ?",
+];
+
+/// Identities of a previously configured issuer do not count, since users cannot sign in with them.
+const HAS_WAY_IN: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
+     OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
+
+const CREATE: &str = "INSERT INTO users (name, name_skeleton, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)";
+
+const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, name_skeleton = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
+     generation = generation + 1 WHERE id = 1 AND password_hash IS NULL";
+
+const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
+
+const UPDATE_PASSWORD: &str = "UPDATE users SET password_hash = ?, generation = generation + 1 WHERE id = ?";
+
+// Keeps the generation: permissions do not change, so the caller's streams stay open. Matches no row if the password was changed
+// in the meantime.
+const REPLACE_PASSWORD: &str = "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?";
+
+const DELETE: &str = "UPDATE users SET deactivated_at = ?, deleted_at = ?, instructions = NULL, \
+     generation = generation + 1 WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL";
+
+const FIND_INSTRUCTIONS: &str = "SELECT COALESCE(instructions, '') FROM users WHERE id = ?";
+
+const UPDATE_INSTRUCTIONS: &str = "UPDATE users SET instructions = ? WHERE id = ?";
+
+const LIST_WITHOUT_SKELETON: &str = "SELECT id, name FROM users WHERE name_skeleton IS NULL LIMIT ?";
+
+const SET_SKELETON: &str = "UPDATE users SET name_skeleton = ? WHERE id = ?";
+
+const COUNT_ALIKE: &str = "SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?";
+
+/// The columns that decide whether a password sign-in succeeds.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct PasswordRow {
+    pub(crate) id: UserId,
+    pub(crate) password_hash: Option<String>,
+    pub(crate) deactivated_at: Option<DateTime<Utc>>,
+    pub(crate) deleted_at: Option<DateTime<Utc>>,
+}
+
+/// A row of `users`, without its secrets.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct UserRow {
+    pub(crate) id: UserId,
+    pub(crate) name: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) role: UserRole,
+    pub(crate) created_at: DateTime<Utc>,
+    pub(crate) deactivated_at: Option<DateTime<Utc>>,
+    pub(crate) deleted_at: Option<DateTime<Utc>>,
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        let UserRow { id, name, role, created_at, deactivated_at, deleted_at } = row;
+        Self { id: id.0, name, role, created_at, deactivated_at, deleted_at }
+    }
+}
+
+/// An account to create.
+#[derive(Clone, Debug)]
+pub(crate) struct NewUserRow {
+    pub(crate) name: String,
+    /// Hash of the password; `None` for a user who signs in only with an identity.
+    pub(crate) password_hash: Option<String>,
+    pub(crate) role: UserRole,
+}
+
+/// Returns `true` if there is an admin who can sign in: with a password, or with an identity of `issuer` if one is given.
+pub(crate) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
+    let admins: i64 = db.reader().query(select!(COUNT_OTHER_ADMINS)).bind(NOBODY).bind(issuer).fetch_value().await?;
+    Ok(admins > 0)
+}
+
+/// Returns `true` if there is an admin other than `than` who can sign in. Holds the local user first, so that transactions that
+/// change who is an admin run one at a time.
+pub(crate) async fn has_other_admin(
+    tx: &mut Transaction,
+    than: Option<UserId>,
+    issuer: Option<&str>,
+) -> sqlx::Result<bool> {
+    hold(tx, UserId::LOCAL).await?;
+    let than = than.unwrap_or(NOBODY);
+    let admins: i64 = { tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await }?;
+    Ok(admins > 0)
+}
+
+/// Serializes transactions on a user: of several that hold the same user, only one proceeds at a time, on any nodes of a database
+/// cluster. The user's row keeps its values.
+pub async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
+    for change in HOLD {
+        tx.query(change).bind(id).execute().await?;
+    }
+    Ok(())
+}
+
+/// Returns `true` if a user can sign in: with a password, or with an identity of `issuer` if one is given.
+pub(crate) async fn has_way_in(tx: &mut Transaction, id: UserId, issuer: Option<&str>) -> sqlx::Result<bool> {
+    let count: i64 = tx.query(HAS_WAY_IN).bind(id).bind(issuer).fetch_value().await?;
+    Ok(count > 0)
+}
+
+pub(crate) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
+    tx.query(COUNT).fetch_value().await
+}
+
+/// Returns `true` if another account's name looks like this one.
+pub(crate) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<bool> {
+    let skeleton = skeleton_of(name);
+    let count: i64 = { tx.query(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_value().await }?;
+    // Accounts of an older server version, for which `fill_skeletons` has not run yet.
+    let rest: Vec<(UserId, String)> = {
+        let query = tx.query(LIST_WITHOUT_SKELETON).bind(i64::MAX);
+        query.fetch_all().await
+    }?;
+    Ok(count > 0 || rest.iter().any(|(_, other)| other != name && skeleton_of(other) == skeleton))
+}
+
+/// Stores the skeletons of at most `limit` names that have none yet, and returns their number.
+pub(crate) async fn fill_skeletons(db: &Database, limit: u32) -> sqlx::Result<usize> {
+    let rows: Vec<(UserId, String)> = db.reader().query(select!(LIST_WITHOUT_SKELETON)).bind(limit).fetch_all().await?;
+    for (id, name) in &rows {
+        { db.writer().query(SET_SKELETON).bind(skeleton_of(name)).bind(id).execute().await.map(|_| ()) }?;
+    }
+    Ok(rows.len())
+}
+
+pub(crate) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
+    db.reader().query(select!(FIND_PASSWORD)).bind(name).fetch_optional().await
+}
+
+/// Returns `true` if an account has a password.
+pub(crate) async fn has_password(db: &Database, id: UserId) -> sqlx::Result<bool> {
+    let count: i64 = db.reader().query(select!(HAS_PASSWORD)).bind(id).fetch_value().await?;
+    Ok(count > 0)
+}
+
+pub(crate) async fn find(db: &Database, id: UserId) -> sqlx::Result<Option<UserRow>> {
+    db.reader().query(select!(FIND)).bind(id).fetch_optional().await
+}
+
+pub(crate) async fn find_in(tx: &mut Transaction, id: UserId) -> sqlx::Result<Option<UserRow>> {
+    tx.query(FIND).bind(id).fetch_optional().await
+}
+
+pub(crate) async fn list(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserRow>> {
+    db.reader().query(select!(LIST)).bind(after).bind(limit).fetch_all().await
+}
+
+/// Creates an account and returns its ID. A name that is taken causes a unique violation.
+pub(crate) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<UserId> {
+    let query = tx.query(CREATE).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let done = query.bind(new.role.as_str()).bind(now()).execute().await?;
+    Ok(UserId(done.inserted_id))
+}
+
+/// Assigns the local user's row, with all its conversations, to the first admin. Returns `false` if the row is already claimed.
+pub(crate) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
+    let query = tx.query(CLAIM_LOCAL).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let done = query.execute().await?;
+    Ok(done.rows == 1)
+}
+
+pub(crate) async fn update(
+    tx: &mut Transaction,
+    id: UserId,
+    role: UserRole,
+    deactivated_at: Option<DateTime<Utc>>,
+) -> sqlx::Result<()> {
+    let query = tx.query(UPDATE).bind(role.as_str()).bind(deactivated_at).bind(id);
+    query.execute().await.map(|_| ())
+}
+
+pub(crate) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<()> {
+    tx.query(UPDATE_PASSWORD).bind(hash).bind(id).execute().await.map(|_| ())
+}
+
+/// Replaces an account's password hash. Returns `false` if `old` is no longer the stored hash.
+pub(crate) async fn replace_password(tx: &mut Transaction, id: UserId, old: &str, new: &str) -> sqlx::Result<bool> {
+    let done = tx.query(REPLACE_PASSWORD).bind(new).bind(id).bind(old).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Marks an account as deleted and deletes its instructions. Returns `false` if `hash` is no longer the stored password hash.
+pub(crate) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
+    let time = now();
+    let done = tx.query(DELETE).bind(time).bind(time).bind(id).bind(hash).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Returns the user's instructions for all conversations; empty if there are none.
+pub(crate) async fn find_instructions(db: &Database, id: UserId) -> sqlx::Result<String> {
+    db.reader().query(select!(FIND_INSTRUCTIONS)).bind(id).fetch_value().await
+}
+
+pub(crate) async fn update_instructions(db: &Database, id: UserId, text: &str) -> sqlx::Result<()> {
+    db.writer().query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute().await.map(|_| ())
+}

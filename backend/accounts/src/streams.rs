@@ -1,0 +1,78 @@
+//! Registry of the streams that are open in this process, by the credential of their reader. `watch` finds out which ones must end.
+
+use std::{collections::HashMap, sync::Arc};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use super::Credential;
+
+/// Access of a stream's reader: a session or an API key, and the permission generation of its owner.
+pub(crate) type Right = (Credential, i32);
+
+/// The open streams of this process.
+#[derive(Debug, Default)]
+pub(crate) struct OpenStreams {
+    rights: Mutex<HashMap<Right, Readers>>,
+    pub(crate) look: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Readers {
+    number: usize,
+    ended: CancellationToken,
+}
+
+/// Registration of an open stream, until it is dropped.
+#[derive(Debug)]
+pub struct OpenStream {
+    streams: Arc<OpenStreams>,
+    right: Right,
+    ended: CancellationToken,
+}
+
+impl OpenStream {
+    /// Returns a future that completes when the reader's access is revoked.
+    pub fn ended(&self) -> WaitForCancellationFutureOwned {
+        self.ended.clone().cancelled_owned()
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut rights = self.streams.rights.lock();
+        if let Some(readers) = rights.get_mut(&self.right) {
+            readers.number -= 1;
+            if readers.number == 0 {
+                rights.remove(&self.right);
+            }
+        }
+    }
+}
+
+impl OpenStreams {
+    /// Wakes the task in `watch` at once, after access may have been revoked in this process.
+    pub(crate) fn look_now(&self) {
+        self.look.notify_one();
+    }
+
+    pub(crate) fn open(self: &Arc<Self>, right: Right) -> OpenStream {
+        let mut rights = self.rights.lock();
+        let readers = rights.entry(right).or_default();
+        readers.number += 1;
+        self.look.notify_one();
+        OpenStream { streams: Arc::clone(self), right, ended: readers.ended.clone() }
+    }
+
+    pub(crate) fn rights(&self) -> Vec<Right> {
+        self.rights.lock().keys().copied().collect()
+    }
+
+    pub(crate) fn end(&self, over: &[Right]) {
+        let rights = self.rights.lock();
+        for readers in over.iter().filter_map(|right| rights.get(right)) {
+            readers.ended.cancel();
+        }
+    }
+}

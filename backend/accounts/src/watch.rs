@@ -1,0 +1,62 @@
+//! Ends open streams when their reader's access ends: at sign-out, when an API key is revoked, when either expires, or when the
+//! account is deactivated or its role changes. One task per process polls the database for all sessions and API keys with open
+//! streams, so it detects changes on any replica. It polls only while streams are open.
+
+use std::collections::HashSet;
+
+use tallybook_database::Database;
+use tokio::time::timeout;
+
+use super::{
+    Accounts, Caller, Credential,
+    limits::{WATCH_EVERY, WATCHED_AT_ONCE},
+    store::{keys, sessions},
+    streams::{OpenStream, Right},
+};
+
+impl Accounts {
+    /// Registers an open stream of the caller. Returns `None` on a server without accounts, where access is never revoked.
+    pub fn open_stream(&self, caller: &Caller) -> Option<OpenStream> {
+        let is_known = caller.credential != Credential::Local;
+        is_known.then(|| self.context.streams.open((caller.credential, caller.generation)))
+    }
+
+    /// Ends the streams of callers whose access was revoked. Never returns.
+    pub async fn watch_streams(self) {
+        let streams = &self.context.streams;
+        loop {
+            let rights = streams.rights();
+            if rights.is_empty() {
+                streams.look.notified().await;
+                continue;
+            }
+            match list_over(&self.context.db, &rights).await {
+                Ok(over) => streams.end(&over),
+                // While the database is unreachable, no access can be revoked either.
+                Err(error) => tracing::debug!(%error, "who reads open streams could not be looked at"),
+            }
+            // Stops waiting early if access was revoked here or a stream was opened.
+            let _ = timeout(WATCH_EVERY, streams.look.notified()).await;
+        }
+    }
+}
+
+/// Returns those of `rights` that were revoked.
+async fn list_over(db: &Database, rights: &[Right]) -> sqlx::Result<Vec<Right>> {
+    let mut good = HashSet::new();
+    let ids = |id_of: fn(Credential) -> Option<i64>| -> Vec<i64> {
+        let ids: HashSet<i64> = rights.iter().filter_map(|(credential, _)| id_of(*credential)).collect();
+        ids.into_iter().collect()
+    };
+    let of_session = |credential| if let Credential::Session(id) = credential { Some(id) } else { None };
+    let of_key = |credential| if let Credential::Key(id) = credential { Some(id) } else { None };
+    for ids in ids(of_session).chunks(WATCHED_AT_ONCE) {
+        let found = sessions::list_good(db, ids).await?;
+        good.extend(found.into_iter().map(|(id, generation)| (Credential::Session(id), generation)));
+    }
+    for ids in ids(of_key).chunks(WATCHED_AT_ONCE) {
+        let found = keys::list_good(db, ids).await?;
+        good.extend(found.into_iter().map(|(id, generation)| (Credential::Key(id), generation)));
+    }
+    Ok(rights.iter().filter(|right| !good.contains(*right)).copied().collect())
+}

@@ -1,0 +1,213 @@
+//! The limits of a user, across all replicas. They are checked against counts in the database when a turn, or another
+//! request that calls a model, begins. Tokens are reserved before a model call, since the call's usage is known only
+//! after it.
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::{UserId, hold_person};
+use tallybook_database::{Transaction, now, with_retries};
+use tallybook_llm::tokens;
+use tallybook_protocol::{Allowance, Allowances, MessageId, MessagePart};
+
+use super::{
+    ServiceError,
+    context::Context,
+    limits::QUARTERS,
+    person_limits::{DAY, MINUTE, PersonLimits, Weight},
+    service::ConversationService,
+    store::{
+        model_requests::{self, NewRequest, RequestId},
+        usage::{self, Since, UsedUp},
+    },
+};
+use crate::models::Model;
+
+/// Tokens that a turn reserves for the conversation's history when it begins, before its prompt is known.
+const HISTORY_TOKENS: usize = 8_000;
+
+fn since(context: &Context, time: DateTime<Utc>) -> Since {
+    Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
+}
+
+/// Blocks other turns of this user until the transaction that begins this turn ends. This must be the first statement of
+/// the transaction: the counts after it must include what was committed before.
+pub(crate) async fn hold(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
+    if context.person_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
+}
+
+/// A turn that is about to begin or to resume.
+#[derive(Clone, Copy)]
+pub(crate) struct NewTurn<'a> {
+    pub(crate) user: UserId,
+    pub(crate) message: MessageId,
+    pub(crate) model: &'a Model,
+    /// The question's parts; `None` if the turn resumes.
+    pub(crate) parts: Option<&'a [MessagePart]>,
+}
+
+/// Refuses a turn, already written in this transaction, if its user has reached a limit. Otherwise reserves its first
+/// model call.
+pub(crate) async fn admit_turn(context: &Context, tx: &mut Transaction, turn: NewTurn<'_>) -> Result<(), ServiceError> {
+    let limits = context.person_limits;
+    if limits.is_none() {
+        return Ok(());
+    }
+    let NewTurn { user, message, model, parts } = turn;
+    let time = now();
+    let counted = count_with_reserved(context, tx, user, Some(message), time).await?;
+    if let Some(reached) = limits.reached(counted, Weight::Message, time) {
+        return Err(reached.into());
+    }
+    if limits.tokens_per_day == 0 {
+        return Ok(());
+    }
+    let specs = context.tool_servers.tools().specs();
+    // If the prompt cannot be rendered, the turn itself fails and reports that.
+    let beside = context.agent.tokens_beside_history(&specs).unwrap_or_default();
+    let question = parts.map(|parts| tokens::of_text(&MessagePart::join_texts(parts))).unwrap_or_default();
+    let estimate = beside + question + HISTORY_TOKENS + model.window().answer;
+    let new = reservation(context, user, Some(message), 0, estimate, time);
+    // An UPDATE that matches no row would lock the gap where other turns insert their rows.
+    if parts.is_some() {
+        model_requests::create(tx, new).await?;
+    } else {
+        model_requests::reserve_for_turn(tx, new).await?;
+    }
+    Ok(())
+}
+
+/// Returns `true` if a turn's reservation at its beginning covers its first prompt. `beside` is the number of tokens in
+/// the prompt besides the history.
+pub(crate) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
+    prompt_tokens <= beside + HISTORY_TOKENS
+}
+
+/// Reserves the next model call of a running turn. Returns `false` if the user's tokens are used up, or reserved by other
+/// calls. The user's oldest running turn may always finish, so all turns together exceed the limit by at most one answer.
+pub(crate) async fn admit_step(
+    context: &Context,
+    user: UserId,
+    message: MessageId,
+    estimate: usize,
+) -> sqlx::Result<bool> {
+    with_retries(|| try_admit_step(context, user, message, estimate)).await
+}
+
+async fn try_admit_step(context: &Context, user: UserId, message: MessageId, estimate: usize) -> sqlx::Result<bool> {
+    let limits = PersonLimits { tokens_per_day: context.person_limits.tokens_per_day, ..PersonLimits::default() };
+    if limits.is_none() {
+        return Ok(true);
+    }
+    let mut tx = context.db.begin().await?;
+    hold_person(&mut tx, user).await?;
+    let time = now();
+    let counted = count_with_reserved(context, &mut tx, user, Some(message), time).await?;
+    if limits.reached(counted, Weight::Message, time).is_some()
+        && model_requests::find_oldest_running(&mut tx, user).await? != Some(message)
+    {
+        return Ok(false);
+    }
+    let new = reservation(context, user, Some(message), 0, estimate, time);
+    model_requests::reserve_for_turn(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// A request that calls a model outside any turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) user: UserId,
+    pub(crate) weight: Weight,
+    /// Estimate of the tokens that the model reads and writes.
+    pub(crate) tokens: usize,
+}
+
+/// Refuses a request if its user has reached a limit. Otherwise counts the request and reserves its tokens. Returns
+/// `None` if the server has no limits.
+pub(crate) async fn admit_request(context: &Context, request: Request) -> Result<Option<RequestId>, ServiceError> {
+    if context.person_limits.is_none() {
+        return Ok(None);
+    }
+    with_retries(|| try_admit_request(context, request)).await.map(Some)
+}
+
+async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
+    let Request { user, weight, tokens } = request;
+    // The request does not count as a turn.
+    let limits = PersonLimits { turns: 0, ..context.person_limits };
+    let mut tx = context.db.begin().await?;
+    hold_person(&mut tx, user).await?;
+    let time = now();
+    let counted = count_with_reserved(context, &mut tx, user, None, time).await?;
+    if let Some(reached) = limits.reached(counted, weight, time) {
+        return Err(reached.into());
+    }
+    let new = reservation(context, user, None, weight.quarters(), tokens, time);
+    let id = model_requests::create(&mut tx, new).await?;
+    tx.commit().await?;
+    Ok(id)
+}
+
+/// Releases the tokens that a request reserved; its usage is stored by now. If this fails, the tokens stay reserved until the
+/// request expires.
+pub(crate) async fn settle(context: &Context, request: Option<RequestId>) {
+    let Some(id) = request else { return };
+    let store = || async {
+        let mut tx = context.db.begin().await?;
+        model_requests::settle(&mut tx, id).await?;
+        tx.commit().await
+    };
+    if let Err(error) = with_retries(store).await {
+        tracing::warn!(%error, "tokens that were reserved for a model call stay reserved for some minutes");
+    }
+}
+
+fn reservation(
+    context: &Context,
+    user: UserId,
+    message: Option<MessageId>,
+    quarters: i64,
+    tokens: usize,
+    time: DateTime<Utc>,
+) -> NewRequest {
+    let reserved_tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+    // Longer than any call takes, and longer than the request counts against the limit of messages per minute.
+    let expires_at = time + context.agent.limits().turn_time + MINUTE;
+    NewRequest { user, message, quarters, reserved_tokens, created_at: time, expires_at }
+}
+
+async fn count_with_reserved(
+    context: &Context,
+    tx: &mut Transaction,
+    user: UserId,
+    turn: Option<MessageId>,
+    time: DateTime<Utc>,
+) -> sqlx::Result<UsedUp> {
+    let counted = usage::count_in(tx, user, since(context, time)).await?;
+    if context.person_limits.tokens_per_day == 0 {
+        return Ok(counted);
+    }
+    let reserved_tokens = model_requests::sum_reserved(tx, user, turn, time).await?;
+    Ok(UsedUp { reserved_tokens, ..counted })
+}
+
+impl ConversationService {
+    /// Returns a user's remaining allowances.
+    pub async fn find_allowances(&self, user: UserId) -> Result<Allowances, ServiceError> {
+        let limits = self.context.person_limits;
+        if limits.is_none() {
+            return Ok(Allowances::default());
+        }
+        let UsedUp { turns, message_quarters, tokens, .. } =
+            usage::count(&self.context.db, user, since(&self.context, now())).await?;
+        let allowance = |limit: u64, counted: i64| {
+            let left = limit.saturating_sub(u64::try_from(counted).unwrap_or(0));
+            (limit > 0).then_some(Allowance { limit, left })
+        };
+        let messages = message_quarters.used.saturating_add(QUARTERS - 1) / QUARTERS;
+        Ok(Allowances {
+            turns: allowance(limits.turns.into(), turns),
+            messages_per_minute: allowance(limits.messages_per_minute.into(), messages),
+            tokens_per_day: allowance(limits.tokens_per_day, tokens.used),
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! State that the use cases of conversations share: database, agent, models, settings, limits, and running tasks. It has no
+//! use cases of its own.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
+use tallybook_accounts::UserId;
+use tallybook_agent::AgentService;
+use tallybook_database::Database;
+use tallybook_mcp::ToolServers;
+use tallybook_protocol::MessageId;
+use tallybook_tools::Slots;
+use tokio::{sync::Notify, task::JoinHandle};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument as _;
+use uuid::Uuid;
+
+use super::{
+    MemorySettings, PlanSettings, ServiceError,
+    feeds::Feeds,
+    limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
+    person_limits::PersonLimits,
+    store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
+    time_zones::TimeZones,
+    turn::group_commit::GroupCommit,
+    turn_counts::TurnCounts,
+};
+use crate::{journal::Journal, models::Catalog, tool_pins::ToolPins, work_counts::WorkCounts};
+
+/// Shared state of the use cases.
+pub(crate) struct Context {
+    pub(crate) db: Database,
+    pub(crate) agent: AgentService,
+    /// The available tools, and the tool servers that some of them come from.
+    pub(crate) tool_servers: ToolServers,
+    /// The accepted definitions of those servers' tools.
+    pub(crate) tool_pins: ToolPins,
+    pub(crate) models: Catalog,
+    pub(crate) journal: Journal,
+    /// The open feeds, one for each user.
+    pub(crate) feeds: Feeds,
+    /// The last known time zone of each user.
+    pub(crate) time_zones: TimeZones,
+    /// Permits for searches.
+    pub(crate) searches: Slots<UserId>,
+    /// Permits for exports.
+    pub(crate) exports: Slots<UserId>,
+    /// Permits for direct model calls.
+    pub(crate) plain_calls: Slots<UserId>,
+    /// Permits for standalone tool calls, outside turns.
+    pub(crate) direct_calls: Slots<UserId>,
+    /// Identifies this process in the leases of its turns.
+    pub(crate) owner: String,
+    pub(crate) running: RunningTurns,
+    pub(crate) group_commit: Arc<GroupCommit>,
+    pub(crate) turn_counts: TurnCounts,
+    pub(crate) work_counts: Arc<WorkCounts>,
+    pub(crate) lifetimes: Lifetimes,
+    /// Limits of each user.
+    pub(crate) person_limits: PersonLimits,
+    /// Settings of conversation summaries.
+    pub(crate) memory: MemorySettings,
+    /// Settings of plan mode.
+    pub(crate) plan: PlanSettings,
+    /// Tasks that must end before the database is closed.
+    pub(crate) tasks: TaskTracker,
+    /// Notified when a conversation was deleted.
+    pub(crate) deleted: Notify,
+    /// Cancelled when the server stops accepting new turns.
+    pub(crate) draining: CancellationToken,
+    /// Cancelled when running turns must end.
+    pub(crate) shut_down: CancellationToken,
+}
+
+/// The operator's settings for conversations.
+#[derive(Clone, Debug)]
+pub struct ConversationSettings {
+    /// Leases, retention, and waiting times.
+    pub lifetimes: Lifetimes,
+    /// Limits of each user.
+    pub person_limits: PersonLimits,
+    /// Settings of conversation summaries.
+    pub memory: MemorySettings,
+    /// Settings of plan mode.
+    pub plan: PlanSettings,
+}
+
+/// Leases, retention, and waiting times.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifetimes {
+    /// Lease duration. If an owner does not renew a lease in time, its turn counts as abandoned.
+    pub lease: Duration,
+    /// Retention of the events of finished turns; forever if `None`.
+    pub journal: Option<Duration>,
+    /// Time after which a call that waits for approval is denied; never if `None`.
+    pub consent_wait: Option<Duration>,
+    /// Retention of deleted conversations.
+    pub deleted: Duration,
+}
+
+impl Context {
+    pub(crate) fn new(
+        db: Database,
+        agent: AgentService,
+        tool_servers: ToolServers,
+        models: Catalog,
+        settings: ConversationSettings,
+    ) -> Self {
+        let ConversationSettings { lifetimes, person_limits, memory, plan } = settings;
+        let tasks = TaskTracker::new();
+        Self {
+            group_commit: GroupCommit::new(db.clone(), tasks.clone()),
+            tool_pins: ToolPins::new(db.clone()),
+            db,
+            agent,
+            tool_servers,
+            models,
+            journal: Journal::default(),
+            feeds: Feeds::default(),
+            time_zones: TimeZones::default(),
+            searches: Slots::new(MAX_SEARCHES),
+            exports: Slots::new(MAX_EXPORTS),
+            plain_calls: Slots::new(MAX_PLAIN_CALLS),
+            direct_calls: Slots::new(MAX_DIRECT_CALLS),
+            owner: Uuid::new_v4().to_string(),
+            running: RunningTurns::default(),
+            turn_counts: TurnCounts::default(),
+            work_counts: Arc::default(),
+            lifetimes,
+            person_limits,
+            memory,
+            plan,
+            tasks,
+            deleted: Notify::new(),
+            draining: CancellationToken::new(),
+            shut_down: CancellationToken::new(),
+        }
+    }
+
+    /// Spawns a task that shutdown waits for, on the calling thread. So a turn runs on the thread of its request, where its
+    /// first subscriber is mostly served too, and its text does not cross threads. The task's log lines carry the span of the
+    /// request.
+    pub(crate) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.tasks.spawn(task.in_current_span())
+    }
+
+    /// Spawns a task as [`Self::spawn`] does, but ends it when the server drains.
+    pub(crate) fn spawn_until_draining(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.spawn(self.draining.clone().run_until_cancelled_owned(task));
+    }
+
+    /// Returns why an action is refused in a conversation that a turn has claimed: `AwaitingApproval` or `TurnRunning`.
+    pub(crate) async fn busy(&self, id: ConversationId) -> Result<ServiceError, ServiceError> {
+        let is_waiting = conversations::is_waiting(&self.db, id).await?;
+        Ok(if is_waiting { ServiceError::AwaitingApproval } else { ServiceError::TurnRunning })
+    }
+
+    /// Returns a user's conversation, or `NotFound` if the user has no such conversation.
+    pub(crate) async fn find_conversation(&self, user: UserId, uuid: Uuid) -> Result<ConversationRow, ServiceError> {
+        conversations::find_conversation(&self.db, user, uuid).await?.ok_or(ServiceError::NotFound)
+    }
+}
+
+/// The turns that run in this process, each with its epoch and its cancellation token.
+#[derive(Debug, Default)]
+pub(crate) struct RunningTurns(Mutex<HashMap<MessageId, (i32, CancellationToken)>>);
+
+impl RunningTurns {
+    /// Adds a turn and returns its cancellation token, which `shut_down` cancels too.
+    pub(crate) fn add(&self, turn: TurnRows, shut_down: &CancellationToken) -> CancellationToken {
+        let cancel = shut_down.child_token();
+        self.0.lock().insert(turn.assistant_message_id, (turn.epoch, cancel.clone()));
+        cancel
+    }
+
+    /// Removes a turn that has ended. If the turn was resumed meanwhile, its entry has a later epoch and stays.
+    pub(crate) fn remove(&self, turn: TurnRows) {
+        let mut running = self.0.lock();
+        if running.get(&turn.assistant_message_id).is_some_and(|(epoch, _)| *epoch == turn.epoch) {
+            running.remove(&turn.assistant_message_id);
+        }
+    }
+
+    /// Cancels a turn. Returns `false` if the turn does not run in this process.
+    pub(crate) fn cancel(&self, message_id: MessageId) -> bool {
+        self.0.lock().get(&message_id).inspect(|(_, token)| token.cancel()).is_some()
+    }
+
+    pub(crate) fn contains(&self, message_id: MessageId) -> bool {
+        self.0.lock().contains_key(&message_id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+}

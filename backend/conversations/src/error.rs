@@ -1,0 +1,117 @@
+//! Errors of the use cases of conversations.
+
+use tallybook_database::{TransactionError, storage_failed};
+
+use super::person_limits::Reached;
+use crate::tool_pins::MAX_PINS;
+
+/// An error of a use case. The messages are written for users and API clients.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The conversation does not exist, or belongs to another user.
+    #[error("There is no such conversation. It may have been deleted.")]
+    NotFound,
+    /// The conversation has no such message.
+    #[error("There is no such message in this conversation. Read the conversation again to see what is there.")]
+    NoSuchMessage,
+    /// The tool call does not exist, or is in another user's conversation.
+    #[error("There is no such tool call. Its conversation may have been deleted.")]
+    NoSuchToolCall,
+    /// The response to continue from does not exist, or belongs to another user or API key.
+    #[error("There is no such response. It may have been deleted, or was not stored.")]
+    NoSuchResponse,
+    /// No connected tool server has this tool.
+    #[error("No tool server that is connected has such a tool. GET /api/tools lists those there are.")]
+    NoSuchTool,
+    /// The tool's definition is not the one that the caller has seen.
+    #[error("The tool's definition has changed again. Look at it once more: GET /api/tools has it as it is now.")]
+    DefinitionChanged,
+    /// The server already has the maximum number of remembered tools, and this tool is not among them.
+    #[error(
+        "{} other tools of this server are remembered, which are as many as may be, so this one counts as changed whatever it \
+         is. In the settings, give the server another name, and name the tools that you want of it in `include`.",
+        MAX_PINS
+    )]
+    TooManyTools,
+    /// The call returned no output.
+    #[error("This tool call gave no output. Ask for the call itself to see how it ended.")]
+    NoOutput,
+    /// A turn runs in this conversation.
+    #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
+    TurnRunning,
+    /// The conversation's turn waits for approval.
+    #[error("An answer in this conversation waits for a decision on its tool calls. Decide on them, or stop it.")]
+    AwaitingApproval,
+    /// The call does not wait for a decision.
+    #[error("Nothing is left to decide on this tool call: {0}.")]
+    AlreadyDecided(String),
+    /// The tool's definition has changed since approval was requested.
+    #[error(
+        "The tool {name:?} has changed since it was asked for, so look at it again before you decide. It says of itself \
+         now: {description}"
+    )]
+    ToolChanged {
+        /// Name of the tool.
+        name: String,
+        /// Current description of the tool.
+        description: String,
+    },
+    /// The saved approval does not exist, or belongs to another user.
+    #[error("There is no such approval. It may have been revoked.")]
+    NoSuchApproval,
+    /// The conversation's last message is not an answer that can be resumed.
+    #[error("There is no answer here that was cut off, so there is nothing to continue. Send a message instead.")]
+    NothingToContinue,
+    /// The catalog has no model with the requested name.
+    #[error("There is no model named {name:?}. There are: {names}.")]
+    UnknownModel {
+        /// The requested name.
+        name: String,
+        /// Names of the available models.
+        names: String,
+    },
+    /// The conversation's model is no longer in the catalog.
+    #[error("The model {name:?}, which this conversation used, is no longer offered. Choose another one: {names}.")]
+    ModelGone {
+        /// Name of the conversation's model.
+        name: String,
+        /// Names of the available models.
+        names: String,
+    },
+    /// The maximum number of direct model calls is running.
+    #[error("Too many short questions are being answered. Try again in a moment.")]
+    TooManyPlainCalls,
+    /// The user has reached a limit.
+    #[error(transparent)]
+    LimitReached(#[from] Reached),
+    /// The maximum number of exports is running.
+    #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
+    TooManyExports,
+    /// The share link does not exist, or belongs to another user.
+    #[error("There is no such link. It may have been taken back.")]
+    NoSuchShare,
+    /// The user has the maximum number of share links.
+    #[error("You share as many conversations as you may. Take back a link that nobody needs any more.")]
+    TooManyShares,
+    /// The conversation is too long for one page.
+    #[error("This conversation is too long to be shared as one page. Export it instead.")]
+    TooLargeToShare,
+    /// The input is not valid.
+    #[error("{0}")]
+    Invalid(String),
+    /// The server is shutting down.
+    #[error("The server is about to restart. Try again in a moment.")]
+    ShuttingDown,
+    /// The database failed.
+    #[error("{}", storage_failed(.0))]
+    Storage(#[from] sqlx::Error),
+    /// JSON to be sent could not be serialized, or stored JSON could not be parsed.
+    #[error("The server made an answer that it cannot send.")]
+    Encode(#[from] serde_json::Error),
+}
+
+impl TransactionError for ServiceError {
+    fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_rolled_back())
+    }
+}

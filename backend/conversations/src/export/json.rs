@@ -1,0 +1,69 @@
+//! A conversation as JSON for other software: the JSON of the API and a `version`, written piece by piece.
+
+use serde::Serialize;
+use tallybook_protocol::{ConversationSummary, Message, MessageId, ToolCall};
+
+use super::super::store::rows::{ConversationRow, StoredSummary};
+
+/// Version of the file's format. It is raised when readers of the old format could no longer read the file.
+const VERSION: u32 = 1;
+
+/// The end of the file.
+pub(crate) const END: &str = "]}\n";
+
+/// Returns everything before the messages.
+pub(crate) fn head(row: &ConversationRow, summaries: &[StoredSummary]) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Head<'a> {
+        version: u32,
+        #[serde(flatten)]
+        summary: ConversationSummary,
+        active_message_id: Option<MessageId>,
+        /// Summaries that models wrote so far. Each names the last answer that it covers.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        summaries: &'a [StoredSummary],
+        messages: [Message; 0],
+    }
+    let active_message_id = row.running_message_id();
+    let head = Head { version: VERSION, summary: row.summary(), active_message_id, summaries, messages: [] };
+    let mut json = serde_json::to_string(&head)?;
+    // The list stays open: the messages follow one by one.
+    json.truncate(json.len() - "]}".len());
+    Ok(json)
+}
+
+/// A message that is written piece by piece: its beginning, its tool calls, and the rest.
+pub(crate) struct MessageWriter {
+    begin: String,
+    end: String,
+    has_calls: bool,
+}
+
+impl MessageWriter {
+    /// Creates a writer for a message whose tool calls follow one by one.
+    pub(crate) fn new(message: Message, is_first: bool) -> serde_json::Result<Self> {
+        let json = serde_json::to_string(&Message { tool_calls: Vec::new(), ..message })?;
+        // Within a text these quotes would be escaped, so this is the list itself, which stays open.
+        let (begin, end) = json.split_once(r#""tool_calls":[]"#).unwrap_or((&json, ""));
+        let comma = if is_first { "" } else { "," };
+        let begin = format!(r#"{comma}{begin}"tool_calls":["#);
+        Ok(Self { begin, end: format!("]{end}"), has_calls: false })
+    }
+
+    /// Returns the JSON before the tool calls.
+    pub(crate) fn begin(&mut self) -> String {
+        std::mem::take(&mut self.begin)
+    }
+
+    /// Returns the JSON of a tool call.
+    pub(crate) fn call(&mut self, call: &ToolCall) -> serde_json::Result<String> {
+        let comma = if self.has_calls { "," } else { "" };
+        self.has_calls = true;
+        Ok(format!("{comma}{}", serde_json::to_string(call)?))
+    }
+
+    /// Returns the JSON after the tool calls.
+    pub(crate) fn end(self) -> String {
+        self.end
+    }
+}

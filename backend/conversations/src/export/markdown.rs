@@ -1,0 +1,402 @@
+//! A conversation as Markdown for reading. The user's text is quoted, the model's text is sanitized Markdown, and
+//! inputs and outputs of tools are fenced. No text can escape from its block.
+
+use std::fmt::Write as _;
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{
+    ApprovalScope, ConversationSummary, DeciderKind, Decision, Message, MessageStatus, Reasoning, Role, Told, ToolCall,
+    ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
+};
+
+use super::{
+    plain::plain,
+    plan::{Mark, marks, plan_block},
+    sanitize::{is_open, sanitize},
+};
+
+/// Returns the beginning of the file.
+pub(crate) fn head(summary: &ConversationSummary) -> String {
+    format!("# {}\n\nA conversation in Tallybook, begun {}.\n", plain(&summary.title), time(summary.created_at))
+}
+
+/// Describes what the last answer's prompt contained instead of the messages before this position: a summary, or
+/// nothing.
+pub(crate) fn told(told: &Told) -> String {
+    let mut text = String::new();
+    match &told.summary {
+        Some(summary) => {
+            push_block(&mut text, "*Of the messages before, the last answer's model was told this summary:*");
+            push_block(&mut text, &quoted(summary));
+        }
+        None => push_block(&mut text, "*The last answer's model was told nothing of the messages before.*"),
+    }
+    text
+}
+
+/// A message that is written piece by piece: its beginning, each tool call at its position in the text, and its end.
+pub(crate) struct MessageWriter {
+    message: Message,
+    /// Number of bytes of the answer's text written so far.
+    written: usize,
+    /// Number of tool calls written so far.
+    calls: i64,
+    /// Markers of the plan that are not written yet.
+    marks: Vec<Mark>,
+}
+
+impl MessageWriter {
+    /// Creates a writer for a message whose tool calls follow one by one.
+    pub(crate) fn new(message: Message) -> Self {
+        let marks = message.plan.as_ref().map(|plan| marks(plan, &message.content)).unwrap_or_default();
+        Self { message, written: 0, calls: 0, marks }
+    }
+
+    /// Returns the role and the time, a user's text in full, and an answer's plan.
+    pub(crate) fn begin(&self) -> String {
+        let Message { role, created_at, content, .. } = &self.message;
+        let who = match role {
+            Role::User => "You",
+            Role::Assistant => "Assistant",
+        };
+        let mut text = format!("\n## {who} · {}\n", time(*created_at));
+        if *role == Role::User {
+            push_block(&mut text, &quoted(content));
+        }
+        if self.message.lacks_plan() {
+            push_block(&mut text, "*No plan could be made, so this was answered without one.*");
+        }
+        if let Some(plan) = &self.message.plan {
+            push_block(&mut text, &plan_block(plan));
+        }
+        text
+    }
+
+    /// Returns a tool call of an answer, with the text and reasoning since the previous one.
+    pub(crate) fn call(&mut self, call: &ToolCall) -> String {
+        let mut text = String::new();
+        self.push_thoughts(&mut text, self.calls);
+        self.push_words(&mut text, call.offset);
+        push_call(&mut text, call);
+        self.calls += 1;
+        text
+    }
+
+    /// Adds the reasoning, and the markers of the plan's steps, that come before the tool call with this number. The text
+    /// before each of them is added first.
+    fn push_thoughts(&mut self, text: &mut String, calls: i64) {
+        let all = std::mem::take(&mut self.message.reasoning);
+        let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
+        self.message.reasoning = later;
+        for thought in &here {
+            self.push_marks(text, calls, thought.offset);
+            self.push_words(text, thought.offset);
+            push_thought(text, thought);
+        }
+        self.push_marks(text, calls, i64::MAX);
+    }
+
+    fn push_marks(&mut self, text: &mut String, calls: i64, offset: i64) {
+        let is_here = |mark: &Mark| mark.calls_before <= calls && mark.offset <= offset;
+        let (here, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.marks).into_iter().partition(is_here);
+        self.marks = later;
+        for mark in here {
+            self.push_words(text, mark.offset);
+            push_block(text, &mark.line);
+        }
+    }
+
+    fn push_words(&mut self, text: &mut String, offset: i64) {
+        let place = place(&self.message.content, offset).max(self.written);
+        push_words(text, &self.message.content[self.written..place]);
+        self.written = place;
+    }
+
+    /// Returns the rest of an answer, and its status if it is not complete.
+    pub(crate) fn end(mut self) -> String {
+        let mut text = String::new();
+        if self.message.role == Role::User {
+            return text;
+        }
+        self.push_thoughts(&mut text, i64::MAX);
+        self.push_words(&mut text, i64::MAX);
+        let Message { status, error, .. } = &self.message;
+        let ending = match status {
+            MessageStatus::Complete | MessageStatus::Unknown => None,
+            MessageStatus::Streaming => Some("This answer was still being written."),
+            MessageStatus::Stopped => Some("This answer was stopped."),
+            MessageStatus::Failed => Some("This answer failed."),
+            MessageStatus::AwaitingApproval => Some("This answer waits for a decision on its tool calls."),
+            MessageStatus::Interrupted => Some("The server went away during this answer."),
+        };
+        if let Some(ending) = ending {
+            push_block(&mut text, &format!("*{ending}*"));
+        }
+        if let Some(error) = error {
+            push_block(&mut text, &fenced("text", error));
+        }
+        text
+    }
+}
+
+/// Returns the byte position of `offset` in the text, moved back to a character boundary.
+fn place(content: &str, offset: i64) -> usize {
+    content.floor_char_boundary(usize::try_from(offset.max(0)).unwrap_or(usize::MAX))
+}
+
+fn push_words(text: &mut String, words: &str) {
+    // Spaces before the first word may be significant.
+    let words = words.trim_end().trim_start_matches(['\r', '\n']);
+    if words.is_empty() {
+        return;
+    }
+    match sanitize(words) {
+        Some(words) if is_open(&words) => push_block(text, &quoted(&words)),
+        Some(words) => push_block(text, &words),
+        None => push_block(text, &fenced("text", words)),
+    }
+}
+
+/// Adds the model's reasoning, always as plain text.
+fn push_thought(text: &mut String, thought: &Reasoning) {
+    let took = thought.duration_ms.map(|ms| format!(" for {} s", (ms + 500) / 1000)).unwrap_or_default();
+    push_block(text, &format!("**Thought**{took}"));
+    push_block(text, &fenced("text", &thought.text));
+    if thought.truncated {
+        push_block(text, "*There was more than is kept.*");
+    }
+}
+
+fn push_call(text: &mut String, call: &ToolCall) {
+    let mut line = format!("**Tool call** {} · {}", code(&call.tool_name), status(call.status));
+    if let Some(duration_ms) = call.duration_ms {
+        let _ = write!(line, " · {duration_ms} ms");
+    }
+    push_block(text, &line);
+    if let Some(proposed) = &call.proposed_input {
+        push_part(text, "Input that the model asked for", "json", proposed.as_str());
+    }
+    push_part(text, "Input", "json", call.input.as_str());
+    if !call.reviews.is_empty() {
+        let lines: Vec<String> = call.reviews.iter().map(review_line).collect();
+        push_part(text, "Reviews", "text", &lines.join("\n"));
+    }
+    if let Some(decision) = &call.decision {
+        push_block(text, &decision_line(decision));
+    }
+    for (name, part) in [("Output", &call.output), ("Error", &call.error)] {
+        if let Some(part) = part {
+            push_part(text, name, "text", part);
+        }
+    }
+}
+
+/// Formats the decider, time and scope of a decision.
+fn decision_line(decision: &ToolCallDecision) -> String {
+    let what = match (decision.decision, decision.scope) {
+        (Decision::Approve, None) => "Allowed once",
+        (Decision::Approve, Some(ApprovalScope::Conversation)) => "Allowed for this conversation",
+        (Decision::Approve, Some(ApprovalScope::Always)) => "Always allowed",
+        (Decision::Deny, _) => "Denied",
+    };
+    let by = match decision.decided_by_kind {
+        DeciderKind::User | DeciderKind::Unknown => format!("by {}", code(&decision.decided_by)),
+        DeciderKind::Review => "by the reviewing models".to_owned(),
+        DeciderKind::Timeout => "for lack of a decision in time".to_owned(),
+    };
+    format!("{what} {by} · {}", time(decision.decided_at))
+}
+
+/// Formats the vote of a reviewing model.
+fn review_line(ToolCallReview { model, verdict, reason, .. }: &ToolCallReview) -> String {
+    let verdict = match verdict {
+        Verdict::Approve => "approves",
+        Verdict::Reject => "rejects",
+        Verdict::Abstain | Verdict::Unknown => "abstains",
+    };
+    format!("{model} {verdict}: {reason}").trim_end_matches([':', ' ']).to_owned()
+}
+
+fn push_part(text: &mut String, name: &str, language: &str, part: &str) {
+    push_block(text, &format!("{name}:"));
+    push_block(text, &fenced(language, part));
+}
+
+/// Adds a block between blank lines.
+fn push_block(text: &mut String, block: &str) {
+    text.push('\n');
+    text.push_str(block);
+    text.push('\n');
+}
+
+fn status(status: ToolCallStatus) -> &'static str {
+    match status {
+        ToolCallStatus::Pending => "running",
+        ToolCallStatus::AwaitingApproval => "waiting for approval",
+        ToolCallStatus::Success => "done",
+        ToolCallStatus::Error => "failed",
+        ToolCallStatus::Denied => "denied",
+        ToolCallStatus::Cancelled => "cancelled",
+        ToolCallStatus::Interrupted => "interrupted: it may have run",
+        ToolCallStatus::Unknown => "in an unknown state",
+    }
+}
+
+fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// Returns a block quote that no text in it can end.
+fn quoted(text: &str) -> String {
+    // A lone carriage return also ends a line.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let lines = text.trim_matches('\n').split('\n').map(|line| format!("> {line}").trim_end().to_owned());
+    // Sanitized after quoting, not before: a Markdown parser can take the `>` of the next line for the end of a tag.
+    sanitize(&lines.collect::<Vec<_>>().join("\n")).unwrap_or_else(|| fenced("text", &text))
+}
+
+/// Returns a code block whose fence is longer than any in the text.
+fn fenced(language: &str, text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}")
+}
+
+/// Returns inline code.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let fence = "`".repeat(longest_run(&text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use pulldown_cmark::{Event, Parser, Tag};
+    use tallybook_protocol::{AnswerMode, MessageId, RawJson, ToolCallId};
+    use uuid::Uuid;
+
+    use super::{
+        ConversationSummary, DateTime, Message, MessageStatus, MessageWriter, Role, ToolCall, ToolCallStatus, head,
+        quoted,
+    };
+
+    /// Writes a whole message.
+    fn message(message: &Message) -> String {
+        let mut writer = MessageWriter::new(message.clone());
+        let mut text = writer.begin();
+        message.tool_calls.iter().for_each(|call| text.push_str(&writer.call(call)));
+        text + &writer.end()
+    }
+
+    fn summary(title: &str) -> ConversationSummary {
+        let at = DateTime::UNIX_EPOCH;
+        ConversationSummary {
+            uuid: Uuid::nil(),
+            title: title.to_owned(),
+            running: false,
+            awaiting_approval: false,
+            pinned: false,
+            archived: false,
+            model: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
+    fn said(role: Role, content: &str, tool_calls: Vec<ToolCall>) -> Message {
+        Message {
+            id: MessageId(1),
+            role,
+            epoch: 1,
+            content: content.to_owned(),
+            status: MessageStatus::Complete,
+            error: None,
+            error_code: None,
+            stop_reason: None,
+            tool_calls,
+            reasoning: Vec::new(),
+            plan: None,
+            mode: AnswerMode::React,
+            usage: None,
+            siblings: Vec::new(),
+            provider: None,
+            model: None,
+            told: None,
+            created_at: DateTime::UNIX_EPOCH,
+            completed_at: None,
+        }
+    }
+
+    fn call(offset: i64, name: &str, input: &str, output: Option<&str>, error: Option<&str>) -> ToolCall {
+        ToolCall {
+            tool_call_id: ToolCallId(1),
+            tool_name: name.to_owned(),
+            input: RawJson::from_text(input),
+            input_bytes: None,
+            proposed_input: None,
+            offset,
+            status: if error.is_some() { ToolCallStatus::Error } else { ToolCallStatus::Success },
+            output: output.map(str::to_owned),
+            output_bytes: None,
+            error: error.map(str::to_owned),
+            error_type: None,
+            truncated: false,
+            duration_ms: Some(12),
+            started_at: DateTime::UNIX_EPOCH,
+            reviews: Vec::new(),
+            decision: None,
+        }
+    }
+
+    #[test]
+    fn a_conversation_reads_well() {
+        let calls = vec![
+            call(8, "add", r#"{"a":1,"b":2}"#, Some("3"), None),
+            call(8, "divide", r#"{"a":1,"b":0}"#, None, Some("invalid_b: division by zero")),
+        ];
+        let question = said(Role::User, "What is 1 + 2?\n\nAnd 1 ÷ 0?", Vec::new());
+        let answer = said(Role::Assistant, "Adding. \n\nIt is **3**; nothing is divided by 0.", calls);
+        let stopped =
+            Message { status: MessageStatus::Stopped, ..said(Role::Assistant, "```\nnever closed", Vec::new()) };
+        let file =
+            [head(&summary("Sums_and *more*")), message(&question), message(&answer), message(&stopped)].concat();
+        insta::assert_snapshot!(file);
+    }
+
+    #[test]
+    fn the_mark_of_a_quotes_next_line_ends_no_tag() {
+        assert_eq!(quoted("<!a\n<"), "> \\<!a\n> \\<");
+    }
+
+    proptest! {
+        /// Whatever a conversation contains, its file has only Tallybook's headings, and nothing that runs or loads.
+        #[test]
+        fn nothing_leaves_its_place(
+            title in "[a<!#`*\\[\\]()\n~-]{0,12}",
+            pieces in proptest::collection::vec("[a<>!`~\\[\\]()\r\n /-]{0,16}|<script>|```|~~~|<!--|-->|<b>|!\\[x\\]\\(y\\)", 0..12),
+            offset in 0_i64..40,
+        ) {
+            let text = pieces.concat();
+            let calls = vec![call(offset, &text, &text, Some(&text), Some(&text))];
+            let question = message(&said(Role::User, &text, Vec::new()));
+            let file = [head(&summary(&title)), question, message(&said(Role::Assistant, &text, calls))].concat();
+            let mut headings = 0;
+            for (event, range) in Parser::new(&file).into_offset_iter() {
+                match event {
+                    Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::Image { .. }) => {
+                        prop_assert!(false, "{} in {file}", &file[range]);
+                    }
+                    Event::Start(Tag::Heading { .. }) if file[range.clone()].starts_with('#') => headings += 1,
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(headings, 3, "{}", file);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Exports one conversation (the shown branch), or all conversations of a user, as a file. It is written message by message, and
+//! each message in portions, so that memory use stays small however large the conversation is. `markdown` and `json` write the
+//! messages.
+
+mod json;
+mod markdown;
+mod plain;
+mod plan;
+mod sanitize;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tallybook_accounts::UserId;
+use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
+use tokio::{sync::mpsc, time::timeout};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    branch::tree::branch,
+    context::Context,
+    limits::MAX_WAITING_EXPORT_PARTS,
+    service::ConversationService,
+    store::{
+        ConversationId, conversations, messages, model_calls, plans, reasonings, rows::ConversationRow, summaries,
+        tool_calls,
+    },
+};
+use crate::journal::stored;
+
+/// Timeout for a client to take one portion.
+const READER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Time that an export waits for other exports before it is refused.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Number of conversations that are read at a time when all are exported.
+const CONVERSATIONS_AT_ONCE: u32 = 50;
+
+/// Format of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// For reading.
+    Markdown,
+    /// For other software: the JSON of the API, and a `version`.
+    Json,
+}
+
+/// A conversation that is being written.
+#[derive(Debug)]
+pub struct Export {
+    /// The conversation's title.
+    pub title: String,
+    /// The file.
+    pub parts: ExportParts,
+}
+
+/// A file in portions. It is complete only if none of them is an error.
+pub type ExportParts = mpsc::Receiver<Result<Bytes, BrokenOff>>;
+
+/// The rest of a file cannot be written: the database failed, the server is shutting down, or the client took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the export was broken off")]
+pub struct BrokenOff;
+
+impl ConversationService {
+    /// Exports the branch that is shown, with all tool calls. A running turn is included with the text that is stored so
+    /// far. Fails with `TooManyExports` if other exports take too long.
+    pub async fn export_conversation(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        format: ExportFormat,
+    ) -> Result<Export, ServiceError> {
+        let row = self.context.find_conversation(user, uuid).await?;
+        let title = row.title.clone();
+        let parts = self.export(user, What::Conversation(Box::new(row), format)).await?;
+        Ok(Export { title, parts })
+    }
+
+    /// Writes `beginning`, and then all conversations of the user with all versions of their messages, as one line of
+    /// JSON each.
+    pub async fn export_all(&self, user: UserId, beginning: String) -> Result<ExportParts, ServiceError> {
+        self.export(user, What::All { beginning }).await
+    }
+
+    async fn export(&self, user: UserId, what: What) -> Result<ExportParts, ServiceError> {
+        let Ok(Some(slot)) = timeout(START_TIMEOUT, self.context.exports.acquire(user)).await else {
+            return Err(ServiceError::TooManyExports);
+        };
+        let (sender, parts) = mpsc::channel(MAX_WAITING_EXPORT_PARTS + 1);
+        // Reserves a slot for the error that marks an incomplete file, because a client that stopped reading would not
+        // free one.
+        let complaint = sender.clone().try_reserve_owned();
+        let context = Arc::clone(&self.context);
+        let writing = async move {
+            let written = context.draining.run_until_cancelled(write_export(&context, user, what, &sender)).await;
+            drop(slot);
+            if let Some(Err(error)) = &written {
+                tracing::warn!(%error, "an export was broken off");
+            }
+            if let (None | Some(Err(_) | Ok(false)), Ok(complaint)) = (written, complaint) {
+                complaint.send(Err(BrokenOff));
+            }
+        };
+        self.context.spawn(writing);
+        Ok(parts)
+    }
+}
+
+/// The content of a file.
+enum What {
+    Conversation(Box<ConversationRow>, ExportFormat),
+    All { beginning: String },
+}
+
+/// The messages of a conversation that are written.
+#[derive(Clone, Copy)]
+enum Extent {
+    /// The branch that is shown.
+    Branch,
+    /// All versions, oldest first.
+    All,
+}
+
+type Sender = mpsc::Sender<Result<Bytes, BrokenOff>>;
+
+/// Writes the file. Returns `false` if the client stopped reading before its end.
+async fn write_export(context: &Context, user: UserId, what: What, sender: &Sender) -> Result<bool, ServiceError> {
+    let beginning = match what {
+        What::Conversation(row, format) => {
+            return write_conversation(context, user, &row, format, Extent::Branch, sender).await;
+        }
+        What::All { beginning } => beginning,
+    };
+    let mut wanted = send(sender, beginning).await;
+    let mut last = ConversationId::default();
+    while wanted {
+        let rows = conversations::list_after(&context.db, user, last, CONVERSATIONS_AT_ONCE).await?;
+        let Some(row) = rows.last() else { return Ok(true) };
+        last = row.id;
+        for row in &rows {
+            wanted = wanted && write_conversation(context, user, row, ExportFormat::Json, Extent::All, sender).await?;
+        }
+    }
+    Ok(false)
+}
+
+/// Writes one conversation. Returns `false` if the client stopped reading.
+async fn write_conversation(
+    context: &Context,
+    user: UserId,
+    row: &ConversationRow,
+    format: ExportFormat,
+    extent: Extent,
+    sender: &Sender,
+) -> Result<bool, ServiceError> {
+    let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
+    let ids: Vec<MessageId> = match extent {
+        Extent::Branch => branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect(),
+        Extent::All => nodes.iter().map(|node| node.id).collect(),
+    };
+    let head = match format {
+        ExportFormat::Markdown => markdown::head(&row.summary()),
+        ExportFormat::Json => {
+            let mut summaries = summaries::list(&context.db, row.id).await?;
+            summaries.retain(|summary| ids.contains(&summary.message_id));
+            json::head(row, &summaries)?
+        }
+    };
+    let told = match (format, ids.last()) {
+        (ExportFormat::Markdown, Some(last)) => summaries::find_told(&context.db, *last).await?,
+        _ => None,
+    };
+    let usage = model_calls::list_usage(&context.db, row.id).await?;
+    let mut wanted = send(sender, head).await;
+    for (number, id) in ids.into_iter().enumerate() {
+        if !wanted {
+            return Ok(false);
+        }
+        if let Some(told) = told.as_ref().filter(|told| told.from == id) {
+            wanted = send(sender, markdown::told(told)).await;
+        }
+        let mut message = find_message(context, row.id, id).await?;
+        message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());
+        let writer = MessageWriter::new(format, message, number == 0)?;
+        wanted = wanted && write_message(context, user, id, writer, sender).await?;
+    }
+    Ok(match format {
+        ExportFormat::Markdown => wanted,
+        ExportFormat::Json => wanted && send(sender, json::END.to_owned()).await,
+    })
+}
+
+/// Reads a message without its tool calls.
+async fn find_message(
+    context: &Context,
+    conversation_id: ConversationId,
+    id: MessageId,
+) -> Result<Message, ServiceError> {
+    let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
+    let mut message = row.into_message(Vec::new(), None);
+    if message.status == MessageStatus::Streaming {
+        let words = stored::find_words(&context.db, id).await?;
+        (message.content, message.reasoning, message.plan) = (words.content, words.reasoning, words.plan);
+    } else {
+        message.reasoning = reasonings::list_of_turn(&context.db, id).await?;
+        message.plan = plans::find_of_turn(&context.db, id).await?;
+    }
+    Ok(message)
+}
+
+/// Writes a message. Reads its tool calls one by one, since a message can have thousands of them, of 1 MiB each. Returns
+/// `false` if the client stopped reading.
+async fn write_message(
+    context: &Context,
+    user: UserId,
+    id: MessageId,
+    mut writer: MessageWriter,
+    sender: &Sender,
+) -> Result<bool, ServiceError> {
+    let mut wanted = send(sender, writer.begin()).await;
+    for call in tool_calls::list_tool_calls(&context.db, &[id], 0).await? {
+        if !wanted {
+            return Ok(false);
+        }
+        if let Some(call) = tool_calls::find_tool_call(&context.db, user, call.id).await? {
+            wanted = send(sender, writer.call(&call.to_tool_call())?).await;
+        }
+    }
+    Ok(wanted && send(sender, writer.end()).await)
+}
+
+/// Writer of one message in the file's format.
+enum MessageWriter {
+    Markdown(Box<markdown::MessageWriter>),
+    Json(json::MessageWriter),
+}
+
+impl MessageWriter {
+    fn new(format: ExportFormat, message: Message, is_first: bool) -> serde_json::Result<Self> {
+        Ok(match format {
+            ExportFormat::Markdown => Self::Markdown(Box::new(markdown::MessageWriter::new(message))),
+            ExportFormat::Json => Self::Json(json::MessageWriter::new(message, is_first)?),
+        })
+    }
+
+    fn begin(&mut self) -> String {
+        match self {
+            Self::Markdown(writer) => writer.begin(),
+            Self::Json(writer) => writer.begin(),
+        }
+    }
+
+    fn call(&mut self, call: &ToolCall) -> serde_json::Result<String> {
+        match self {
+            Self::Markdown(writer) => Ok(writer.call(call)),
+            Self::Json(writer) => writer.call(call),
+        }
+    }
+
+    fn end(self) -> String {
+        match self {
+            Self::Markdown(writer) => writer.end(),
+            Self::Json(writer) => writer.end(),
+        }
+    }
+}
+
+/// Sends a portion. Returns `false` if the client stopped reading.
+async fn send(sender: &Sender, part: String) -> bool {
+    part.is_empty() || matches!(timeout(READER_TIMEOUT, sender.send(Ok(part.into()))).await, Ok(Ok(())))
+}

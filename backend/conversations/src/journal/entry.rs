@@ -1,0 +1,154 @@
+//! One event in the record of a turn, with its encoded bytes for each wire format.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tallybook_protocol::{ChatEvent, Plan, PlanStep, Reasoning, ToolCall, ToolCallReview};
+
+use super::EventId;
+
+/// Encoding in which subscribers receive events. The encoders are in `http`; an entry caches the bytes, so that each
+/// event is encoded once for all subscribers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WireFormat {
+    /// The format of the web UI: one server-sent event per chat event.
+    ChatEvents,
+}
+
+/// Number of wire formats.
+const FORMATS: usize = 1;
+
+/// One event of a turn. Cheap to clone; all clones share the encoded bytes.
+#[derive(Clone, Debug)]
+pub struct LogEntry(Arc<Content>);
+
+#[derive(Debug)]
+struct Content {
+    id: Option<EventId>,
+    event: ChatEvent,
+    /// The JSON that was made when the event was stored, until a wire format takes it.
+    json: Mutex<Option<String>>,
+    encoded: [OnceLock<Bytes>; FORMATS],
+}
+
+impl LogEntry {
+    /// Creates an entry. Without `id`, the entry is not part of the turn's record.
+    pub fn new(id: Option<EventId>, event: ChatEvent) -> Self {
+        Self::with_json(id, event, None)
+    }
+
+    /// Returns an entry with the JSON of its event, if that was made already.
+    pub fn with_json(id: Option<EventId>, event: ChatEvent, json: Option<String>) -> Self {
+        Self(Arc::new(Content { id, event, json: Mutex::new(json), encoded: [const { OnceLock::new() }; FORMATS] }))
+    }
+
+    /// Returns a weak reference, which does not keep the entry alive.
+    pub(crate) fn downgrade(&self) -> WeakLogEntry {
+        WeakLogEntry(Arc::downgrade(&self.0))
+    }
+
+    /// Returns the entry's position in the record, or `None` if the event is not part of the record.
+    pub fn id(&self) -> Option<EventId> {
+        self.0.id
+    }
+
+    /// Returns the event.
+    pub fn event(&self) -> &ChatEvent {
+        &self.0.event
+    }
+
+    /// Returns the event's JSON on one line. The first call takes the JSON that was stored, if there is any; other
+    /// calls serialize the event.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        let stored = self.0.json.lock().take();
+        stored.map_or_else(|| self.0.event.data(), Ok)
+    }
+
+    /// Returns the bytes in a wire format. Calls `encode` only if the entry does not have these bytes yet.
+    pub fn encoded(&self, format: WireFormat, encode: impl FnOnce() -> Bytes) -> Bytes {
+        self.0.encoded[format as usize].get_or_init(encode).clone()
+    }
+}
+
+/// A reference to an entry that is valid only while a subscriber holds the entry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WeakLogEntry(Weak<Content>);
+
+impl WeakLogEntry {
+    /// Returns the entry if it still exists.
+    pub(crate) fn upgrade(&self) -> Option<LogEntry> {
+        self.0.upgrade().map(LogEntry)
+    }
+}
+
+/// Returns roughly how many bytes of memory an event takes: its texts and a fixed size.
+pub(crate) fn event_bytes(event: &ChatEvent) -> usize {
+    let reviews = |reviews: &[ToolCallReview]| reviews.iter().map(|review| review.reason.len()).sum::<usize>();
+    let call = |call: &ToolCall| {
+        let texts = call.input.as_str().len() + text_bytes(call.output.as_ref()) + text_bytes(call.error.as_ref());
+        texts + reviews(&call.reviews)
+    };
+    let calls = |calls: &[ToolCall]| calls.iter().map(call).sum::<usize>();
+    let thoughts = |reasoning: &[Reasoning]| reasoning.iter().map(|thought| thought.text.len()).sum::<usize>();
+    let texts = match event {
+        ChatEvent::MessageStart(start) => start.content.len(),
+        ChatEvent::ToolCallPreparing(preparing) => preparing.tool_name.len(),
+        ChatEvent::ToolCallProgress(progress) => text_bytes(progress.message.as_ref()),
+        ChatEvent::ModelRetry(retry) => retry.code.len(),
+        ChatEvent::ApprovalRequested(asked) => asked.input.as_str().len() + reviews(&asked.reviews),
+        ChatEvent::ApprovalDecided(decided) => {
+            text_bytes(decided.reason.as_ref()) + decided.input.as_ref().map_or(0, |input| input.as_str().len())
+        }
+        ChatEvent::ToolCallReview(review) => review.reason.len(),
+        ChatEvent::Plan(plan) => plan_bytes(plan),
+        ChatEvent::PlanStep(changed) => text_bytes(changed.reason.as_ref()),
+        ChatEvent::ReasoningDelta(delta) => delta.delta.len(),
+        ChatEvent::ContentDelta(delta) => delta.delta.len(),
+        ChatEvent::ToolCallStart(start) => start.input.as_str().len(),
+        ChatEvent::ToolCallEnd(end) => text_bytes(end.output.as_ref()) + text_bytes(end.error.as_ref()),
+        ChatEvent::MessageEnd(end) => {
+            end.content.len()
+                + calls(&end.tool_calls)
+                + thoughts(&end.reasoning)
+                + end.plan.as_ref().map_or(0, plan_bytes)
+        }
+        ChatEvent::Snapshot(snapshot) => {
+            snapshot.content.len()
+                + calls(&snapshot.tool_calls)
+                + thoughts(&snapshot.reasoning)
+                + snapshot.plan.as_ref().map_or(0, plan_bytes)
+        }
+        ChatEvent::Error(error) => error.error.len(),
+        ChatEvent::Unknown => 0,
+    };
+    texts + size_of::<Content>()
+}
+
+fn plan_bytes(plan: &Plan) -> usize {
+    let step = |step: &PlanStep| {
+        step.instruction.len() + step.expected.len() + text_bytes(step.reason.as_ref()) + size_of::<PlanStep>()
+    };
+    plan.success_criteria.len() + text_bytes(plan.reason.as_ref()) + plan.steps.iter().map(step).sum::<usize>()
+}
+
+fn text_bytes(text: Option<&String>) -> usize {
+    text.map_or(0, String::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_protocol::{ChatEvent, ContentDelta};
+
+    use super::LogEntry;
+
+    #[test]
+    fn json_that_was_stored_is_not_made_again() {
+        let event = ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: "x".to_owned() });
+        let made = event.data().unwrap();
+        let entry = LogEntry::with_json(None, event.clone(), Some("{\"stored\":1}".into()));
+        assert_eq!(&*entry.json().unwrap(), "{\"stored\":1}");
+        assert_eq!(*entry.json().unwrap(), *made, "it is kept for one wire format only");
+        assert_eq!(*LogEntry::new(None, event).json().unwrap(), *made);
+    }
+}

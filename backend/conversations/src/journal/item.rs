@@ -1,0 +1,173 @@
+//! Items anchored in an answer's text (tool calls and reasoning), and how events change them. Each variant of `Item`
+//! handles its own events. The code that folds events into a message (`progress`) does not know the kinds of items.
+
+use chrono::{DateTime, Utc};
+use tallybook_protocol::{
+    ApprovalDecided, ApprovalRequested, CallsBudget, ChatEvent, Reasoning, Snapshot, ToolCall, ToolCallEnd, ToolCallId,
+    ToolCallReview, ToolCallStart, ToolCallStatus,
+};
+
+/// Something anchored at a position in an answer's text.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most items are calls, and a box would cost each of them an allocation")]
+pub(crate) enum Item {
+    /// A tool call. Its texts are truncated to what one event may carry.
+    Call(ToolCall),
+    /// The model's reasoning in one step.
+    Reasoning(Reasoning),
+}
+
+impl Item {
+    /// Returns the items in a snapshot.
+    pub(crate) fn list_of(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
+        let calls = snapshot.tool_calls.iter().cloned().map(Self::Call);
+        calls.chain(snapshot.reasoning.iter().cloned().map(Self::Reasoning))
+    }
+
+    /// Returns the item that an event of the time `at` starts, or `None` if the event starts no item.
+    pub(crate) fn begun_by(event: &ChatEvent, at: DateTime<Utc>) -> Option<Self> {
+        match event {
+            ChatEvent::ToolCallStart(start) => Some(Self::Call(begun_call(start, at))),
+            ChatEvent::ApprovalRequested(asked) => Some(Self::Call(waiting_call(asked.clone(), at))),
+            ChatEvent::ReasoningDelta(delta) => Some(Self::Reasoning(Reasoning::begun_by(delta))),
+            _ => None,
+        }
+    }
+
+    /// Applies an event of the time `at`. Returns `false` if the event does not belong to this item.
+    pub(crate) fn apply(&mut self, event: &ChatEvent, at: DateTime<Utc>, held: &mut CallsBudget) -> bool {
+        let call = match (self, event) {
+            (Self::Call(call), _) => call,
+            (Self::Reasoning(reasoning), ChatEvent::ReasoningDelta(delta))
+                if reasoning.reasoning_id == delta.reasoning_id =>
+            {
+                reasoning.apply(delta);
+                return true;
+            }
+            (Self::Reasoning(_), _) => return false,
+        };
+        if call_of(event) != Some(call.tool_call_id) {
+            return false;
+        }
+        match event {
+            ChatEvent::ToolCallStart(_) => {
+                // The call was waiting for approval.
+                call.status = ToolCallStatus::Pending;
+                call.started_at = at;
+            }
+            ChatEvent::ApprovalRequested(asked) => {
+                // Approval is requested again.
+                call.status = ToolCallStatus::AwaitingApproval;
+                call.reviews.clone_from(&asked.reviews);
+                call.decision = None;
+            }
+            ChatEvent::ApprovalDecided(decided) => decide(call, decided, at),
+            ChatEvent::ToolCallReview(review) => review_call(call, review),
+            ChatEvent::ToolCallEnd(end) => end_call(call, end, held),
+            _ => {}
+        }
+        true
+    }
+
+    /// Counts a call's texts toward the budget and truncates what exceeds it. Reasoning is limited before it is sent.
+    pub(crate) fn fit(&mut self, held: &mut CallsBudget) {
+        if let Self::Call(call) = self {
+            held.fit(call);
+        }
+    }
+
+    /// Returns the items that are tool calls.
+    pub(crate) fn calls(items: &[Self]) -> impl Iterator<Item = &ToolCall> {
+        items.iter().filter_map(|item| match item {
+            Self::Call(call) => Some(call),
+            Self::Reasoning(_) => None,
+        })
+    }
+
+    /// Returns the items that are reasoning.
+    pub(crate) fn reasoning(items: &[Self]) -> impl Iterator<Item = &Reasoning> {
+        items.iter().filter_map(|item| match item {
+            Self::Reasoning(reasoning) => Some(reasoning),
+            Self::Call(_) => None,
+        })
+    }
+
+    /// Splits the items into tool calls and reasoning.
+    pub(crate) fn into_kinds(items: Vec<Self>) -> (Vec<ToolCall>, Vec<Reasoning>) {
+        let (mut calls, mut reasoning) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Self::Call(call) => calls.push(call),
+                Self::Reasoning(thought) => reasoning.push(thought),
+            }
+        }
+        (calls, reasoning)
+    }
+}
+
+/// Returns the ID of the tool call that an event concerns, or `None` if the event concerns no call or is not stored.
+fn call_of(event: &ChatEvent) -> Option<ToolCallId> {
+    match event {
+        ChatEvent::ToolCallStart(start) => Some(start.tool_call_id),
+        ChatEvent::ToolCallEnd(end) => Some(end.tool_call_id),
+        ChatEvent::ApprovalRequested(asked) => Some(asked.tool_call_id),
+        ChatEvent::ApprovalDecided(decided) => Some(decided.tool_call_id),
+        ChatEvent::ToolCallReview(review) => Some(review.tool_call_id),
+        _ => None,
+    }
+}
+
+fn decide(call: &mut ToolCall, decided: &ApprovalDecided, at: DateTime<Utc>) {
+    call.decision = Some(decided.to_decision(at));
+    if let Some(input) = &decided.input {
+        let proposed = std::mem::replace(&mut call.input, input.clone());
+        call.proposed_input.get_or_insert(proposed);
+    }
+}
+
+/// Adds or replaces a vote. It may be there already, because `approval_requested` carries all votes.
+fn review_call(call: &mut ToolCall, review: &ToolCallReview) {
+    match call.reviews.iter_mut().find(|held| held.model == review.model) {
+        Some(held) => held.clone_from(review),
+        None => call.reviews.push(review.clone()),
+    }
+}
+
+fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
+    call.status = end.status;
+    call.output.clone_from(&end.output);
+    call.output_bytes = end.output_bytes;
+    call.error.clone_from(&end.error);
+    call.error_type.clone_from(&end.error_type);
+    call.truncated |= end.truncated;
+    // A denied call never ran.
+    call.duration_ms = Some(end.duration_ms).filter(|_| end.status != ToolCallStatus::Denied);
+    held.fit_result(call);
+}
+
+fn begun_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
+    ToolCall {
+        tool_call_id: start.tool_call_id,
+        tool_name: start.tool_name.clone(),
+        input: start.input.clone(),
+        input_bytes: start.input_bytes,
+        proposed_input: None,
+        offset: start.offset,
+        status: ToolCallStatus::Pending,
+        output: None,
+        output_bytes: None,
+        error: None,
+        error_type: None,
+        truncated: start.truncated,
+        duration_ms: None,
+        started_at: at,
+        reviews: Vec::new(),
+        decision: None,
+    }
+}
+
+fn waiting_call(asked: ApprovalRequested, at: DateTime<Utc>) -> ToolCall {
+    let ApprovalRequested { tool_call_id, tool_name, input, input_bytes, truncated, offset, reviews, .. } = asked;
+    let start = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
+    ToolCall { status: ToolCallStatus::AwaitingApproval, reviews, ..begun_call(&start, at) }
+}

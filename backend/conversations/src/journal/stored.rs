@@ -1,0 +1,284 @@
+//! SQL for the stored copy of a turn's events, with deltas joined. After a crash it shows what the turn had written.
+
+use std::borrow::Borrow;
+
+use chrono::{DateTime, Utc};
+use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
+
+use super::{
+    EventId, Stored, Words,
+    limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
+};
+
+const INSERT_EVENTS: &str = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ";
+
+const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
+     WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
+     ORDER BY epoch, seq";
+
+const FIND_LAST_THOUGHT: &str = "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'";
+
+const LIST_SIZES_AFTER: &str = "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
+
+const LIST_BETWEEN: &str = "SELECT seq, event, data, created_at FROM journal_events \
+     WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq";
+
+const LIST_SIZES_FROM: &str = "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
+
+const LIST_RAW: &str = "SELECT epoch, seq, event, data, created_at FROM journal_events \
+     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
+
+// Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be played
+// back in part.
+const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
+     JOIN messages m ON m.id = j.message_id \
+     WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?";
+
+// If the turn resumes at this very moment, the events that it writes now are kept.
+const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AND created_at < ?";
+
+const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
+
+/// An event in its stored form.
+#[derive(Clone, Debug)]
+pub struct EncodedEvent {
+    name: &'static str,
+    data: String,
+}
+
+impl EncodedEvent {
+    /// Serializes an event as JSON. Fails with `Encode` if that is not possible.
+    pub fn of(event: &ChatEvent) -> sqlx::Result<Self> {
+        let data = event.data().map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        Ok(Self { name: event.name(), data })
+    }
+
+    /// Returns the JSON, for subscribers.
+    pub(crate) fn into_json(self) -> String {
+        self.data
+    }
+
+    /// Returns the length of the JSON, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.data.len()
+    }
+}
+
+/// Stores events. Each has the sequence number of the last live event that it contains.
+pub async fn create_events<E>(tx: &mut Transaction, mut events: &[(EventId, E)]) -> sqlx::Result<()>
+where
+    E: Borrow<EncodedEvent>,
+{
+    let now = now();
+    while !events.is_empty() {
+        let sizes = events.iter().map(|(_, event)| event.borrow().bytes());
+        let (together, rest) = events.split_at(fitting(sizes.clone()));
+        tx.check_statement_size(sizes.take(together.len()).sum()).await?;
+        let mut insert = tx.query(INSERT_EVENTS);
+        insert.push_rows(together, |row, (id, event)| {
+            let event: &EncodedEvent = event.borrow();
+            row.push(id.message_id).push(id.epoch).push(id.seq);
+            row.push(event.name).push(&event.data).push(now);
+        });
+        insert.execute().await?;
+        events = rest;
+    }
+    Ok(())
+}
+
+/// Stores one event.
+pub async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEvent) -> sqlx::Result<()> {
+    create_events(tx, &[(id, event)]).await
+}
+
+/// Returns how many of the next events, given by their sizes in bytes, fit into one statement: at least one, however
+/// large it is.
+fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
+    let mut bytes = 0;
+    let fitting = sizes.take(MAX_EVENTS_PER_INSERT).take_while(|size| {
+        bytes += size;
+        bytes <= MAX_BYTES_PER_INSERT
+    });
+    fitting.count().max(1)
+}
+
+/// Returns the stored text, reasoning and plan of a turn.
+pub async fn find_words(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
+    joined(db.reader().query(select!(LIST_WORDS)).bind(message_id).fetch_all().await?)
+}
+
+/// Returns how much of a turn's text and reasoning is stored, and the number of the last event stored under this epoch, as the
+/// transaction sees them. The number is `None` if no event is stored.
+pub async fn find_stored(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<(Stored, Option<i64>)> {
+    let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
+    let rows = tx.query(LIST_WORDS).bind(message_id).fetch_all().await?;
+    let text_bytes = joined(rows)?.content.len();
+    let last_thought = tx.query(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
+    Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_value().await? }, last_seq))
+}
+
+/// Like [`find_last_seq`], but reads within a transaction.
+pub async fn find_last_seq_in(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<Option<i64>> {
+    let query = tx.query(FIND_LAST).bind(message_id).bind(epoch);
+    query.fetch_value().await
+}
+
+fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
+    let mut words = Words::default();
+    for (event, data) in rows {
+        match parse(&event, &data)? {
+            ChatEvent::ContentDelta(delta) => words.content.push_str(&delta.delta),
+            ChatEvent::ReasoningDelta(delta) => {
+                match words.reasoning.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
+                    Some(known) => known.apply(&delta),
+                    None => words.reasoning.push(Reasoning::begun_by(&delta)),
+                }
+            }
+            ChatEvent::Plan(plan) => words.plan = Some(plan),
+            ChatEvent::PlanStep(changed) => {
+                if let Some(plan) = &mut words.plan {
+                    plan.apply(&changed);
+                }
+            }
+            // When a turn resumes, its new record begins with a snapshot of what it keeps of the old one.
+            ChatEvent::Snapshot(snapshot) => {
+                words = Words { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
+            }
+            _ => {}
+        }
+    }
+    Ok(words)
+}
+
+/// An event that was read from the database.
+#[derive(Clone, Debug)]
+pub struct StoredEvent {
+    pub(crate) seq: i64,
+    pub(crate) event: ChatEvent,
+    pub(crate) created_at: DateTime<Utc>,
+}
+
+/// Lists what a turn sent under `last`'s epoch after the event `last`, up to the limits of one read. An empty list means that
+/// no later events are stored.
+pub async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
+    let EventId { message_id, epoch, seq } = last;
+    let sizes: Vec<(i64, i64)> = {
+        let query = db.reader().query(select!(LIST_SIZES_AFTER)).bind(message_id).bind(epoch).bind(seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
+    }?;
+    let Some(end) = end_of_read(&sizes) else { return Ok(Vec::new()) };
+    let rows: Vec<(i64, String, String, DateTime<Utc>)> = {
+        db.reader().query(select!(LIST_BETWEEN)).bind(message_id).bind(epoch).bind(seq).bind(end).fetch_all().await
+    }?;
+    let stored = |(seq, event, data, created_at): (i64, String, String, DateTime<Utc>)| {
+        Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
+    };
+    rows.into_iter().map(stored).collect()
+}
+
+/// A stored event whose JSON is not parsed.
+#[derive(Clone, Debug)]
+pub struct RawEvent {
+    /// Number in its turn.
+    pub id: EventId,
+    /// Name of the event.
+    pub event: String,
+    /// Its JSON.
+    pub data: String,
+    /// Time at which it was stored.
+    pub created_at: DateTime<Utc>,
+}
+
+impl RawEvent {
+    /// Converts the event for playback.
+    pub fn played(self) -> PlayedEvent {
+        PlayedEvent { event: self.event, data: RawJson::from_text(&self.data), at: self.created_at }
+    }
+}
+
+/// Lists what a turn sent after the event `last`, under `last`'s epoch and later ones, up to the limits of one read. An
+/// empty list means that no later events are stored.
+pub async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
+    let EventId { message_id, epoch, seq } = last;
+    let sizes: Vec<(i32, i64, i64)> = {
+        let query = db.reader().query(select!(LIST_SIZES_FROM)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
+    }?;
+    // Numbered by position, since sequence numbers restart under each epoch.
+    let numbered: Vec<(i64, i64)> = (1..).zip(sizes.into_iter().map(|(_, _, bytes)| bytes)).collect();
+    let Some(count) = end_of_read(&numbered) else { return Ok(Vec::new()) };
+    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = {
+        let query = db.reader().query(select!(LIST_RAW)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        query.bind(count).fetch_all().await
+    }?;
+    let raw = |(epoch, seq, event, data, created_at)| RawEvent {
+        id: EventId { message_id, epoch, seq },
+        event,
+        data,
+        created_at,
+    };
+    Ok(rows.into_iter().map(raw).collect())
+}
+
+/// Returns the number of the last of these events (number, bytes) that fits into one read, or `None` if there are none.
+/// At least one event is read, however large it is.
+fn end_of_read(sizes: &[(i64, i64)]) -> Option<i64> {
+    let mut bytes = 0;
+    let fitting = sizes.iter().take_while(|(_, size)| {
+        let is_first = bytes == 0;
+        bytes += size;
+        is_first || bytes <= MAX_STORED_BYTES_PER_READ
+    });
+    fitting.last().map(|(seq, _)| *seq)
+}
+
+fn parse(event: &str, data: &str) -> sqlx::Result<ChatEvent> {
+    ChatEvent::parse(event, data).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
+/// Returns the number of the last event stored for a turn under this epoch, or `None` if there is none.
+pub async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> sqlx::Result<Option<i64>> {
+    db.reader().query(select!(FIND_LAST)).bind(message_id).bind(epoch).fetch_value().await
+}
+
+/// Deletes the stored events of at most `limit` turns that ended before `time`. Returns the number of turns.
+pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
+    let turns: Vec<MessageId> =
+        { db.reader().query(select!(LIST_ENDED_BEFORE)).bind(time).bind(time).bind(limit).fetch_values().await }?;
+    for &message_id in &turns {
+        db.writer().query(DELETE_OF_TURN).bind(message_id).bind(time).execute().await?;
+    }
+    Ok(turns.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
+        end_of_read, fitting,
+    };
+
+    #[test]
+    fn so_much_is_stored_at_a_time_and_one_event_at_least() {
+        let half = MAX_BYTES_PER_INSERT / 2;
+        assert_eq!(fitting([3 * half, 1].into_iter()), 1);
+        assert_eq!(fitting([half, half, 1].into_iter()), 2);
+        assert_eq!(fitting([1; 2 * MAX_EVENTS_PER_INSERT].into_iter()), MAX_EVENTS_PER_INSERT);
+    }
+
+    #[test]
+    fn so_much_is_read_at_a_time_and_one_event_at_least() {
+        let half = MAX_STORED_BYTES_PER_READ / 2;
+        assert_eq!(end_of_read(&[]), None);
+        assert_eq!(end_of_read(&[(3, 2 * MAX_STORED_BYTES_PER_READ), (4, 1)]), Some(3));
+        assert_eq!(end_of_read(&[(3, half), (7, half), (9, 1)]), Some(7));
+    }
+}

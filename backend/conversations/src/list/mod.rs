@@ -1,0 +1,144 @@
+//! The list of a user's conversations: create, list, update and delete. `feed` reports changes.
+
+mod feed;
+
+use std::time::Duration;
+
+use chrono::DateTime;
+use tallybook_accounts::UserId;
+use tallybook_database::with_retries;
+use tallybook_protocol::{ConversationSummary, NewConversation, Page, UpdateConversation};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    feeds::FeedReader,
+    input::{check_search, check_title},
+    limits::{MAX_LIST_PAGE, MAX_PINNED},
+    service::ConversationService,
+    store::{
+        ConversationId,
+        conversations::{self, ListFilter, ListPlace, UNTITLED},
+        rows::ConversationRow,
+        turns,
+    },
+    tool_switches::check_disabled_tools,
+    turn::stop::stop_deleted,
+};
+
+/// Time that deleting a conversation waits for its turn to end.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl ConversationService {
+    /// Creates an empty conversation.
+    pub async fn create_conversation(
+        &self,
+        user: UserId,
+        new: NewConversation,
+    ) -> Result<ConversationSummary, ServiceError> {
+        let title = new.title.as_deref().map_or(Ok(UNTITLED), check_title)?;
+        let model = new.model.as_deref().map(|name| self.context.model_named(name)).transpose()?;
+        let disabled_tools = check_disabled_tools(new.disabled_tools)?;
+        let uuid = Uuid::now_v7();
+        let model = model.map(|model| model.name());
+        conversations::create_conversation(&self.context.db, user, uuid, title, model, &disabled_tools).await?;
+        self.context.feeds.announce(user);
+        Ok(self.context.find_conversation(user, uuid).await?.summary())
+    }
+
+    /// Returns a page of a user's conversations, newest first. Unless `filter` says otherwise, archived conversations are
+    /// included only in searches.
+    pub async fn list_conversations(
+        &self,
+        user: UserId,
+        filter: ListFilter,
+        cursor: Option<&str>,
+        limit: u32,
+    ) -> Result<Page<ConversationSummary>, ServiceError> {
+        let place = match cursor {
+            Some(cursor) => read_cursor(cursor)
+                .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
+            None => ListPlace::before_all(),
+        };
+        check_search(&filter.search)?;
+        let archived = filter.archived.or(filter.search.is_empty().then_some(false));
+        let filter = ListFilter { archived, ..filter };
+        let limit = limit.clamp(1, MAX_LIST_PAGE);
+        let mut rows = conversations::list_conversations(&self.context.db, user, &filter, place, limit + 1).await?;
+        let more = rows.len() > limit as usize;
+        rows.truncate(limit as usize);
+        let next_cursor = rows.last().filter(|_| more).map(write_cursor);
+        Ok(Page { items: rows.iter().map(ConversationRow::summary).collect(), next_cursor })
+    }
+
+    /// Changes a conversation's title, model, pin, or archive state.
+    pub async fn update_conversation(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        update: UpdateConversation,
+    ) -> Result<ConversationSummary, ServiceError> {
+        if update == UpdateConversation::default() {
+            let advice = "There is nothing to change. Send a title, pinned, archived or model.";
+            return Err(ServiceError::Invalid(advice.to_owned()));
+        }
+        if let Some(Some(name)) = &update.model {
+            self.context.model_named(name)?;
+        }
+        let title = update.title.as_deref().map(check_title).transpose()?.map(str::to_owned);
+        let update = UpdateConversation { title, ..update };
+        let db = &self.context.db;
+        // Concurrent updates that pin conversations read each other's rows. The engine may abort one of them with a
+        // deadlock or lock timeout.
+        let is_done = with_retries(|| conversations::update_conversation(db, user, uuid, &update)).await?;
+        let row = self.context.find_conversation(user, uuid).await?;
+        if !is_done {
+            return Err(ServiceError::Invalid(format!(
+                "{MAX_PINNED} conversations are pinned, and no more can be. Take the pin off one of them first."
+            )));
+        }
+        self.context.feeds.announce(user);
+        Ok(row.summary())
+    }
+
+    /// Deletes a conversation: from now on only the tool history shows it, until it is purged. Stops its turn if one runs or
+    /// waits.
+    pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
+        let context = &self.context;
+        let id = context.find_conversation(user, uuid).await?.id;
+        let at = turns::database_now(&context.db).await?;
+        if !with_retries(|| conversations::hide_conversation(&context.db, user, uuid, at)).await? {
+            return Err(ServiceError::NotFound);
+        }
+        context.feeds.announce(user);
+        // The conversation is hidden first, so that no new turn begins. A failure after this is harmless: a running turn
+        // comes to its end, and `turn::waiting` ends a turn that waits.
+        match stop_deleted(context, user, id).await {
+            Ok(Some(message_id)) => {
+                if let Some(log) = context.journal.find(message_id) {
+                    let _ = tokio::time::timeout(END_TIMEOUT, log.ended()).await;
+                }
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the turn of a deleted conversation could not be stopped"),
+        }
+        context.deleted.notify_one();
+        Ok(())
+    }
+
+    /// Subscribes to what happens to a user's conversations from now on.
+    pub async fn feed(&self, user: UserId) -> Result<FeedReader, ServiceError> {
+        feed::watch(&self.context, user).await
+    }
+}
+
+fn write_cursor(row: &ConversationRow) -> String {
+    format!("{}-{}", row.updated_at.timestamp_micros(), row.id.0)
+}
+
+fn read_cursor(cursor: &str) -> Option<ListPlace> {
+    let (micros, id) = cursor.split_once('-')?;
+    let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?)
+        .filter(|time| *time <= ListPlace::before_all().updated_at)?;
+    Some(ListPlace { updated_at, id: ConversationId(id.parse().ok()?) })
+}

@@ -1,0 +1,148 @@
+//! The catalog of available models, by name. The first model is the default.
+
+use std::sync::Arc;
+
+use tallybook_agent::TitleWriter;
+use tallybook_llm::{ConnectError, ModelClient, Quirk};
+use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
+
+use super::{ModelEntry, Origin, Window};
+
+/// The available models. Cheap to clone; all clones share the same models.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    default_model: Arc<Model>,
+    /// All models, the default first.
+    models: Arc<[Arc<Model>]>,
+}
+
+/// An available model with its connections.
+pub struct Model {
+    name: String,
+    client: Arc<dyn ModelClient>,
+    titles: Option<TitleWriter>,
+    prices: Option<Prices>,
+    vision: bool,
+    window: Window,
+    can_sum_up: bool,
+}
+
+/// The settings do not make a valid catalog.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// No model is configured.
+    #[error("There is no model to ask. Name one in the settings.")]
+    Empty,
+    /// A model cannot be set up.
+    #[error("{} {source}", .origin.place_of(.source.setting()))]
+    Model {
+        /// Where the model's settings come from.
+        origin: Origin,
+        /// The cause.
+        source: ConnectError,
+    },
+}
+
+impl Catalog {
+    /// Creates a client for each model, and with `titles` a second one for writing titles. Nothing is sent yet.
+    pub fn connect(entries: &[ModelEntry], titles: bool) -> Result<Self, CatalogError> {
+        let connect = |entry| Model::connect(entry, titles).map(Arc::new);
+        let models = entries.iter().map(connect).collect::<Result<Arc<[_]>, _>>()?;
+        let default_model = models.first().cloned().ok_or(CatalogError::Empty)?;
+        Ok(Self { default_model, models })
+    }
+
+    /// Returns the model that answers if none is chosen.
+    pub fn default_model(&self) -> &Arc<Model> {
+        &self.default_model
+    }
+
+    /// Returns the model with this name.
+    pub fn find(&self, name: &str) -> Option<&Arc<Model>> {
+        self.models.iter().find(|model| model.name == name)
+    }
+
+    /// Returns the names of all models, separated by commas, for messages to users.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.models.iter().map(|model| model.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// Lists all models, with the information that every user may see.
+    pub fn list(&self) -> ModelList {
+        let items = self.models.iter().map(|model| {
+            let ModelInfo { provider, model: provider_model } = model.client.info().clone();
+            CatalogModel {
+                name: model.name.clone(),
+                provider,
+                model: provider_model,
+                tool_mode: model.client.tool_offer(),
+                quirks: quirks_of(&*model.client),
+                is_default: Arc::ptr_eq(model, &self.default_model),
+                vision: model.vision,
+                prices: model.prices,
+                available: true,
+            }
+        });
+        ModelList { items: items.collect() }
+    }
+}
+
+impl Model {
+    fn connect(entry: &ModelEntry, titles: bool) -> Result<Self, CatalogError> {
+        let failed = |source| CatalogError::Model { origin: entry.origin.clone(), source };
+        let client = entry.priced(entry.choice.connect().map_err(failed)?);
+        let titles = if titles { entry.choice.connect_for_titles().map_err(failed)? } else { None };
+        Ok(Self {
+            name: entry.name.clone(),
+            client,
+            titles: titles.map(|client| TitleWriter::new(entry.priced(client))),
+            prices: entry.prices,
+            vision: entry.vision,
+            window: entry.choice.window(),
+            can_sum_up: entry.choice.can_sum_up(),
+        })
+    }
+
+    /// Returns the model's name in the UI and the API.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the client that sends requests to the model.
+    pub fn client(&self) -> &dyn ModelClient {
+        &*self.client
+    }
+
+    /// Returns the client, for callers that keep it.
+    pub fn shared_client(&self) -> Arc<dyn ModelClient> {
+        Arc::clone(&self.client)
+    }
+
+    /// Returns the model's context window.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Returns `true` if the model can write summaries and plans.
+    pub fn can_sum_up(&self) -> bool {
+        self.can_sum_up
+    }
+
+    /// Returns the title writer. If it is `None`, a conversation keeps the title that was made from its first question.
+    pub fn titles(&self) -> Option<&TitleWriter> {
+        self.titles.as_ref()
+    }
+}
+
+/// Returns the names of the quirks known so far, except the one about tools, which `tool_mode` shows.
+fn quirks_of(client: &dyn ModelClient) -> Vec<String> {
+    let quirks = client.quirks();
+    quirks.iter().filter(|quirk| *quirk != Quirk::NoTools).map(|quirk| quirk.as_str().to_owned()).collect()
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Model").field("name", &self.name).field("info", self.client.info()).finish_non_exhaustive()
+    }
+}

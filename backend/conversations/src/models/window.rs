@@ -1,0 +1,47 @@
+//! A model's context window, and how much of it is left for the history.
+
+use tallybook_llm::ModelSettings;
+
+/// A model's context window, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Tokens that the model reads and writes together.
+    pub context: usize,
+    /// Tokens reserved for the answer.
+    pub answer: usize,
+}
+
+impl Window {
+    /// Window of the demo model, which reads anything.
+    pub(crate) const DEMO: Self = Self { context: 128_000, answer: 4096 };
+
+    /// Returns the window from the settings. However long an answer may be, half of the window is left for the prompt.
+    pub(crate) fn of(settings: &ModelSettings) -> Self {
+        let tokens = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let context = tokens(settings.context_tokens);
+        Self { context, answer: tokens(settings.max_tokens).min(context / 2) }
+    }
+
+    /// Returns the tokens left for the history when the rest of the prompt takes `tokens`.
+    pub fn room_beside(self, tokens: usize) -> usize {
+        self.context.saturating_sub(self.answer).saturating_sub(tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallybook_llm::{ModelSettings, ProviderKind};
+
+    use super::Window;
+
+    #[test]
+    fn an_answer_leaves_half_to_be_read() {
+        let window = |context_tokens, max_tokens| {
+            let settings = ModelSettings { context_tokens, max_tokens, ..ModelSettings::new(ProviderKind::Ollama) };
+            Window::of(&settings)
+        };
+        assert_eq!(window(8000, 1000).room_beside(500), 6500);
+        assert_eq!(window(8000, 100_000).room_beside(500), 3500);
+        assert_eq!(window(1000, 1000).room_beside(501), 0);
+    }
+}

@@ -1,0 +1,147 @@
+//! Direct model calls for API clients: no agent, no tools, no conversation. The prompt is exactly what the client sends, and
+//! only the usage is stored.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use tallybook_accounts::UserId;
+use tallybook_database::with_retries;
+use tallybook_llm::{ModelError, ModelEvent, ModelRequest, ModelStream, StopReason, ToolChoice, tokens};
+use tallybook_protocol::Usage;
+use tallybook_tools::Slot;
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    ServiceError,
+    allowance::{self, Request},
+    context::Context,
+    limits::MAX_WAITING_PLAIN_EVENTS,
+    person_limits::Weight,
+    service::ConversationService,
+    store::plain_calls::{self, PlainCall, PlainOutcome},
+    turn::GivenInput,
+};
+
+/// An event of a direct model call. The last one is `Ended`, `Failed` or `ShutDown`.
+#[derive(Debug)]
+pub enum PlainEvent {
+    /// More text of the answer.
+    Text(String),
+    /// All text of the answer so far was reasoning.
+    TextWasReasoning,
+    /// The answer is complete.
+    Ended {
+        /// Reason why the model stopped.
+        stop_reason: StopReason,
+        /// Token usage of the answer.
+        usage: Usage,
+    },
+    /// The model could not be called, or its answer was aborted.
+    Failed(ModelError),
+    /// The server is shutting down.
+    ShutDown,
+}
+
+impl ConversationService {
+    /// Calls a model of the catalog (the default if none is named) and returns a channel of its events. Dropping the
+    /// receiver cancels the call. The call counts against the user's limits.
+    pub async fn ask_plainly(
+        &self,
+        user: UserId,
+        model: Option<&str>,
+        input: GivenInput,
+        weight: Weight,
+    ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
+        let context = &self.context;
+        if context.draining.is_cancelled() {
+            return Err(ServiceError::ShuttingDown);
+        }
+        let model = context.model_for(model, None)?;
+        let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
+        let GivenInput { messages, system, sampling, .. } = input;
+        let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
+        let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
+        let tokens = tokens::of_request(&request) + model.window().answer;
+        let reserved = allowance::admit_request(context, Request { user, weight, tokens }).await?;
+        let stream = model.client().stream(request);
+        let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
+        let (context, info) = (Arc::clone(context), model.client().info().clone());
+        let task_context = Arc::clone(&context);
+        context.spawn(async move {
+            let began = Instant::now();
+            let outcome = pass_on(&task_context, stream, &told, slot).await;
+            let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+            let how = outcome.word();
+            task_context.work_counts.count_plain_call(&info.model, how, duration_ms, outcome.usage);
+            let call = PlainCall { user, model: info, outcome, duration_ms };
+            if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
+                tracing::warn!(%error, "what a model used up that was asked once could not be stored");
+            }
+            allowance::settle(&task_context, reserved).await;
+        });
+        Ok(events)
+    }
+}
+
+/// Forwards the model's events until the model has ended, the time limit is reached, or the receiver is dropped.
+async fn pass_on(
+    context: &Context,
+    mut stream: ModelStream,
+    told: &mpsc::Sender<PlainEvent>,
+    _slot: Slot,
+) -> PlainOutcome {
+    let limit = context.agent.limits().turn_time;
+    let deadline = Instant::now() + limit;
+    loop {
+        let next = tokio::select! {
+            biased;
+            () = told.closed() => return PlainOutcome::default(),
+            () = context.shut_down.cancelled() => Some(PlainEvent::ShutDown),
+            event = timeout_at(deadline, stream.next()) => match event {
+                Ok(event) => event_of(event),
+                Err(_) => Some(PlainEvent::Failed(ModelError::Timeout { seconds: limit.as_secs() })),
+            },
+        };
+        let Some(next) = next else { continue };
+        let outcome = match &next {
+            PlainEvent::Text(_) | PlainEvent::TextWasReasoning => None,
+            PlainEvent::Ended { stop_reason, usage } => {
+                let stop_reason = Some(stop_reason.as_str().to_owned());
+                Some(PlainOutcome { stop_reason, usage: *usage, error: None })
+            }
+            PlainEvent::Failed(error) => Some(PlainOutcome { error: Some(error.code()), ..PlainOutcome::default() }),
+            PlainEvent::ShutDown => Some(PlainOutcome { error: Some("shutting_down"), ..PlainOutcome::default() }),
+        };
+        let is_heard = told.send(next).await.is_ok();
+        match outcome {
+            Some(outcome) => return outcome,
+            None if !is_heard => return PlainOutcome::default(),
+            None => {}
+        }
+    }
+}
+
+fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent> {
+    let broken_off = || ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() };
+    match event.unwrap_or_else(|| Err(broken_off())) {
+        Ok(ModelEvent::TextDelta(text)) => Some(PlainEvent::Text(text)),
+        Ok(ModelEvent::TextWasReasoning(_)) => Some(PlainEvent::TextWasReasoning),
+        Ok(ModelEvent::Ended { stop_reason, usage }) => {
+            tracing::debug!(?usage, "a model was asked once");
+            Some(PlainEvent::Ended { stop_reason, usage })
+        }
+        // Retries happen only before the first text, so there is nothing to discard. Without tools, no tool is called.
+        Ok(
+            ModelEvent::Attempt(_)
+            | ModelEvent::RetryIn(_)
+            | ModelEvent::CallGrew { .. }
+            | ModelEvent::ToolCall(_)
+            | ModelEvent::ReasoningDelta(_)
+            | ModelEvent::Opaque(_),
+        ) => None,
+        Err(error) => Some(PlainEvent::Failed(error)),
+    }
+}

@@ -1,0 +1,67 @@
+//! The conversation service, which the HTTP handlers call. Its use cases are with their subjects: `list`, `branch`,
+//! `search`, `turn`, `export`, `tool_call`. Start and shutdown are in `lifecycle`.
+
+use std::sync::Arc;
+
+use tallybook_accounts::UserId;
+use tallybook_database::Database;
+use tallybook_mcp::{ServerReport, ToolServers};
+
+use super::{context::Context, turn_counts::TurnCounts};
+use crate::{models::Catalog, work_counts::WorkCounts};
+
+/// The use cases of conversations. Cheap to clone; all clones are the same service.
+#[derive(Clone)]
+pub struct ConversationService {
+    pub(crate) context: Arc<Context>,
+}
+
+impl ConversationService {
+    /// Returns the available tools, and the tool servers that some of them come from.
+    pub fn tool_servers(&self) -> &ToolServers {
+        &self.context.tool_servers
+    }
+
+    /// Returns the state of each tool server. Secrets are redacted, since a server's error text may repeat what it
+    /// received.
+    pub fn tool_server_reports(&self) -> Vec<ServerReport> {
+        let hidden = |error: String| self.context.agent.hide_everywhere(error);
+        let reports = self.context.tool_servers.reports();
+        let hide = |report: ServerReport| ServerReport {
+            error: report.error.map(hidden),
+            plain_error: report.plain_error.map(hidden),
+            ..report
+        };
+        reports.into_iter().map(hide).collect()
+    }
+
+    /// Returns the catalog of models.
+    pub fn models(&self) -> &Catalog {
+        &self.context.models
+    }
+
+    /// Returns the numbers of turns that this process has started and ended.
+    pub fn turn_counts(&self) -> &TurnCounts {
+        &self.context.turn_counts
+    }
+
+    /// Returns the counts of the work done in turns and in calls outside turns.
+    pub fn work_counts(&self) -> &Arc<WorkCounts> {
+        &self.context.work_counts
+    }
+
+    /// Returns the database.
+    pub fn database(&self) -> &Database {
+        &self.context.db
+    }
+
+    /// Remembers a user's time zone by its IANA name.
+    pub fn note_time_zone(&self, user: UserId, name: &str) {
+        self.context.time_zones.note(user, name);
+    }
+
+    /// Returns the number of turns that run in this process.
+    pub fn running_turns(&self) -> usize {
+        self.context.running.len()
+    }
+}

@@ -1,0 +1,107 @@
+//! Shares a conversation with a link: a copy of the conversation as it was, which anyone with the link can read.
+
+use tallybook_accounts::{AuditAction, UserId, hold_person, note_audit};
+use tallybook_database::{now, with_retries};
+use tallybook_protocol::{Message, NewShare, Share, ShareId, SharedConversation, Window};
+use uuid::Uuid;
+
+use super::{
+    ServiceError,
+    limits::{MAX_SHARED_BYTES, MAX_SHARES},
+    service::ConversationService,
+    store::shares::{self, NewShareRow},
+};
+
+impl ConversationService {
+    /// Copies the branch that is shown, and creates a link to the copy. Fails with `TurnRunning` while an answer is being
+    /// written, and with `AwaitingApproval` while a turn waits: only finished answers are shared.
+    pub async fn share_conversation(&self, user: UserId, uuid: Uuid, new: NewShare) -> Result<Share, ServiceError> {
+        let id = self.context.find_conversation(user, uuid).await?.id;
+        let found = self.find_conversation(user, uuid, Window::default()).await?.ok_or(ServiceError::NotFound)?;
+        if found.summary.awaiting_approval {
+            return Err(ServiceError::AwaitingApproval);
+        }
+        if found.active_message_id.is_some() {
+            return Err(ServiceError::TurnRunning);
+        }
+        if found.messages.is_empty() {
+            return Err(ServiceError::Invalid("There is nothing in this conversation to share yet.".to_owned()));
+        }
+        let shared: Vec<Message> = found.messages.into_iter().map(|message| shared(message, new.tool_calls)).collect();
+        let messages = serde_json::to_string(&shared)?;
+        if found.earlier.is_some() || messages.len() > MAX_SHARED_BYTES {
+            return Err(ServiceError::TooLargeToShare);
+        }
+        let (token, created_at, title) = (Uuid::new_v4(), now(), found.summary.title);
+        let row = NewShareRow {
+            conversation_id: id,
+            token,
+            title: &title,
+            has_tool_calls: new.tool_calls,
+            messages: &messages,
+            created_at,
+        };
+        let id = with_retries(|| Box::pin(self.store_share(user, uuid, row))).await?;
+        tracing::warn!(user = user.0, conversation = %uuid, "a public link to a conversation was created");
+        let path = path(token);
+        Ok(Share { id, path, conversation_uuid: uuid, title, tool_calls: new.tool_calls, created_at })
+    }
+
+    async fn store_share(&self, user: UserId, uuid: Uuid, row: NewShareRow<'_>) -> Result<ShareId, ServiceError> {
+        let mut tx = self.context.db.begin().await?;
+        // This comes first, so that of several concurrent requests each counts the ones before it.
+        hold_person(&mut tx, user).await?;
+        if shares::count(&mut tx, user).await? >= MAX_SHARES {
+            return Err(ServiceError::TooManyShares);
+        }
+        let id = shares::create(&mut tx, row).await?;
+        note_audit(&mut tx, Some(user), user, AuditAction::ConversationShared, &uuid.to_string()).await?;
+        tx.commit().await?;
+        Ok(id)
+    }
+
+    /// Lists a user's share links, newest first.
+    pub async fn list_shares(&self, user: UserId) -> Result<Vec<Share>, ServiceError> {
+        let rows = shares::list(&self.context.db, user).await?;
+        let share = |row: shares::ShareRow| {
+            Some(Share {
+                id: row.id,
+                path: path(row.token.parse().ok()?),
+                conversation_uuid: row.uuid.parse().ok()?,
+                title: row.title,
+                tool_calls: row.has_tool_calls,
+                created_at: row.created_at,
+            })
+        };
+        Ok(rows.into_iter().filter_map(share).collect())
+    }
+
+    /// Returns what a link shows; `None` if the link does not exist or was revoked.
+    pub async fn find_shared(&self, token: Uuid) -> Result<Option<SharedConversation>, ServiceError> {
+        let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
+        let messages = serde_json::from_str(&row.messages)?;
+        Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
+    }
+
+    /// Revokes a link: from now on it shows nothing.
+    pub async fn revoke_share(&self, user: UserId, id: ShareId) -> Result<(), ServiceError> {
+        if shares::delete(&self.context.db, user, id).await? { Ok(()) } else { Err(ServiceError::NoSuchShare) }
+    }
+}
+
+fn path(token: Uuid) -> String {
+    format!("/s/{token}")
+}
+
+/// Returns what is shared of a message: its text, and with `has_tool_calls` also its tool calls, reasoning and plan.
+/// Usage, context information, other versions, reviews and decisions are left out.
+fn shared(message: Message, has_tool_calls: bool) -> Message {
+    let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };
+    for call in &mut tool_calls {
+        call.reviews.clear();
+        call.decision = None;
+    }
+    // Reasoning and the plan are shared together with the tool calls.
+    let (reasoning, plan) = if has_tool_calls { (message.reasoning, message.plan) } else { (Vec::new(), None) };
+    Message { tool_calls, reasoning, plan, siblings: Vec::new(), usage: None, told: None, ..message }
+}

@@ -1,0 +1,227 @@
+//! SQL for `conversations`.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Duration, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, Pattern, now, select};
+use tallybook_protocol::{MessageId, MessageStatus, UpdateConversation};
+use uuid::Uuid;
+
+use super::{
+    super::limits::MAX_PINNED,
+    rows::{ConversationId, ConversationRow},
+    tool_switches::disabled_tools_column,
+};
+
+const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
+     VALUES (?, ?, ?, ?, ?, ?, ?)";
+
+const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
+
+const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?))";
+
+const LIST_AFTER: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+     pinned, archived, model, created_at, updated_at FROM conversations c \
+     WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?";
+
+const IS_WAITING: &str = "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
+     WHERE c.id = ? AND m.status = 'awaiting_approval'";
+
+const UPDATE: &str = "UPDATE conversations \
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
+
+// The limit also keeps MySQL from merging the inner query into the statement. MySQL refuses to read the table that it
+// changes.
+const UPDATE_PINNING: &str = "UPDATE conversations \
+     SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
+     model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL \
+     AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
+         (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? AND deleted_at IS NULL LIMIT ?) p))";
+
+const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
+
+const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
+
+const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
+     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
+
+const HIDE: &str = "UPDATE conversations SET deleted_at = ? WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
+
+// The conversation may be hidden by now.
+const FIND_CLAIM: &str = "SELECT c.active_message_id, m.status FROM conversations c \
+     JOIN messages m ON m.id = c.active_message_id WHERE c.id = ?";
+
+/// Title of a conversation that has neither a title from the user nor a message.
+pub(crate) const UNTITLED: &str = "New conversation";
+
+/// Filter of a conversation list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Only conversations whose title or text contains this; empty for all.
+    pub search: String,
+    /// `true` for pinned conversations only, `false` for all others only.
+    pub pinned: Option<bool>,
+    /// `true` for archived conversations only, `false` for all others only.
+    pub archived: Option<bool>,
+}
+
+/// Position in the list, newest first. A page begins after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ListPlace {
+    pub updated_at: DateTime<Utc>,
+    pub id: ConversationId,
+}
+
+impl ListPlace {
+    /// Returns the position before the newest conversation, even if a replica's clock is ahead. It is not the end of
+    /// time, since MariaDB accepts no time parameter after 2038.
+    pub(crate) fn before_all() -> Self {
+        Self { updated_at: now() + Duration::days(1), id: ConversationId(i64::MAX) }
+    }
+}
+
+/// Creates an empty conversation. `disabled_tools` are turned off in it.
+pub(crate) async fn create_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    title: &str,
+    model: Option<&str>,
+    disabled_tools: &BTreeSet<String>,
+) -> sqlx::Result<()> {
+    let now = now();
+    let disabled_tools = disabled_tools_column(disabled_tools);
+    db.writer()
+        .query(CREATE)
+        .bind(uuid.to_string())
+        .bind(user)
+        .bind(title)
+        .bind(model)
+        .bind(disabled_tools.as_deref())
+        .bind(now)
+        .bind(now)
+        .execute()
+        .await
+        .map(|_| ())
+}
+
+/// Returns a user's conversation. Returns `None` if it does not exist or belongs to another user.
+pub(crate) async fn find_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+) -> sqlx::Result<Option<ConversationRow>> {
+    db.reader().query(select!(FIND)).bind(uuid.to_string()).bind(user).fetch_optional().await
+}
+
+/// Returns `true` if a conversation's turn waits for approval.
+pub(crate) async fn is_waiting(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
+    let count: i64 = db.reader().query(select!(IS_WAITING)).bind(id).fetch_value().await?;
+    Ok(count > 0)
+}
+
+/// Lists at most `limit` conversations after `place` that match `filter`, newest first.
+pub(crate) async fn list_conversations(
+    db: &Database,
+    user: UserId,
+    filter: &ListFilter,
+    place: ListPlace,
+    limit: u32,
+) -> sqlx::Result<Vec<ConversationRow>> {
+    let pattern = Some(Pattern::new(&filter.search)).filter(|_| !filter.search.is_empty());
+    let query = db.reader().query(select!(LIST)).bind(user).bind(place.updated_at).bind(place.updated_at);
+    let mut query = query.bind(place.id);
+    for (column, wanted) in [(" AND pinned = ", filter.pinned), (" AND archived = ", filter.archived)] {
+        if let Some(wanted) = wanted {
+            query.push(column).push_bind(wanted);
+        }
+    }
+    if let Some(pattern) = &pattern {
+        query.push(" AND (");
+        pattern.push_matches(&mut query, "title");
+        query.push(" OR EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND ");
+        pattern.push_matches(&mut query, "m.content");
+        query.push("))");
+    }
+    query.push(" ORDER BY updated_at DESC, id DESC LIMIT ").push_bind(limit);
+    query.fetch_all().await
+}
+
+/// Lists at most `limit` of a user's conversations after the conversation `last`, in an order that using them does not
+/// change.
+pub(crate) async fn list_after(
+    db: &Database,
+    user: UserId,
+    last: ConversationId,
+    limit: u32,
+) -> sqlx::Result<Vec<ConversationRow>> {
+    db.reader().query(select!(LIST_AFTER)).bind(user).bind(last).bind(limit).fetch_all().await
+}
+
+/// Changes the fields of a conversation that `update` sets. Returns `false` if the conversation does not exist, or if
+/// it would exceed the maximum number of pinned ones.
+pub(crate) async fn update_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    update: &UpdateConversation,
+) -> sqlx::Result<bool> {
+    let UpdateConversation { title, pinned, archived, model } = update;
+    let is_pinning = *pinned == Some(true);
+    let mut query = db.writer().query(if is_pinning { UPDATE_PINNING } else { UPDATE });
+    query = query
+        .bind(title)
+        .bind(pinned)
+        .bind(archived)
+        .bind(model.is_some())
+        .bind(model.as_ref().and_then(Option::as_ref));
+    query = query.bind(uuid.to_string()).bind(user);
+    if is_pinning {
+        query = query.bind(true).bind(MAX_PINNED).bind(user).bind(true).bind(MAX_PINNED);
+    }
+    Ok(query.execute().await?.rows == 1)
+}
+
+/// Returns the title of a conversation.
+pub(crate) async fn find_title(db: &Database, id: ConversationId) -> sqlx::Result<Option<String>> {
+    db.reader().query(select!(FIND_TITLE)).bind(id).fetch_optional_value().await
+}
+
+/// Replaces the title `old` of a conversation with `new`. Returns `false` if its title is no longer `old`.
+pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, new: &str) -> sqlx::Result<bool> {
+    let done = db.writer().query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Selects the branch that ends in `head`. Returns `false` while a turn runs or waits.
+pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
+    let done = db.writer().query(SELECT_HEAD).bind(head).bind(id).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Hides a conversation permanently from everything but the tool history. Returns `false` if the user has no such
+/// conversation.
+pub(crate) async fn hide_conversation(
+    db: &Database,
+    user: UserId,
+    uuid: Uuid,
+    at: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    let done = db.writer().query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Returns the turn that has claimed a conversation, hidden or not, and whether the turn waits for approval.
+pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
+    let row: Option<(MessageId, String)> = db.reader().query(select!(FIND_CLAIM)).bind(id).fetch_optional().await?;
+    Ok(row.map(|(id, status)| (id, MessageStatus::from(status) == MessageStatus::AwaitingApproval)))
+}

@@ -1,0 +1,168 @@
+//! SQL for `plans` and `plan_steps`: the plans of answers, and the progress of their steps.
+
+use std::collections::HashMap;
+
+use tallybook_agent::{NewPlan, PlanStepChange};
+use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
+
+use super::list_of::list_of;
+
+const FIND_OF_MESSAGE: &str = "SELECT id, revision, text_offset FROM plans WHERE message_id = ?";
+
+const CREATE: &str = "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
+     VALUES (?, ?, ?, ?, ?)";
+
+const MAKE_ANEW: &str = "UPDATE plans SET revision = ?, reason = ?, success_criteria = ? WHERE id = ?";
+
+const DELETE_PENDING: &str = "DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'";
+
+const CREATE_STEP: &str = "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
+     VALUES (?, ?, ?, ?, ?, 'pending', 0)";
+
+const BEGIN_ATTEMPT: &str = "UPDATE plan_steps SET status = 'executing', attempt = ?, reason = ?, \
+     text_offset = COALESCE(text_offset, ?), calls_before = COALESCE(calls_before, ?), attempt_offset = ?, \
+     attempt_step = ?, started_at = COALESCE(started_at, ?) WHERE id = ?";
+
+const END_STEP: &str = "UPDATE plan_steps SET status = ?, reason = ?, end_offset = ?, end_step = ?, ended_at = ? \
+     WHERE id = ?";
+
+/// Builds a statement that selects steps with their plans, for the answers that `$which` names.
+macro_rules! select_steps {
+    ($which:literal) => {
+        concat!(
+            "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
+             p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, \
+             s.attempt, s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
+             FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id ",
+            $which
+        )
+    };
+}
+
+const LIST: &str = select_steps!("IN (");
+
+const LIST_ORDER: &str = ") ORDER BY p.message_id, s.revision, s.position";
+
+const OF_ONE: &str = select_steps!("= ? ORDER BY s.revision, s.position");
+
+/// A step with its plan.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct StepRow {
+    message_id: MessageId,
+    plan_id: PlanId,
+    plan_revision: i32,
+    plan_reason: Option<String>,
+    success_criteria: String,
+    plan_offset: i64,
+    pub id: PlanStepId,
+    revision: i32,
+    instruction: String,
+    expected: String,
+    #[sqlx(try_from = "String")]
+    pub status: PlanStepStatus,
+    attempt: i32,
+    reason: Option<String>,
+    text_offset: Option<i64>,
+    calls_before: Option<i64>,
+    /// Byte offset in the answer's text at which the last attempt begins.
+    pub attempt_offset: Option<i64>,
+    /// Step number of the last attempt's first model call.
+    pub attempt_step: Option<i32>,
+    pub end_offset: Option<i64>,
+    /// Step number of the first model call after this plan step.
+    pub end_step: Option<i32>,
+}
+
+impl StepRow {
+    fn step(&self) -> PlanStep {
+        PlanStep {
+            step_id: self.id,
+            revision: self.revision,
+            instruction: self.instruction.clone(),
+            expected: self.expected.clone(),
+            status: self.status,
+            attempt: self.attempt,
+            reason: self.reason.clone(),
+            offset: self.text_offset,
+            calls_before: self.calls_before,
+            end_offset: self.end_offset,
+        }
+    }
+}
+
+/// Returns the plan of these steps, which must be all steps of one plan, in order. Returns `None` if there are none.
+pub(crate) fn plan_of(rows: &[StepRow]) -> Option<Plan> {
+    let first = rows.first()?;
+    Some(Plan {
+        plan_id: first.plan_id,
+        offset: first.plan_offset,
+        revision: first.plan_revision,
+        reason: first.plan_reason.clone(),
+        success_criteria: first.success_criteria.clone(),
+        steps: rows.iter().map(StepRow::step).collect(),
+    })
+}
+
+/// Stores a plan. If the answer has a plan already, replaces the steps that were not begun. Returns the resulting plan.
+pub(crate) async fn store(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    new: &NewPlan,
+    text_offset: i64,
+) -> sqlx::Result<Plan> {
+    let NewPlan { reason, success_criteria, .. } = new;
+    let found: Option<(PlanId, i32, i64)> = tx.query(FIND_OF_MESSAGE).bind(message_id).fetch_optional().await?;
+    let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
+        let anew = tx.query(MAKE_ANEW).bind(revision + 1).bind(reason).bind(success_criteria);
+        anew.bind(id).execute().await?;
+        tx.query(DELETE_PENDING).bind(id).execute().await?;
+        (id, revision + 1, offset)
+    } else {
+        let create = tx.query(CREATE).bind(message_id).bind(1).bind(success_criteria).bind(text_offset);
+        (PlanId(create.bind(now()).execute().await?.inserted_id), 1, text_offset)
+    };
+    for (position, step) in (0_i32..).zip(&new.steps) {
+        let create = tx.query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
+        create.bind(&step.instruction).bind(&step.expected).execute().await?;
+    }
+    let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
+    let steps = rows.iter().map(StepRow::step).collect();
+    let (reason, success_criteria) = (reason.clone(), success_criteria.clone());
+    Ok(Plan { plan_id, offset, revision, reason, success_criteria, steps })
+}
+
+/// Stores a change of a plan step. `offset` and `calls_before` are the length of the answer's text, in bytes, and the
+/// number of its tool calls at that moment.
+pub(crate) async fn change_step(
+    tx: &mut Transaction,
+    change: &PlanStepChange,
+    offset: i64,
+    calls_before: i64,
+) -> sqlx::Result<()> {
+    let change = if change.status == PlanStepStatus::Executing {
+        let begin = tx.query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
+        begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
+    } else {
+        let end = tx.query(END_STEP).bind(change.status.as_str()).bind(&change.reason).bind(offset);
+        end.bind(change.next_step).bind(now()).bind(change.step_id)
+    };
+    change.execute().await.map(|_| ())
+}
+
+/// Lists the steps of a turn's plan, in order. The list is empty if the turn has no plan.
+pub(crate) async fn list_steps(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<StepRow>> {
+    list_of(db, select!(LIST), &[message_id], LIST_ORDER).await
+}
+
+/// Returns the plan of a turn, or `None` if it has none.
+pub(crate) async fn find_of_turn(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Plan>> {
+    Ok(plan_of(&list_steps(db, message_id).await?))
+}
+
+/// Returns the plans of the turns `message_ids`, which must be sorted.
+pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Plan>> {
+    let rows: Vec<StepRow> = list_of(db, select!(LIST), message_ids, LIST_ORDER).await?;
+    let of_turns = rows.chunk_by(|a, b| a.message_id == b.message_id);
+    Ok(of_turns.filter_map(|rows| Some((rows.first()?.message_id, plan_of(rows)?))).collect())
+}

@@ -1,0 +1,409 @@
+//! SQL that begins, resumes and ends turns, and renews their leases. A turn is the assistant's message row. A
+//! conversation has at most one turn that runs or waits for approval, in `active_message_id`.
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, Transaction, now, select};
+use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
+
+use super::{
+    conversations::UNTITLED,
+    rows::{ConversationId, MessageRow, PLAN_MODE},
+};
+
+/// Value of `active_message_id` after the conversation is claimed and before the ID of the claiming message is known.
+const CLAIMED: i64 = 0;
+
+// The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when they
+// claim.
+const CLAIM: &str = "UPDATE conversations SET active_message_id = ? \
+     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
+
+// Also reads when the conversation's newest message was stored, by any replica's clock.
+const HEAD: &str = "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
+     FROM conversations c WHERE c.id = ?";
+
+const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
+     archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
+
+const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, parts, status, client_message_id, created_at, completed_at) \
+     VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)";
+
+const CREATE_TURN: &str = "INSERT INTO messages \
+     (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
+     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ?)";
+
+const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
+     WHERE id = ? AND active_message_id IS NULL AND head_message_id = ? AND deleted_at IS NULL";
+
+const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
+     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
+     lease_until = ?, active_ms = 0 \
+     WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')";
+
+// The turn has kept its claim.
+const KEEP_CLAIM: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
+     WHERE id = ? AND active_message_id = ? AND deleted_at IS NULL";
+
+const CONTINUE_WAITING_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, \
+     model = ?, owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
+
+const STOP_WAITING_TURN: &str = "UPDATE messages SET status = 'stopped', epoch = ?, completed_at = ? \
+     WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
+
+const FIND_ACTIVE_MS: &str = "SELECT active_ms FROM messages WHERE id = ?";
+
+const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
+     FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
+     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1";
+
+// Changes nothing, but locks the rows: until the commit no other process can end these turns.
+const LOCK_TURNS: &str = "UPDATE messages SET owner = owner WHERE status = 'streaming' AND (";
+
+const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const REQUEST_STOP: &str =
+    "UPDATE messages SET stop_requested_at = ? WHERE id = ? AND status = 'streaming' AND stop_requested_at IS NULL";
+
+const LIST_STOP_REQUESTS: &str =
+    "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL";
+
+const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
+     completed_at = ?, active_ms = active_ms + ?, lease_until = NULL \
+     WHERE id = ? AND epoch = ? AND status = 'streaming'";
+
+const TOUCH: &str = "UPDATE conversations SET updated_at = ? \
+     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)";
+
+const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
+     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
+
+const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) AND m.id > ? ORDER BY m.id LIMIT ?";
+
+/// Epoch of a turn's first lease.
+pub(crate) const FIRST_EPOCH: i32 = 1;
+
+/// The messages and the epoch of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub(crate) struct TurnRows {
+    pub user_message_id: MessageId,
+    pub assistant_message_id: MessageId,
+    /// When the answer was created.
+    pub created_at: DateTime<Utc>,
+    pub epoch: i32,
+}
+
+impl TurnRows {
+    /// Returns the rows for the next run of an answer's turn, with the next epoch. Returns `None` if the message does
+    /// not answer another one.
+    pub(crate) fn of_next_run(answer: &MessageRow) -> Option<Self> {
+        let user_message_id = answer.parent_id?;
+        let MessageRow { id: assistant_message_id, created_at, epoch, .. } = *answer;
+        Some(Self { user_message_id, assistant_message_id, created_at, epoch: epoch + 1 })
+    }
+}
+
+/// A turn whose owner did not renew the lease.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct AbandonedTurn {
+    pub message_id: MessageId,
+    pub user_message_id: Option<MessageId>,
+    pub user_id: UserId,
+    pub epoch: i32,
+}
+
+/// The result of an attempt to begin a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The turn has begun.
+    Begun(TurnRows),
+    /// The message was sent before; this is its turn.
+    Duplicate(TurnRows),
+    /// Another turn has claimed the conversation.
+    Busy,
+}
+
+/// The question that a turn answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Question<'a> {
+    /// A new message.
+    New { parts: &'a [MessagePart], client_message_id: Option<&'a str>, below: Below },
+    /// A message that is stored already.
+    Stored { user_message_id: MessageId },
+}
+
+/// The position of a new message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Below {
+    /// At the end of the branch that is shown.
+    Head,
+    /// Below this message; `None` for the beginning of the conversation.
+    Message(Option<MessageId>),
+}
+
+/// The parameters of a new turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewTurn<'a> {
+    pub question: Question<'a>,
+    /// Title for a conversation that has none yet.
+    pub first_title: Option<&'a str>,
+    /// Catalog name of the model that answers.
+    pub model: &'a str,
+    pub mode: AnswerMode,
+    pub owner: &'a str,
+    /// Lease duration.
+    pub lease: Duration,
+}
+
+/// The state from which a turn resumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The turn was interrupted, stopped, or has failed.
+    CutOff,
+    /// The turn waited for approval, and all its calls are decided.
+    Consent,
+}
+
+/// The parameters of a turn that resumes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnAgain<'a> {
+    pub after: After,
+    /// The text that the turn keeps.
+    pub content: &'a str,
+    /// Catalog name of the model that answers from here on.
+    pub model: &'a str,
+    pub owner: &'a str,
+    /// Lease duration.
+    pub lease: Duration,
+}
+
+/// The final state of a run of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TurnEnd<'a> {
+    pub content: &'a str,
+    pub status: MessageStatus,
+    pub error: Option<&'a str>,
+    pub error_code: Option<&'a str>,
+    pub stop_reason: Option<&'a str>,
+    /// Duration of this run.
+    pub active: Duration,
+}
+
+/// Claims the conversation and stores the assistant's message, and the user's if it is new. Removes the conversation
+/// from the archive. Nothing lasts before the commit.
+pub(crate) async fn begin_turn(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    new: NewTurn<'_>,
+) -> sqlx::Result<Claim> {
+    let lease_until = database_now_in(tx).await? + new.lease;
+    let claimed = tx.query(CLAIM).bind(CLAIMED).bind(conversation_id).execute().await?;
+    if let Question::New { client_message_id: Some(client_id), .. } = new.question {
+        let known = tx.query(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
+        if let Some(rows) = known.fetch_optional().await? {
+            return Ok(Claim::Duplicate(rows));
+        }
+    }
+    if claimed.rows != 1 {
+        return Ok(Claim::Busy);
+    }
+    let head = tx.query(HEAD).bind(conversation_id).fetch_one();
+    let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
+    let now = after(newest, now());
+    let user_message_id = match new.question {
+        Question::Stored { user_message_id } => user_message_id,
+        Question::New { parts, client_message_id, below } => {
+            let parent_id = match below {
+                Below::Message(id) => id,
+                Below::Head => head,
+            };
+            tx.query(CREATE_USER_MESSAGE)
+                .bind(conversation_id)
+                .bind(parent_id)
+                .bind(MessagePart::join_texts(parts))
+                .bind(several(parts)?)
+                .bind(client_message_id)
+                .bind(now)
+                .bind(now)
+                .execute()
+                .await
+                .map(|done| MessageId(done.inserted_id))?
+        }
+    };
+    let created_at = after(Some(now), now);
+    let assistant_message_id = tx
+        .query(CREATE_TURN)
+        .bind(conversation_id)
+        .bind(user_message_id)
+        .bind(new.model)
+        .bind((new.mode == AnswerMode::Plan).then_some(PLAN_MODE))
+        .bind(new.owner)
+        .bind(FIRST_EPOCH)
+        .bind(lease_until)
+        .bind(created_at)
+        .execute()
+        .await
+        .map(|done| MessageId(done.inserted_id))?;
+    tx.query(SET_ACTIVE)
+        .bind(assistant_message_id)
+        .bind(assistant_message_id)
+        .bind(now)
+        .bind(new.first_title.map(|_| UNTITLED))
+        .bind(new.first_title)
+        .bind(conversation_id)
+        .execute()
+        .await?;
+    Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
+}
+
+/// Returns the parts of a message as JSON, to be stored beside its content. Returns `None` for a single part, which the
+/// content holds.
+fn several(parts: &[MessagePart]) -> sqlx::Result<Option<String>> {
+    let several = (parts.len() > 1).then(|| serde_json::to_string(parts)).transpose();
+    several.map_err(|error| sqlx::Error::Encode(error.into()))
+}
+
+/// Returns `now`, or a time just after `newest` if that is later. Replicas' clocks differ, and an answer must sort after its
+/// question.
+fn after(newest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+    newest.map_or(now, |newest| now.max(newest + TimeDelta::microseconds(1)))
+}
+
+/// Claims the conversation for a turn that resumes, under a new epoch. Returns `false` if another change of the turn or
+/// the conversation came first.
+pub(crate) async fn continue_turn(
+    tx: &mut Transaction,
+    conversation_id: ConversationId,
+    turn: TurnRows,
+    again: TurnAgain<'_>,
+) -> sqlx::Result<bool> {
+    let TurnAgain { after, content, model, owner, lease } = again;
+    tx.check_statement_size(content.len()).await?;
+    let lease_until = database_now_in(tx).await? + lease;
+    let message_id = turn.assistant_message_id;
+    let (claim, update) = match after {
+        After::CutOff => (CLAIM_AGAIN, CONTINUE_TURN),
+        After::Consent => (KEEP_CLAIM, CONTINUE_WAITING_TURN),
+    };
+    let claim = tx.query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
+    if claim.execute().await?.rows != 1 {
+        return Ok(false);
+    }
+    let update = tx.query(update).bind(content).bind(model).bind(owner).bind(turn.epoch).bind(lease_until);
+    let continued = update.bind(message_id).bind(turn.epoch - 1).execute().await?;
+    Ok(continued.rows == 1)
+}
+
+/// Stops a turn that waits for approval, under a new epoch, and releases its conversation. Returns `false` if the turn
+/// no longer waits.
+pub(crate) async fn stop_waiting_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
+    let now = now();
+    let stop = tx.query(STOP_WAITING_TURN).bind(epoch).bind(now).bind(message_id).bind(epoch - 1);
+    if stop.execute().await?.rows != 1 {
+        return Ok(false);
+    }
+    tx.query(RELEASE).bind(now).bind(message_id).bind(message_id).execute().await?;
+    Ok(true)
+}
+
+/// Returns how long a turn has run since it began, or since a user last resumed it.
+pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::Result<Duration> {
+    let active_ms: i64 = db.reader().query(select!(FIND_ACTIVE_MS)).bind(message_id).fetch_value().await?;
+    Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
+}
+
+/// Locks turns, each identified by its answer and epoch, so that they stay with their owners until the transaction ends. Returns
+/// `false` if one of them no longer runs under this epoch. `turns` must not be empty.
+pub(crate) async fn lock_turns(tx: &mut Transaction, turns: &[(MessageId, i32)]) -> sqlx::Result<bool> {
+    let mut lock = tx.query(LOCK_TURNS);
+    for (index, (message_id, epoch)) in turns.iter().enumerate() {
+        lock.push(if index == 0 { "(id = ? AND epoch = ?)" } else { " OR (id = ? AND epoch = ?)" });
+        lock = lock.bind(*message_id).bind(*epoch);
+    }
+    lock.push(")");
+    let done = lock.execute().await?;
+    Ok(done.rows == turns.len() as u64)
+}
+
+/// Renews a turn's lease. Returns `false` if the turn no longer belongs to this owner.
+pub(crate) async fn renew_lease(
+    db: &Database,
+    message_id: MessageId,
+    epoch: i32,
+    lease_until: DateTime<Utc>,
+) -> sqlx::Result<bool> {
+    let done = db.writer().query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Asks the owner of a turn to stop it. Returns `false` if the turn does not run any more, or if a stop was requested
+/// before.
+pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
+    let done = db.writer().query(REQUEST_STOP).bind(now()).bind(message_id).execute().await?;
+    Ok(done.rows == 1)
+}
+
+/// Lists this owner's turns for which a stop was requested.
+pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Result<Vec<MessageId>> {
+    db.reader().query(select!(LIST_STOP_REQUESTS)).bind(owner).fetch_values().await
+}
+
+/// Stores the end of a turn's run and releases its conversation. A turn that waits for approval is not over, and keeps the
+/// conversation. Returns `false` if the turn was ended before.
+pub(crate) async fn end_turn(
+    tx: &mut Transaction,
+    message_id: MessageId,
+    epoch: i32,
+    end: TurnEnd<'_>,
+) -> sqlx::Result<bool> {
+    tx.check_statement_size(end.content.len()).await?;
+    let now = now();
+    let is_over = end.status != MessageStatus::AwaitingApproval;
+    let ended = tx
+        .query(END_TURN)
+        .bind(end.content)
+        .bind(end.status.as_str())
+        .bind(end.error)
+        .bind(end.error_code)
+        .bind(end.stop_reason)
+        .bind(is_over.then_some(now))
+        .bind(i64::try_from(end.active.as_millis()).unwrap_or(i64::MAX))
+        .bind(message_id)
+        .bind(epoch)
+        .execute()
+        .await?;
+    if ended.rows != 1 {
+        return Ok(false);
+    }
+    if is_over {
+        tx.query(RELEASE).bind(now).bind(message_id).bind(message_id).execute().await?;
+    } else {
+        tx.query(TOUCH).bind(now).bind(message_id).execute().await?;
+    }
+    Ok(true)
+}
+
+/// Lists at most `limit` turns, after the message `after`, whose lease expired before `time` by the database's clock.
+pub(crate) async fn list_abandoned_turns(
+    db: &Database,
+    time: DateTime<Utc>,
+    after: MessageId,
+    limit: u32,
+) -> sqlx::Result<Vec<AbandonedTurn>> {
+    db.reader().query(select!(LIST_ABANDONED)).bind(time).bind(after).bind(limit).fetch_all().await
+}
+
+/// Returns the current time by the database's clock, which all replicas share.
+pub(crate) async fn database_now(db: &Database) -> sqlx::Result<DateTime<Utc>> {
+    db.reader().now().await
+}
+
+/// Returns the current time by the database's clock, within a transaction.
+pub(crate) async fn database_now_in(tx: &mut Transaction) -> sqlx::Result<DateTime<Utc>> {
+    tx.now().await
+}

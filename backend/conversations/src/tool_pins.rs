@@ -1,0 +1,142 @@
+//! Stores the accepted definitions of tool servers' tools, in the database that all replicas share (`tool_pins`). The
+//! crate `tallybook-mcp` decides what happens if a definition is not accepted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use chrono::{DateTime, Utc};
+use futures_util::{FutureExt as _, future::BoxFuture};
+use sha2::{Digest as _, Sha256};
+use sqlx::error::DatabaseError;
+use tallybook_database::{Database, now, select, with_retries};
+use tallybook_mcp::{DefinitionHash, PinError, PinStore};
+
+/// Maximum number of stored tools per server. Reaching it removes none of them: a tool beyond the limit cannot be accepted.
+pub const MAX_PINS: u32 = 1000;
+
+const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
+
+// An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
+const COUNT_SINCE: &str = "SELECT COUNT(*) FROM tool_pins \
+     WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?";
+
+const CREATE: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)";
+
+// The derived table lets MySQL read the table that the statement writes.
+const CREATE_ACCEPTED: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
+     SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins WHERE server = ?) AS counted WHERE tools < ?";
+
+const ACCEPT: &str = "UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?";
+
+/// The store of accepted definitions.
+#[derive(Clone, Debug)]
+pub struct ToolPins {
+    db: Database,
+}
+
+impl ToolPins {
+    /// Creates the store on a database.
+    #[must_use]
+    pub fn new(db: Database) -> Self {
+        Self { db }
+    }
+
+    /// Returns `true` if a tool of the server has had this definition since `since`.
+    pub async fn is_unchanged_since(
+        &self,
+        server: &str,
+        definition: &DefinitionHash,
+        since: DateTime<Utc>,
+    ) -> sqlx::Result<bool> {
+        let count: i64 = {
+            let query =
+                self.db.reader().query(select!(COUNT_SINCE)).bind(server).bind(hex::encode(definition)).bind(since);
+            query.fetch_value().await
+        }?;
+        Ok(count > 0)
+    }
+
+    async fn list(&self, server: &str) -> sqlx::Result<HashMap<String, String>> {
+        let rows: Vec<(String, String)> =
+            self.db.reader().query(select!(LIST)).bind(server).bind(MAX_PINS).fetch_all().await?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// Lists the accepted definitions of the tools in `seen`. If nothing is stored for the server yet, this is its
+    /// first listing, and all of `seen` is stored as accepted. For any tool that appears later, an admin must accept
+    /// the definition.
+    async fn list_with(
+        &self,
+        server: &str,
+        seen: &[(String, DefinitionHash)],
+    ) -> sqlx::Result<HashMap<String, DefinitionHash>> {
+        let mut known = self.list(server).await?;
+        if known.is_empty() && !seen.is_empty() {
+            // Another replica may store its first listing at the same time. If both have a tool, the first definition
+            // counts.
+            match with_retries(|| self.create(server, seen)).await {
+                Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
+                outcome => outcome?,
+            }
+            known = self.list(server).await?;
+        }
+        let hash = |(tool, _): &(String, DefinitionHash)| Some((tool.clone(), bytes(known.get(tool)?)?));
+        Ok(seen.iter().filter_map(hash).collect())
+    }
+
+    async fn create(&self, server: &str, seen: &[(String, DefinitionHash)]) -> sqlx::Result<()> {
+        let mut tx = self.db.begin().await?;
+        for (tool, hash) in seen {
+            {
+                let query = tx.query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
+                query.bind(now()).execute().await.map(|_| ())
+            }?;
+        }
+        tx.commit().await
+    }
+
+    /// Stores a tool's definition as the accepted one. Returns false if the tool is new and the server already has
+    /// [`MAX_PINS`] tools.
+    pub async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
+        let (id, hash) = (id(server, tool), hex::encode(definition));
+        let update = || async {
+            Ok(self.db.writer().query(ACCEPT).bind(&hash).bind(now()).bind(&id).execute().await?.rows == 1)
+        };
+        let create = || async {
+            let query =
+                self.db.writer().query(CREATE_ACCEPTED).bind(&id).bind(server).bind(tool).bind(&hash).bind(now());
+            let query = query.bind(now()).bind(server).bind(MAX_PINS);
+            Ok::<_, sqlx::Error>(query.execute().await?.rows == 1)
+        };
+        if with_retries(update).await? {
+            return Ok(true);
+        }
+        match with_retries(create).await {
+            // Another admin accepted the tool at the same moment.
+            Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {
+                with_retries(update).await
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl PinStore for ToolPins {
+    fn accepted(
+        &self,
+        server: Arc<str>,
+        seen: Vec<(String, DefinitionHash)>,
+    ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
+        async move { Ok(self.list_with(&server, &seen).await?) }.boxed()
+    }
+}
+
+/// Returns the ID of a row. The names alone may be longer than an index allows, or differ only in trailing spaces.
+fn id(server: &str, tool: &str) -> String {
+    hex::encode(Sha256::digest(format!("{server}\0{tool}")))
+}
+
+fn bytes(text: &str) -> Option<DefinitionHash> {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(bytes)
+}

@@ -1,0 +1,289 @@
+//! Runs one turn, from its spawned task to its end, and renews its lease. The turn belongs to the server, not to the
+//! connection that started it. Clients connect and disconnect; the turn runs until it ends, is stopped, or the server
+//! shuts down.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+
+use futures_util::FutureExt;
+use tallybook_accounts::UserId;
+use tallybook_agent::{
+    AgentError, ContinuedTurn, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure,
+    record_usage,
+};
+use tallybook_llm::{ModelMessage, tokens};
+use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
+use tallybook_tools::{ToolRegistry, ToolSpec, Whose};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::{
+    super::{
+        context::Context,
+        store::{
+            ConversationId,
+            people::TurnSettings,
+            turns::{self, FIRST_EPOCH, TurnRows},
+        },
+    },
+    continued::continued_turn,
+    end::{End, EndError, EndWriter},
+    given::GivenInput,
+    history::steps_from,
+    memory,
+    planned::find_place,
+    storing_recorder::StoringRecorder,
+    telling::{NewQuestion, Telling, Told},
+    title,
+    write_error::record_error,
+    writer::{Totals, TurnWriter},
+};
+use crate::{journal::TurnLog, models::Model};
+
+/// A turn that is stored and about to run.
+pub(crate) struct Turn {
+    pub(crate) context: Arc<Context>,
+    pub(crate) user: UserId,
+    pub(crate) conversation_id: ConversationId,
+    pub(crate) rows: TurnRows,
+    pub(crate) model: Arc<Model>,
+    pub(crate) settings: TurnSettings,
+    /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
+    pub(crate) given: Option<Arc<GivenInput>>,
+    pub(crate) mode: AnswerMode,
+    /// The question, if it is in memory already. `None` for a resumed turn.
+    pub(crate) question: Option<NewQuestion>,
+    pub(crate) log: Arc<TurnLog>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Registration of a turn as running in this process. Dropping it removes the turn, however the turn ends, so that
+/// recovery can close a turn that panicked.
+struct Registered {
+    context: Arc<Context>,
+    user: UserId,
+    rows: TurnRows,
+    log: Arc<TurnLog>,
+}
+
+impl Registered {
+    fn of(turn: &Turn) -> Self {
+        Self { context: Arc::clone(&turn.context), user: turn.user, rows: turn.rows, log: Arc::clone(&turn.log) }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.context.journal.close(&self.log);
+        self.context.running.remove(self.rows);
+        self.context.feeds.announce(self.user);
+    }
+}
+
+impl Turn {
+    /// Runs the turn and stores its end, unless the turn was ended elsewhere.
+    pub(crate) async fn run(mut self) {
+        let message_id = self.rows.assistant_message_id;
+        let registered = Registered::of(&self);
+        let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
+        let membership = self.context.group_commit.join(&writer);
+        let (began, question) = (Instant::now(), self.question.take());
+        let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
+        let result = tokio::select! {
+            result = answer => result.ok(),
+            () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
+        };
+        // Writing the end also stores the remaining text, so the turn leaves the group commit.
+        drop(membership);
+        let mut complete = false;
+        if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
+            tracing::warn!(%message_id, "a turn was ended by somebody else");
+        } else {
+            let end = End { active: began.elapsed(), ..self.describe(result) };
+            self.context.work_counts.count_turn(end.active);
+            complete = end.status == MessageStatus::Complete;
+            let (context, log, model) = (&self.context, &self.log, &self.model);
+            let end_writer =
+                EndWriter { context, writer: &writer, log, model, mode: self.mode, is_given: self.given.is_some() };
+            // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
+            // abandoned. A lost lease does not end the wait: the writer itself detects that the turn was ended
+            // elsewhere, or that this end is stored already.
+            let lease = self.keep_lease().then(|()| std::future::pending());
+            tokio::select! {
+                () = end_writer.write(&end) => {}
+                () = lease => {}
+            }
+            self.log_end(&end, writer.totals());
+        }
+        drop(registered);
+        if complete {
+            title::write_soon(&self.context, &self.model, self.user, self.conversation_id, self.rows);
+            memory::sum_up_soon(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
+        }
+    }
+
+    async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
+        let (input, telling) = self.input(question).await?;
+        let mut recorder = StoringRecorder::new(writer, &self.context, telling, self.user);
+        let (model, context) = (self.model.client(), &self.context);
+        let span = invoke_agent(self.rows.assistant_message_id, model.info());
+        let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
+        match &ran {
+            Ok(outcome) => record_usage(&span, outcome.usage),
+            Err(error) => record_failure(&span, error.code()),
+        }
+        ran
+    }
+
+    /// Returns the input of the turn, and the builder that can shorten its prompt if the model rejects it as too long.
+    async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, Telling<'_>), AgentError> {
+        let epoch = self.rows.epoch;
+        let context = &*self.context;
+        let TurnSettings { instructions, disabled_tools } = self.settings.clone();
+        let tools = context.tools_without(disabled_tools, &self.cancel).await;
+        let goes_on = epoch != FIRST_EPOCH;
+        let given = self.given.as_deref();
+        let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
+            given.map(GivenInput::without_messages).unwrap_or_default();
+        let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
+        let beside = context.agent.tokens_beside_history(&tools.specs())?
+            + tokens::of_tools(&client_tools)
+            + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
+        let mut telling = Telling {
+            context,
+            conversation_id: self.conversation_id,
+            rows: self.rows,
+            model: &self.model,
+            given,
+            goes_on,
+            beside,
+            told_before: 0,
+            question,
+        };
+        let Told { earlier: mut history, current, summary } = telling.tell().await.map_err(record_error)?;
+        let continued = if goes_on {
+            Some(self.continued(&tools, &mut history, current).await.map_err(record_error)?)
+        } else {
+            history.extend(current);
+            None
+        };
+        let planning =
+            (self.mode == AnswerMode::Plan).then(|| context.plan.planning(&context.models, &self.model)).flatten();
+        let input = TurnInput {
+            history,
+            system,
+            summary,
+            sampling,
+            continued,
+            instructions,
+            zone: context.time_zones.of(self.user),
+            whose: Whose(self.user.0),
+            tools,
+            client_tools,
+            tool_choice,
+            planning,
+        };
+        Ok((input, telling))
+    }
+
+    /// Returns the state from which a resumed turn continues. Appends the question and those of its steps that belong
+    /// in the prompt to `history`.
+    async fn continued(
+        &self,
+        tools: &ToolRegistry,
+        history: &mut Vec<ModelMessage>,
+        mut current: Vec<ModelMessage>,
+    ) -> sqlx::Result<ContinuedTurn> {
+        let (context, message_id) = (&*self.context, self.rows.assistant_message_id);
+        let written = self.log.read_text(str::to_owned);
+        let place = find_place(&context.db, message_id, &written).await?;
+        if let Some(place) = &place {
+            // The plan in the prompt contains the results of the earlier plan steps. So only the model steps from
+            // `from_step` on follow the question.
+            current.truncate(1);
+            current.extend(steps_from(context, message_id, place.from_step).await?);
+        }
+        history.extend(current);
+        continued_turn(context, tools, message_id, history, place).await
+    }
+
+    /// Renews the lease every quarter of its duration. Returns when the turn no longer belongs to this process.
+    async fn keep_lease(&self) {
+        let Context { db, lifetimes, .. } = &*self.context;
+        loop {
+            tokio::time::sleep(lifetimes.lease / 4).await;
+            let renewed = async {
+                let until = turns::database_now(db).await? + lifetimes.lease;
+                turns::renew_lease(db, self.rows.assistant_message_id, self.rows.epoch, until).await
+            };
+            match renewed.await {
+                Ok(true) => {}
+                Ok(false) => return,
+                // The database may come back before the lease expires.
+                Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
+            }
+        }
+    }
+
+    /// Logs the end of this run of the turn, without any text of the conversation.
+    fn log_end(&self, end: &End, totals: Totals) {
+        let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
+        let (status, model) = (end.status.as_str(), self.model.name());
+        let ms = u64::try_from(end.active.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(status, model, steps, calls, input_tokens, output_tokens, ms, "a turn ended");
+    }
+
+    /// Converts the result of a run to its end, and logs an error. `None` means that the run panicked.
+    fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
+        let error = match result {
+            Some(Ok(outcome)) => {
+                let (status, stop_reason) = match outcome.reason {
+                    EndReason::Over(word) => (MessageStatus::Complete, Some(word)),
+                    EndReason::AwaitsApproval => (MessageStatus::AwaitingApproval, None),
+                };
+                return End { stop_reason, usage: outcome.usage, ..End::new(status) };
+            }
+            Some(Err(AgentError::Cancelled)) if self.context.shut_down.is_cancelled() => {
+                return End::failed(MessageStatus::Interrupted, EndError::ShutDown);
+            }
+            Some(Err(AgentError::Cancelled)) => return End::new(MessageStatus::Stopped),
+            Some(Err(error)) => error,
+            None => return End::failed(MessageStatus::Failed, EndError::Panicked),
+        };
+        let detail = std::error::Error::source(&error).map(ToString::to_string);
+        let message_id = self.rows.assistant_message_id;
+        tracing::warn!(%message_id, code = error.code(), %error, detail, "a turn failed");
+        let status = match error {
+            AgentError::Record(RecordError::TooLong { .. } | RecordError::OutOfTokens { .. }) => MessageStatus::Failed,
+            AgentError::Record(_) => MessageStatus::Interrupted,
+            _ => MessageStatus::Failed,
+        };
+        End::failed(status, EndError::Agent(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tallybook_accounts::UserId;
+
+    use super::{super::testing::Fixture, Registered};
+
+    #[tokio::test]
+    async fn a_turn_that_panics_counts_as_running_no_more() {
+        let fixture = Fixture::set_up().await;
+        let context = Arc::clone(&fixture.service.context);
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        context.running.add(rows, &context.shut_down);
+        let log = context.journal.open(rows.assistant_message_id, rows.epoch);
+        let registered = Registered { context: Arc::clone(&context), user: UserId::LOCAL, rows, log: Arc::clone(&log) };
+        let panicking = context.spawn::<()>(async move {
+            let _registered = registered;
+            panic!("as a test asked for");
+        });
+        assert!(panicking.await.is_err_and(|error| error.is_panic()));
+        assert!(!context.running.contains(rows.assistant_message_id) && log.has_ended());
+        assert!(context.journal.find(rows.assistant_message_id).is_none());
+    }
+}

@@ -1,0 +1,58 @@
+//! `/api/access_log`: the access log of the caller's data and account, and the acknowledgment of its entries.
+
+use actix_web::HttpResponse;
+use serde::Deserialize;
+use tallybook_protocol::{Look, Page};
+use tallybook_tool_history::ToolHistory;
+use utoipa::{IntoParams, ToSchema};
+
+use super::super::{answers::Invalid, body::JsonBody, caller::Person, error::ApiError, query::Query, state::State};
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LooksQuery {
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// Which admins have looked at what is one's own, when and why.
+#[utoipa::path(
+    get, path = "/api/looks", operation_id = "list_looks", tag = "Account", security(("session" = [])),
+    params(LooksQuery), responses((status = 200, body = Page<Look>), Invalid),
+)]
+pub(crate) async fn list(
+    state: State,
+    person: Person,
+    Query(query): Query<LooksQuery>,
+) -> Result<HttpResponse, ApiError> {
+    let user = person.0.user;
+    let work = move |history: ToolHistory| async move { history.list_access(user, query.cursor.as_deref()).await };
+    Ok(HttpResponse::Ok().json(state.run_tool_history(work).await?))
+}
+
+/// The newest entry that the user acknowledges.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeenLooks {
+    id: i64,
+}
+
+/// Acknowledges the access log up to an entry.
+///
+/// Changes of the account up to this `id` leave `account_changes` of `GET /api/me`. An `id` that was acknowledged before, or that is
+/// another user's, changes nothing.
+#[utoipa::path(
+    put, path = "/api/looks/seen", operation_id = "acknowledge_looks", tag = "Account", security(("session" = [])),
+    request_body = SeenLooks, responses((status = 204, description = "The entries are acknowledged.")),
+)]
+pub(crate) async fn acknowledge(
+    state: State,
+    person: Person,
+    body: JsonBody<SeenLooks>,
+) -> Result<HttpResponse, ApiError> {
+    let (user, id) = (person.0.user, body.0.id);
+    state
+        .run_tool_history(move |history: ToolHistory| async move { history.acknowledge_access(user, id).await })
+        .await?;
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,88 @@
+//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, as charts and in words.
+//! The charts over time are in `charts`, the tables in `tables`, and the text of both in `words`.
+
+mod charts;
+mod tables;
+mod words;
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use tallybook_tool_history::{Figures, ToolHistory};
+
+use self::{
+    charts::Chart,
+    tables::{Shown, Table, Tools},
+};
+use super::{
+    super::{caller::Admin, query::Query, state::State},
+    frame::{Frame, answer, refusal},
+};
+
+/// Time ranges to choose from, with their length in hours.
+const RANGES: [(&str, i64); 3] = [("24h", 24), ("7d", 7 * 24), ("30d", 30 * 24)];
+
+#[derive(Deserialize)]
+pub(crate) struct FiguresQuery {
+    /// One of [`RANGES`]; any other value means one week.
+    #[serde(default)]
+    range: String,
+    /// `all` shows up to `tables::MAX_ROWS` rows of each table; any other value shows the first rows.
+    #[serde(default)]
+    rows: String,
+}
+
+struct Range {
+    name: &'static str,
+    address: String,
+    is_shown: bool,
+}
+
+#[derive(Template)]
+#[template(path = "tool_history/figures.html")]
+struct FiguresPage {
+    frame: Frame,
+    ranges: Vec<Range>,
+    missing: Option<String>,
+    charts: Vec<Chart>,
+    tools: Option<Tools>,
+    /// Model usage by day, model, user, and purpose.
+    tables: Vec<Table>,
+    /// URL of this page with all rows; `None` if the page already shows them.
+    all_rows: Option<String>,
+}
+
+pub(crate) async fn show(
+    state: State,
+    request: HttpRequest,
+    _admin: Admin,
+    Query(query): Query<FiguresQuery>,
+) -> HttpResponse {
+    let frame = Frame::of(&state, &request);
+    let (range, hours) = *RANGES.iter().find(|(name, _)| *name == query.range).unwrap_or(&RANGES[1]);
+    let shown = if query.rows == "all" { Shown::All } else { Shown::First };
+    match state.run_tool_history(move |history: ToolHistory| async move { history.figures(hours).await }).await {
+        Ok((since, figures)) => answer(StatusCode::OK, &page(frame, range, since, hours, shown, &figures)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Shown, figures: &Figures) -> FiguresPage {
+    let words = frame.words;
+    let names = [words.last_day(), words.last_week(), words.last_month()];
+    let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
+        name,
+        address: format!("/admin/figures?range={range_name}"),
+        is_shown: range_name == range,
+    });
+    FiguresPage {
+        ranges: ranges.collect(),
+        missing: (figures.missing_hours > 0).then(|| words.missing_hours(figures.missing_hours)),
+        charts: charts::of(figures, since, hours, words),
+        tools: tables::of_tools(figures, shown, words),
+        tables: tables::of_models(figures, shown, words),
+        all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
+        frame,
+    }
+}

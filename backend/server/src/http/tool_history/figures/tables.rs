@@ -1,0 +1,143 @@
+//! Tables of statistics: the tools by number of calls, and model usage by day and by cost. Each figure has a bar, in most
+//! columns relative to the largest value of the column.
+
+use std::collections::BTreeMap;
+
+use tallybook_tool_history::{Figures, Spent, ToolFigures};
+
+use super::{
+    super::{format, words::Words},
+    charts::percent,
+};
+
+/// Maximum number of rows of a table: at first (`FIRST_ROWS`), and if the user asks for all (`MAX_ROWS`). One line sums up the
+/// rest.
+const FIRST_ROWS: usize = 50;
+const MAX_ROWS: usize = 2000;
+
+/// Length of the longest bar, in units of the picture.
+const LENGTH: i64 = 1000;
+
+type Amount = fn(&Spent) -> i64;
+type Written = fn(i64) -> String;
+
+/// The columns of model usage: a value, and how to format it.
+const COLUMNS: [(Amount, Written); 4] = [
+    (|spent| spent.calls, format::number),
+    (|spent| spent.input_tokens, format::number),
+    (|spent| spent.output_tokens, format::number),
+    (|spent| spent.cost_nanos, format::cost),
+];
+
+/// The rows that each table shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    First,
+    All,
+}
+
+impl Shown {
+    fn rows(self) -> usize {
+        match self {
+            Self::First => FIRST_ROWS,
+            Self::All => MAX_ROWS,
+        }
+    }
+}
+
+/// A figure, and the length of its bar.
+pub(crate) struct Cell {
+    pub(crate) words: String,
+    pub(crate) length: i64,
+}
+
+/// Table of the tools.
+pub(crate) struct Tools {
+    /// A tool's name, and its number of calls, share of failed calls, median duration, and 95th percentile of the duration.
+    pub(crate) rows: Vec<(String, [Cell; 4])>,
+    pub(crate) more: Option<String>,
+}
+
+/// Table of model usage, grouped by day, model, user, or purpose.
+pub(crate) struct Table {
+    pub(crate) title: &'static str,
+    /// The group's name, and its number of calls, input tokens, output tokens, and cost.
+    pub(crate) rows: Vec<(String, [Cell; 4])>,
+    pub(crate) more: Option<String>,
+}
+
+/// Returns the table of the tools that were called; `None` if no tool was called.
+pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Words) -> Option<Tools> {
+    let mut tools: Vec<_> = figures.tools.iter().collect();
+    tools.sort_by_key(|(_, tool)| -tool.count.calls);
+    let rest = tools.split_off(tools.len().min(shown.rows()));
+    let most = tools.iter().map(|(_, tool)| tool.count.calls).max()?;
+    // Both duration columns have the same scale.
+    let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
+    let within = |ms: Option<i64>| Cell {
+        words: ms.map_or_else(|| "–".to_owned(), |ms| words.how_long(ms)),
+        length: length(ms.unwrap_or_default(), longest),
+    };
+    let row = |(name, tool): (&String, &ToolFigures)| {
+        let failed = tool.count.failed_permille();
+        let cells = [
+            Cell { words: format::number(tool.count.calls), length: length(tool.count.calls, most) },
+            Cell { words: percent(failed), length: length(failed, 1000) },
+            within(tool.within_ms(50)),
+            within(tool.within_ms(95)),
+        ];
+        (name.clone(), cells)
+    };
+    let of_rest: i64 = rest.iter().map(|(_, tool)| tool.count.calls).sum();
+    Some(Tools {
+        rows: tools.into_iter().map(row).collect(),
+        more: (!rest.is_empty()).then(|| words.more_tools(rest.len(), &format::number(of_rest))),
+    })
+}
+
+/// Returns the tables of model usage: by day, model, user, and purpose. Empty tables are left out.
+pub(crate) fn of_models(figures: &Figures, shown: Shown, words: Words) -> Vec<Table> {
+    let in_words = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
+    let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(in_words).collect();
+    let tables = [
+        table(words.of_days(), figures.days.iter().rev().collect(), shown, words),
+        table(words.of_models(), sorted(&figures.models), shown, words),
+        table(words.of_people(), sorted(&figures.people), shown, words),
+        table(words.of_purposes(), sorted(&purposes), shown, words),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
+/// Sorts by cost, then by output tokens, largest first.
+fn sorted(spent: &BTreeMap<String, Spent>) -> Vec<(&String, &Spent)> {
+    let mut spent: Vec<_> = spent.iter().collect();
+    spent.sort_by_key(|(_, spent)| (-spent.cost_nanos, -spent.output_tokens));
+    spent
+}
+
+fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, words: Words) -> Option<Table> {
+    let rest = spent.split_off(spent.len().min(shown.rows()));
+    if spent.is_empty() {
+        return None;
+    }
+    let columns = COLUMNS.map(|(amount, written)| {
+        let most = spent.iter().map(|(_, spent)| amount(spent)).max().unwrap_or_default();
+        move |spent: &Spent| Cell { words: written(amount(spent)), length: length(amount(spent), most) }
+    });
+    let row = |(name, spent): (&String, &Spent)| (name.clone(), columns.each_ref().map(|cell| cell(spent)));
+    let cost: i64 = rest.iter().map(|(_, spent)| spent.cost_nanos).sum();
+    Some(Table {
+        title,
+        rows: spent.into_iter().map(row).collect(),
+        more: (!rest.is_empty()).then(|| words.more_spent(rest.len(), &format::cost(cost))),
+    })
+}
+
+/// Scales a value to the length of its bar. A value above 0 gets at least one unit, so that it is visible.
+fn length(amount: i64, most: i64) -> i64 {
+    if amount <= 0 {
+        return 0;
+    }
+    let length = i128::from(amount) * i128::from(LENGTH) / i128::from(most.max(1));
+    i64::try_from(length).unwrap_or(LENGTH).max(1)
+}

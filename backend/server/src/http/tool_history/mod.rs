@@ -1,0 +1,63 @@
+//! Tool history over HTTP: the pages under `/admin`, which the server renders and which work without scripts, and the access
+//! log (`access_log`). `words` has the text of the pages, `format` formats figures, `frame` is the frame of every page, and `script`
+//! serves the script that extends them.
+
+mod access_log;
+mod call;
+mod conversation;
+mod export;
+mod figures;
+mod format;
+mod frame;
+mod list;
+mod playback;
+mod rerun;
+mod script;
+mod timeline;
+mod visible;
+mod words;
+
+use actix_web::{http::Method, web::ServiceConfig};
+use utoipa::OpenApi;
+
+use super::methods::Endpoint;
+
+/// Registers the routes under `/api`.
+pub(crate) fn api(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/looks").on(Method::GET, access_log::list))
+        .service(Endpoint::at("/looks/seen").on(Method::PUT, access_log::acknowledge));
+}
+
+/// Returns the API description of these routes.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(access_log::list, access_log::acknowledge))]
+    struct Documented;
+    Documented::openapi()
+}
+
+/// Registers the pages.
+pub(crate) fn pages(app: &mut ServiceConfig) {
+    app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
+        .service(Endpoint::at("/admin/book.js").on(Method::GET, script::show))
+        .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
+        .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}").on(Method::GET, call::show).on(Method::POST, call::give_reason),
+        )
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}/playback")
+                .on(Method::GET, playback::show)
+                .on(Method::POST, call::give_reason),
+        )
+        .service(
+            Endpoint::at("/admin/calls/{tool_call_id}/reruns")
+                .on(Method::POST, rerun::begin)
+                .with_forms(rerun::forms()),
+        )
+        .service(
+            Endpoint::at("/admin/conversations/{uuid}")
+                .on(Method::GET, conversation::show)
+                .on(Method::POST, conversation::give_reason),
+        );
+}

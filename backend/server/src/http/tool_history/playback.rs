@@ -1,0 +1,165 @@
+//! HTTP handler for `/admin/calls/{id}/playback`: plays back the turn around a call. With scripts, the page plays in place.
+//! Without scripts, each page redirects to the next one after a second.
+
+use actix_web::{HttpRequest, HttpResponse, http::StatusCode, web};
+use askama::Template;
+use serde::Deserialize;
+use tallybook_frontend::{Language, PlayedAnswer, invisible::escaped, played_answer};
+use tallybook_protocol::ToolCallId;
+use tallybook_tool_history::{CallPlayback, ToolHistory};
+
+use super::{
+    super::{caller::Admin, query::Query, state::State},
+    frame::{Frame, answer, refusal},
+    words::Words,
+};
+
+/// Playback speeds, as multiples of the original speed.
+const SPEEDS: [i64; 4] = [1, 2, 4, 16];
+
+#[derive(Deserialize)]
+pub(crate) struct Moment {
+    /// Position, in milliseconds from the beginning of the recording.
+    #[serde(default)]
+    at: i64,
+    /// Playback speed; paused if absent.
+    speed: Option<i64>,
+}
+
+/// A link to another position or speed.
+struct Way {
+    /// HTML id. It is the same at every position, so that the script can keep the focus.
+    id: String,
+    words: String,
+    /// URL; `None` if the link would change nothing.
+    address: Option<String>,
+    is_here: bool,
+}
+
+#[derive(Template)]
+#[template(path = "tool_history/playback.html")]
+struct PlaybackPage {
+    frame: Frame,
+    tool: String,
+    call: String,
+    /// URL that the page loads next by itself if scripts are off.
+    next: Option<String>,
+    place: String,
+    at_ms: i64,
+    duration_ms: i64,
+    /// Next position at which the answer looks different, in milliseconds.
+    after_ms: Option<i64>,
+    /// Playback speed; `None` if paused.
+    speed: Option<i64>,
+    /// The steps and the speeds, each group with its label.
+    controls: [(&'static str, Vec<Way>); 2],
+    /// The answer at this position, as HTML that `tallybook_frontend` rendered.
+    answer: String,
+    /// Notice that the record is no longer stored, or that only its beginning can be played.
+    note: Option<&'static str>,
+}
+
+pub(crate) async fn show(
+    state: State,
+    request: HttpRequest,
+    admin: Admin,
+    id: web::Path<ToolCallId>,
+    Query(moment): Query<Moment>,
+) -> HttpResponse {
+    let (reader, id) = (admin.0, *id);
+    let frame = Frame::of(&state, &request);
+    match state
+        .run_tool_history(move |history: ToolHistory| async move { history.open_playback(&reader, id).await })
+        .await
+    {
+        Ok(playback) => answer(StatusCode::OK, &page(frame, id, &playback, &moment)),
+        Err(error) => refusal(frame, &request, &error),
+    }
+}
+
+fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) -> PlaybackPage {
+    let words = frame.words;
+    let PlayedAnswer { html, at_ms, before_ms, after_ms, duration_ms } =
+        played_answer(frame.language, &playback.events, moment.at);
+    let speed = moment.speed.filter(|speed| SPEEDS.contains(speed) && after_ms.is_some());
+    let call = format!("/admin/calls/{id}");
+    let address = |at: i64, speed: Option<i64>| {
+        let speed = speed.map_or_else(String::new, |speed| format!("&speed={speed}"));
+        format!("{call}/playback?at={at}{speed}")
+    };
+    let way = |id: &str, words: &str, address: Option<String>, is_here: bool| Way {
+        id: format!("way-{id}"),
+        words: words.to_owned(),
+        address,
+        is_here,
+    };
+    let step = |id: &str, words: &str, at: Option<i64>| way(id, words, at.map(|at| address(at, None)), false);
+    let steps = vec![
+        step("first", words.first_moment(), before_ms.map(|_| 0)),
+        step("back", words.moment_before(), before_ms),
+        step("on", words.moment_after(), after_ms),
+        step("last", words.last_moment(), after_ms.map(|_| duration_ms)),
+    ];
+    let pause = way("pause", words.pause(), speed.map(|_| address(at_ms, None)), speed.is_none());
+    let begin = if after_ms.is_some() { at_ms } else { 0 };
+    let play = SPEEDS.map(|each| {
+        let is_here = speed == Some(each);
+        let address = (!is_here && duration_ms > 0).then(|| address(begin, Some(each)));
+        way(&each.to_string(), &words.play_at(each), address, is_here)
+    });
+    let next = speed.map(|speed| {
+        let at = duration_ms.min(at_ms.saturating_add(speed * 1000));
+        address(at, Some(speed).filter(|_| at < duration_ms))
+    });
+    let note = match (playback.events.is_empty(), playback.is_whole) {
+        (true, _) => Some(words.no_record()),
+        (false, false) => Some(words.record_cut()),
+        (false, true) => None,
+    };
+    PlaybackPage {
+        tool: escaped(&playback.tool).into_owned(),
+        place: words.moment_of(at_ms, duration_ms),
+        controls: [(words.steps(), steps), (words.speed(), std::iter::once(pause).chain(play).collect())],
+        frame,
+        call,
+        next,
+        at_ms,
+        duration_ms,
+        after_ms,
+        speed,
+        answer: html,
+        note,
+    }
+}
+
+impl Words {
+    const fn steps(self) -> &'static str {
+        match self.0 {
+            Language::English => "Steps",
+            Language::Japanese => "移動",
+        }
+    }
+
+    const fn speed(self) -> &'static str {
+        match self.0 {
+            Language::English => "Speed",
+            Language::Japanese => "再生速度",
+        }
+    }
+
+    fn play_at(self, speed: i64) -> String {
+        match self.0 {
+            Language::English => format!("Play {speed}×"),
+            Language::Japanese => format!("{speed}倍速で再生"),
+        }
+    }
+
+    fn moment_of(self, at_ms: i64, duration_ms: i64) -> String {
+        let seconds = |ms: i64| format!("{}.{}", ms / 1000, ms % 1000 / 100);
+        let (at, whole) = (seconds(at_ms), seconds(duration_ms));
+        match self.0 {
+            Language::English => format!("{at} s of {whole} s, long pauses shortened"),
+            Language::Japanese => format!("{at}秒/{whole}秒（長い待ち時間は短縮）"),
+        }
+    }
+}

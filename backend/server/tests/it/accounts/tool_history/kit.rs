@@ -1,0 +1,217 @@
+//! Calls as a test wants them, written past the server, and pages as a test reads them.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{Method, Response, StatusCode};
+use sqlx::{Encode, QueryBuilder, Type};
+use tallybook_accounts::{Accounts, Password};
+
+use super::super::kit::{ADMIN, PASSWORD, Team, Who, required};
+use crate::support::{Engine, Pool};
+
+/// When the calls of a test begin: some time in the past.
+pub(crate) fn start() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_793_500_200, 0).unwrap()
+}
+
+/// A call that is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) id: i64,
+    /// The turn, of which [`Call::turn`] makes one for a person.
+    pub(crate) turn: i64,
+    pub(crate) tool: &'a str,
+    pub(crate) status: &'a str,
+    /// Minutes after [`start`].
+    pub(crate) minute: i64,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) input: &'a str,
+    pub(crate) output: Option<&'a str>,
+    pub(crate) error: Option<&'a str>,
+}
+
+impl Call<'_> {
+    pub(crate) fn new(id: i64, turn: i64) -> Self {
+        Self {
+            id,
+            turn,
+            tool: "add",
+            status: "success",
+            minute: 0,
+            duration_ms: Some(3),
+            input: r#"{"a":1}"#,
+            output: Some("3"),
+            error: None,
+        }
+    }
+}
+
+/// Runs a statement with values on whichever engine it is.
+macro_rules! run {
+    ($db:expr, $sql:expr $(, $value:expr)*) => {
+        match $db {
+            $crate::support::Pool::MySql(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+            $crate::support::Pool::Sqlite(pool) => { sqlx::query($sql)$(.bind($value))*.execute(pool).await.unwrap(); }
+        }
+    };
+}
+pub(crate) use run;
+
+/// The uuid of the conversation of a turn.
+pub(crate) fn uuid(turn: i64) -> String {
+    format!("00000000-0000-4000-8000-{turn:012}")
+}
+
+/// A conversation of a person's with one turn in it, both of this number.
+pub(crate) async fn write_turn(db: &Pool, id: i64, user: i64, model: &str) {
+    let at = start();
+    run!(
+        db,
+        "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+        id,
+        uuid(id),
+        user,
+        "A <b>title</b>",
+        at,
+        at
+    );
+    run!(
+        db,
+        "INSERT INTO messages (id, conversation_id, role, content, status, model, created_at) \
+         VALUES (?, ?, 'assistant', ?, 'complete', ?, ?)",
+        id,
+        id,
+        "The <i>answer</i>",
+        model,
+        at
+    );
+    run!(
+        db,
+        "INSERT INTO model_calls (message_id, step, provider, model, input_tokens, output_tokens, cost_nanos, duration_ms, \
+         blocks, created_at) VALUES (?, 0, 'mock', 'mock-1', 100, 20, 5000, 40, '[]', ?)",
+        id,
+        at
+    );
+}
+
+pub(crate) async fn write_call(db: &Pool, call: &Call<'_>) {
+    let began = start() + TimeDelta::minutes(call.minute);
+    run!(
+        db,
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, status, step, \
+         position, text_offset, started_at, duration_ms) VALUES (?, ?, 'id', ?, '{}', ?, ?, ?, ?, 0, ?, 0, ?, ?)",
+        call.id,
+        call.turn,
+        call.tool,
+        call.input,
+        call.output,
+        call.error,
+        call.status,
+        call.id,
+        began,
+        call.duration_ms
+    );
+}
+
+/// So many calls of a turn's, by the numbers from 1, all at the same moment.
+pub(crate) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
+    run!(
+        db,
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, status, step, position, \
+         text_offset, started_at, duration_ms) WITH RECURSIVE numbers (n) AS \
+         (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) \
+         SELECT n, ?, 'id', 'add', '{}', '{}', 'hay', 'success', 0, n, 0, ?, 3 FROM numbers",
+        calls,
+        turn,
+        start()
+    );
+}
+
+/// Makes the admin of a server that is yet to be started.
+pub(crate) async fn with_admin(engine: &Engine) {
+    let accounts = Accounts::new(engine.database().await, required());
+    accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
+}
+
+/// Whether a page loads the book's own script, and nothing that was written into it is one.
+pub(crate) fn runs_ours_alone(page: &str) -> bool {
+    let ours = "<script type=\"module\" src=\"/admin/book.js\"></script>";
+    page.contains(ours) && page.matches("<script").count() == 1
+}
+
+/// A page without the bars beside its figures.
+pub(crate) fn without_bars(page: &str) -> String {
+    let mut parts = page.split("<svg class=\"book-share\"");
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
+}
+
+/// Many calls at once, of turns of [`write_turn`], with what they are found by: whose the turn is, and the model.
+pub(crate) async fn write_calls(db: &Pool, calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str) + Copy) {
+    for some in calls.chunks(500) {
+        match db {
+            Pool::MySql(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+            Pool::Sqlite(pool) => insert(some, of_turn).build().execute(pool).await.map(|_| ()).unwrap(),
+        }
+    }
+}
+
+fn insert<D>(calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str)) -> QueryBuilder<D>
+where
+    D: sqlx::Database,
+    String: Type<D> + for<'q> Encode<'q, D>,
+    i64: Type<D> + for<'q> Encode<'q, D>,
+    Option<i64>: for<'q> Encode<'q, D>,
+    DateTime<Utc>: Type<D> + for<'q> Encode<'q, D>,
+{
+    let mut query = QueryBuilder::new(
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+         text_offset, started_at, duration_ms, user_id, conversation_id, model) ",
+    );
+    query.push_values(calls, |mut row, call| {
+        let (user, model) = of_turn(call.turn);
+        row.push_bind(call.id).push_bind(call.turn).push("'id'").push_bind(call.tool.to_owned()).push("'{}'");
+        row.push("'{}'").push_bind(call.status.to_owned()).push("0").push_bind(call.id).push("0");
+        row.push_bind(start() + TimeDelta::minutes(call.minute)).push_bind(call.duration_ms);
+        row.push_bind(user).push_bind(call.turn).push_bind(model.to_owned());
+    });
+    query
+}
+
+/// A page of the book, which must be answered with this status.
+pub(crate) async fn page(team: &Team, who: &Who, address: &str, status: StatusCode) -> String {
+    let response = team.get(who, address).await;
+    let found = response.status();
+    let text = response.text().await.unwrap();
+    assert_eq!(found, status, "{address}: {text}");
+    text
+}
+
+/// The address of the list with a filter.
+pub(crate) fn filtered(filter: &str) -> String {
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("q", filter).finish();
+    format!("/admin?{query}")
+}
+
+/// The calls that a page of the list has, in its order.
+pub(crate) fn calls_on(page: &str) -> Vec<i64> {
+    let links = page.split("href=\"/admin/calls/").skip(1);
+    links.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
+}
+
+/// Where the next page is.
+pub(crate) fn next_of(page: &str) -> Option<String> {
+    let link = page.split("rel=\"next\" href=\"").nth(1)?;
+    Some(link.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&"))
+}
+
+/// Says why somebody looks.
+pub(crate) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
+    fill_in(team, who, address, "reason", reason).await
+}
+
+/// Sends a form with one field.
+pub(crate) async fn fill_in(team: &Team, who: &Who, address: &str, field: &str, value: &str) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new()).append_pair(field, value).finish();
+    let request = team.request(who, Method::POST, address).body(body);
+    request.header("content-type", "application/x-www-form-urlencoded").send().await.unwrap()
+}

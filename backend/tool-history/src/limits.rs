@@ -1,0 +1,81 @@
+//! Limits of the tool history: sizes, counts, and times.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+/// Maximum length of a filter, in characters.
+pub(crate) const MAX_FILTER_CHARS: usize = 1000;
+/// Maximum number of words in a search.
+pub(crate) const MAX_WORDS: usize = 8;
+/// Maximum length of a search word, in characters.
+pub(crate) const MAX_WORD_CHARS: usize = 200;
+
+/// Number of calls on a page of the list.
+pub(crate) const CALLS_ON_PAGE: usize = 50;
+/// Number of messages on a page of a conversation.
+pub(crate) const MESSAGES_ON_PAGE: usize = 50;
+/// Maximum number of calls of the same turn that the page of a call lists.
+pub(crate) const MAX_CALLS_OF_TURN: u32 = 500;
+/// Maximum length of each text of a message or call on a page, in characters. The page says so if a text is longer.
+pub(crate) const MAX_SHOWN_CHARS: u32 = 1024 * 1024;
+/// Maximum size of the input of a re-run, in bytes.
+pub const MAX_RERUN_INPUT_BYTES: usize = 64 * 1024;
+/// Maximum number of concurrent re-runs; further ones are refused.
+pub(crate) const MAX_RERUNS: usize = 4;
+/// Maximum number of listed re-runs of one call, the newest first.
+pub(crate) const MAX_LISTED_RERUNS: u32 = 20;
+/// Grace period after the timeouts of a re-run. A re-run without a result by then counts as lost.
+pub(crate) const RERUN_LEEWAY: TimeDelta = TimeDelta::seconds(15);
+
+/// Number of records on a page of the access log.
+pub(crate) const LOOKS_ON_PAGE: usize = 50;
+/// Maximum number of unacknowledged account changes in one response.
+pub(crate) const MAX_CHANGES_LISTED: u32 = 10;
+
+/// Time limit of the scan for one page. After it the page shows what was found so far. A batch that has started is
+/// completed, so the page takes up to a second.
+pub const TIME_FOR_PAGE: Duration = Duration::from_millis(700);
+/// Number of calls in the first batch, which is also the smallest, and in the largest.
+pub(crate) const FIRST_STRETCH: u32 = 500;
+pub(crate) const MAX_STRETCH: u32 = 32_000;
+/// After a batch that took less than the first of these, the next is larger. After one that took more than the second,
+/// the next is smaller.
+pub(crate) const SHORT_TIME: Duration = Duration::from_millis(100);
+pub(crate) const LONG_TIME: Duration = Duration::from_millis(400);
+/// Number of calls up to which a part of a filter is selective: the server then reads all the calls that match this
+/// part, instead of scanning another index.
+pub(crate) const FEW: u32 = 5_000;
+/// Maximum number of calls that the server counts before it lets the database sort them.
+pub(crate) const MAX_SORTED: u32 = 50_000;
+/// Number of calls scanned in order of duration after which the server considers sorting the calls instead.
+pub(crate) const MAX_PASSED: u32 = 50_000;
+/// Maximum number of batches of new calls whose index columns are filled in before a page is read.
+pub(crate) const MAX_COMPLETED_FIRST: usize = 4;
+
+/// Maximum number of list pages that are read concurrently; one user has at most half of them. Further requests wait up
+/// to the timeout below, and are then refused.
+pub(crate) const MAX_LISTS: usize = 4;
+pub(crate) const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Maximum number of calls in a chunk of an export, and maximum size of their texts, in bytes. A single larger call is
+/// exported alone.
+pub(crate) const CALLS_IN_PORTION: usize = 200;
+pub(crate) const MAX_PORTION_BYTES: i64 = 2 * 1024 * 1024;
+
+/// Number of past hours for which statistics are kept: 31 days.
+pub(crate) const COUNTED_HOURS: i64 = 31 * 24;
+/// Maximum number of hours that are counted before the maintenance task pauses for other work.
+pub(crate) const HOURS_COUNTED_AT_ONCE: usize = 20;
+/// Maximum number of unfinished calls that are checked. Hours that contain one of them are counted later.
+pub(crate) const MAX_OPEN_CALLS: u32 = 10_000;
+/// Maximum number of uncounted hours that are aggregated for one page.
+pub(crate) const MAX_HOURS_LOOKED_AT: usize = 12;
+
+/// Lifetime of a reason.
+pub(crate) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);
+/// Maximum length of a reason, in characters.
+pub(crate) const MAX_REASON_CHARS: usize = 500;
+
+/// Number of events after which a playback reads no further batch. The last batch may exceed it.
+pub(crate) const MAX_PLAYED_EVENTS: usize = 5_000;

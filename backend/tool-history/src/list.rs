@@ -1,0 +1,186 @@
+//! Lists the calls that match a filter, page by page, the newest or the slowest first. A page scans the calls in
+//! batches until its time limit; the next page continues from there.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tallybook_accounts::Caller;
+use tallybook_database::{Database, now};
+use tallybook_protocol::ToolCallId;
+use tokio::time::{Instant, timeout};
+
+use super::{
+    ToolHistory, ToolHistoryError,
+    filter::Filter,
+    limits::{
+        CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_PASSED, MAX_SORTED, MAX_STRETCH, SHORT_TIME,
+    },
+    store::{
+        calls::{self, CallRange, CallRow, Key, Order, Place, PlaceRow},
+        condition::Condition,
+    },
+};
+
+/// A page of the list.
+#[derive(Clone, Debug)]
+pub struct CallsPage {
+    /// The calls, in order.
+    pub rows: Vec<CallRow>,
+    /// Start of the next page; `None` on the last page.
+    pub next: Option<Place>,
+    /// `false` if the time limit ended the page before it was full.
+    pub is_complete: bool,
+}
+
+/// Positions of the matching calls, in order.
+pub(crate) struct Found {
+    pub(crate) rows: Vec<PlaceRow>,
+    pub(crate) next: Option<Place>,
+    pub(crate) is_complete: bool,
+}
+
+impl ToolHistory {
+    /// Lists the calls that match a filter, after a position. A text search that can match other users' calls needs a
+    /// reason.
+    pub async fn list_calls(
+        &self,
+        reader: &Caller,
+        filter: &Filter,
+        order: Order,
+        after: Option<Place>,
+    ) -> Result<CallsPage, ToolHistoryError> {
+        let slot = timeout(LIST_PATIENCE, self.context.lists.acquire(reader.user)).await;
+        let Ok(Some(_slot)) = slot else { return Err(ToolHistoryError::Busy) };
+        let (condition, owner) = self.resolve(filter).await?;
+        let db = &self.context.db;
+        if filter.is_search() {
+            self.look_at_search(reader, owner, filter).await?;
+        }
+        let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(self.context.page_time)).await?;
+        let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
+        let mut rows = calls::list(db, &ids).await?;
+        self.withhold_inputs(reader, &mut rows).await?;
+        Ok(CallsPage { rows, next: found.next, is_complete: found.is_complete })
+    }
+}
+
+/// Returns at most `limit` matching calls after a position; fewer if the time limit is reached.
+pub(crate) async fn find(
+    db: &Database,
+    condition: &Condition,
+    order: Order,
+    after: Option<Place>,
+    limit: usize,
+    time: Option<std::time::Duration>,
+) -> sqlx::Result<Found> {
+    if condition.is_impossible() {
+        return Ok(Found { rows: Vec::new(), next: None, is_complete: true });
+    }
+    let mut after = after.unwrap_or_else(|| beginning(condition, order));
+    // One call more than the page holds shows whether there is another page.
+    let wanted = limit + 1;
+    let condition = &calls::along_few(db, condition, FEW).await?;
+    if order == Order::Newest
+        && let Some(rows) = calls::list_newest_of_few(db, condition, after, count(wanted)).await?
+    {
+        return Ok(page(rows, limit, order));
+    }
+    // In order of duration, calls that do not match are skipped without reading them, unless texts are searched. So
+    // without a text search, the limit for sorting first is low.
+    let mut is_sorting_for_later = false;
+    if order == Order::Slowest && condition.names_something() {
+        let few = if condition.has_words() { MAX_SORTED } else { FEW };
+        if calls::is_few(db, condition, few).await? {
+            let rows = calls::list_slowest_of_few(db, condition, after, count(wanted)).await?;
+            return Ok(page(rows, limit, order));
+        }
+        is_sorting_for_later = !condition.has_words();
+    }
+    let start = after;
+    let began = Instant::now();
+    let (mut rows, mut calls, mut passed) = (Vec::new(), FIRST_STRETCH, 0);
+    loop {
+        if is_sorting_for_later && passed >= MAX_PASSED {
+            is_sorting_for_later = false;
+            if calls::is_few(db, condition, MAX_SORTED).await? {
+                let rows = calls::list_slowest_of_few(db, condition, start, count(wanted)).await?;
+                return Ok(page(rows, limit, order));
+            }
+        }
+        passed += calls;
+        let stretch_began = Instant::now();
+        let stretch = CallRange { order, after, calls };
+        rows.append(&mut stretch.find(db, condition, count(wanted - rows.len())).await?);
+        if rows.len() == wanted {
+            return Ok(page(rows, limit, order));
+        }
+        after = match (stretch.end(db, condition).await?, after) {
+            (Some(end), _) => end,
+            (None, Place::Behind(key, _)) => Place::Below(key),
+            (None, Place::Below(_)) => return Ok(Found { rows, next: None, is_complete: true }),
+        };
+        if time.is_some_and(|time| began.elapsed() >= time) {
+            return Ok(Found { rows, next: Some(after), is_complete: false });
+        }
+        calls = match stretch_began.elapsed() {
+            short if short < SHORT_TIME => MAX_STRETCH.min(calls * 4),
+            long if long > LONG_TIME => FIRST_STRETCH.max(calls / 2),
+            _ => calls,
+        };
+    }
+}
+
+/// Returns a page that is full or the last one.
+fn page(mut rows: Vec<PlaceRow>, limit: usize, order: Order) -> Found {
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| has_more).map(|row| row.place(order));
+    Found { rows, next, is_complete: true }
+}
+
+fn count(calls: usize) -> u32 {
+    u32::try_from(calls).unwrap_or(u32::MAX)
+}
+
+/// Returns the position before all matching calls.
+fn beginning(condition: &Condition, order: Order) -> Place {
+    Place::Below(match order {
+        Order::Newest => Key::Time(condition.until().unwrap_or_else(latest)),
+        Order::Slowest => Key::Ms(i64::MAX),
+    })
+}
+
+/// Returns a time after the newest call, even one from a replica whose clock is ahead. MariaDB accepts no time after
+/// 2038.
+fn latest() -> DateTime<Utc> {
+    now() + TimeDelta::days(1)
+}
+
+impl Place {
+    /// Returns the form of the position that is used in URLs.
+    pub fn to_cursor(self) -> String {
+        let key = |key| match key {
+            Key::Time(time) => format!("t{}", time.timestamp_micros()),
+            Key::Ms(ms) => format!("d{ms}"),
+        };
+        match self {
+            Self::Below(at) => key(at),
+            Self::Behind(at, id) => format!("{}.{id}", key(at)),
+        }
+    }
+
+    /// Parses a cursor of [`Self::to_cursor`] for the same order; `None` if it is invalid.
+    pub fn from_cursor(cursor: &str, order: Order) -> Option<Self> {
+        let (key, id) = match cursor.split_once('.') {
+            Some((key, id)) => (key, Some(ToolCallId(id.parse().ok()?))),
+            None => (cursor, None),
+        };
+        let key = match order {
+            Order::Newest => {
+                let time = DateTime::from_timestamp_micros(key.strip_prefix('t')?.parse().ok()?)?;
+                let earliest = DateTime::UNIX_EPOCH + TimeDelta::days(1);
+                Key::Time(Some(time).filter(|time| (earliest..=latest()).contains(time))?)
+            }
+            Order::Slowest => Key::Ms(key.strip_prefix('d')?.parse().ok()?),
+        };
+        Some(id.map_or(Self::Below(key), |id| Self::Behind(key, id)))
+    }
+}

@@ -1,0 +1,32 @@
+//! The maintenance task of the tool history: fills in the index columns of new calls, and counts past hours.
+
+use std::time::Duration;
+
+use super::{ToolHistory, store::facts};
+
+/// Maintenance interval when there is nothing left to do.
+const KEPT_UP_EVERY: Duration = Duration::from_secs(10);
+
+/// Pause before the next batch, so that users' requests run in between.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl ToolHistory {
+    /// Fills in the index columns of new calls and counts past hours, forever.
+    pub async fn run_maintenance(self) {
+        loop {
+            let has_more = async {
+                let is_behind = facts::complete(&self.context.db).await? == facts::CALLS_AT_ONCE;
+                Ok::<_, sqlx::Error>(self.count_hours().await? || is_behind)
+            };
+            let pause = match has_more.await {
+                Ok(true) => PAUSE,
+                Ok(false) => KEPT_UP_EVERY,
+                Err(error) => {
+                    tracing::warn!(%error, "the book of tool calls could not be kept up");
+                    KEPT_UP_EVERY
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+}

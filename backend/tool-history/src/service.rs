@@ -1,0 +1,112 @@
+//! The tool history service, which the HTTP handlers call. Its use cases are in the modules `list`, `whole`, `rerun`,
+//! `export`, `figures`, and `access_log`; its maintenance task is in `maintenance`.
+
+use std::{sync::Arc, time::Duration};
+
+use tallybook_accounts::UserId;
+use tallybook_agent::AgentService;
+use tallybook_conversations::tool_pins::ToolPins;
+use tallybook_conversations::work_counts::WorkCounts;
+use tallybook_database::{Database, now};
+use tallybook_mcp::ToolServers;
+use tallybook_tools::Slots;
+use tokio::sync::Semaphore;
+
+use super::{
+    ToolHistoryError,
+    filter::Filter,
+    limits::{MAX_COMPLETED_FIRST, MAX_LISTS, MAX_RERUNS},
+    store::{
+        access_log::EVERYBODY,
+        condition::{self, Condition},
+        facts,
+    },
+};
+
+/// The use cases of the tool history. Clones are cheap and share their state.
+#[derive(Clone)]
+pub struct ToolHistory {
+    pub(crate) context: Arc<Context>,
+}
+
+/// State shared by the use cases.
+pub(crate) struct Context {
+    pub(crate) db: Database,
+    /// Retention time of deleted data.
+    pub(crate) kept_for: Duration,
+    /// Time limit of the scan for one page of the list.
+    pub(crate) page_time: Duration,
+    /// Runs the calls of re-runs.
+    pub(crate) agent: AgentService,
+    pub(crate) tool_servers: ToolServers,
+    pub(crate) tool_pins: ToolPins,
+    /// Counts the calls of re-runs.
+    pub(crate) counts: Arc<WorkCounts>,
+    /// Limits concurrent re-runs.
+    pub(crate) reruns: Arc<Semaphore>,
+    /// Limits concurrent list pages, in total and per user.
+    pub(crate) lists: Slots<UserId>,
+}
+
+impl ToolHistory {
+    /// Creates the service for the calls in a database. `kept_for` is the retention time of deleted data, and
+    /// `page_time` the time limit of the scan for one page. Re-runs use `agent` and `tool_servers`, and are added to
+    /// `counts`.
+    pub fn new(
+        db: Database,
+        kept_for: Duration,
+        page_time: Duration,
+        agent: AgentService,
+        tool_servers: ToolServers,
+        counts: Arc<WorkCounts>,
+    ) -> Self {
+        let (lists, reruns) = (Slots::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
+        let tool_pins = ToolPins::new(db.clone());
+        Self {
+            context: Arc::new(Context {
+                db,
+                kept_for,
+                page_time,
+                agent,
+                tool_servers,
+                tool_pins,
+                counts,
+                reruns,
+                lists,
+            }),
+        }
+    }
+
+    /// Fills in the index columns of new calls, because a user wants to see them now.
+    async fn complete_new(&self) -> sqlx::Result<()> {
+        for _ in 0..MAX_COMPLETED_FIRST {
+            if facts::complete(&self.context.db).await? < facts::CALLS_AT_ONCE {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the condition of a filter and the owner of the data: [`EVERYBODY`] unless the filter names a user or a
+    /// conversation.
+    pub(crate) async fn resolve(&self, filter: &Filter) -> Result<(Condition, UserId), ToolHistoryError> {
+        let db = &self.context.db;
+        self.complete_new().await?;
+        let user = match &filter.user {
+            Some(name) => {
+                let found = condition::find_user(db, &name.to_lowercase()).await?;
+                Some(found.ok_or_else(|| ToolHistoryError::NoSuchUser(name.clone()))?)
+            }
+            None => None,
+        };
+        let conversation = match filter.conversation {
+            Some(uuid) => {
+                let found = condition::find_conversation(db, &uuid.to_string()).await?;
+                Some(found.ok_or(ToolHistoryError::NoSuchConversation)?)
+            }
+            None => None,
+        };
+        let owner = conversation.map(|(_, owner)| owner).or(user).unwrap_or(EVERYBODY);
+        Ok((Condition::new(filter, user, conversation.map(|(id, _)| id), now()), owner))
+    }
+}

@@ -1,0 +1,305 @@
+//! SQL that scans the calls in an order, batch by batch, and reads the listed columns of the calls that match.
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_database::{Database, Query, Reader, Select, select};
+use tallybook_protocol::{ToolCallId, ToolCallStatus};
+
+use super::{
+    condition::{BY_DURATION, Condition, INDEXED},
+    sql::{Sql, list_by_ids},
+};
+use crate::limits::{FEW, MAX_SORTED};
+
+/// Columns of a position.
+const PLACE: &str = "id, started_at, duration_ms";
+
+/// Columns of a call in the list.
+const LIST: Select = select!(
+    "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
+     SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
+     OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, \
+     c.uuid, c.title, c.user_id, u.name AS user_name, \
+     COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL AS is_deleted \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
+);
+
+/// Columns of a call in an export.
+const LIST_WHOLE: Select = select!(
+    "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
+     t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
+     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
+     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
+);
+
+/// Order of the list: the newest or the slowest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By start time, newest first.
+    #[default]
+    Newest,
+    /// By duration, slowest first.
+    Slowest,
+}
+
+/// Sort key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Time(DateTime<Utc>),
+    Ms(i64),
+}
+
+/// A position in an order of calls. Calls with the same key are ordered by ID, the highest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// After all calls with this key, and those with a higher one.
+    Below(Key),
+    /// After the call with this key and this ID.
+    Behind(Key, ToolCallId),
+}
+
+/// A call in the list.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[expect(missing_docs, reason = "fields without a comment are columns of that name")]
+pub struct CallRow {
+    pub id: ToolCallId,
+    pub started_at: DateTime<Utc>,
+    pub tool_name: String,
+    pub server: String,
+    #[sqlx(try_from = "String")]
+    pub status: ToolCallStatus,
+    pub duration_ms: Option<i64>,
+    /// The first 81 characters of the input; `None` if the reader may not see them.
+    pub input_start: Option<String>,
+    pub input_bytes: i64,
+    pub output_bytes: Option<i64>,
+    pub error_bytes: Option<i64>,
+    /// UUID of the call's conversation.
+    pub uuid: String,
+    pub title: String,
+    pub user_id: UserId,
+    pub user_name: String,
+    /// `true` if the conversation or its owner's account is deleted.
+    pub is_deleted: bool,
+}
+
+impl CallRow {
+    /// Returns the total size of the texts, in bytes.
+    pub fn bytes(&self) -> i64 {
+        self.input_bytes + self.output_bytes.unwrap_or(0) + self.error_bytes.unwrap_or(0)
+    }
+}
+
+/// A call in an export.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub(crate) struct ExportedRow {
+    pub(crate) id: ToolCallId,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) completed_at: Option<DateTime<Utc>>,
+    pub(crate) tool_name: String,
+    pub(crate) server: String,
+    #[sqlx(try_from = "String")]
+    pub(crate) status: ToolCallStatus,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) input_text: String,
+    pub(crate) output: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) error_type: Option<String>,
+    pub(crate) user_name: String,
+    pub(crate) uuid: String,
+    pub(crate) model: Option<String>,
+    pub(crate) deleted_at: Option<DateTime<Utc>>,
+}
+
+/// Position of a call in both orders.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub(crate) struct PlaceRow {
+    pub(crate) id: ToolCallId,
+    started_at: DateTime<Utc>,
+    duration_ms: Option<i64>,
+}
+
+impl PlaceRow {
+    /// Returns the position after this call.
+    pub(crate) fn place(&self, order: Order) -> Place {
+        Place::Behind(
+            match order {
+                Order::Newest => Key::Time(self.started_at),
+                Order::Slowest => Key::Ms(self.duration_ms.unwrap_or(0)),
+            },
+            self.id,
+        )
+    }
+}
+
+/// A batch: the next calls of the scan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallRange {
+    pub(crate) order: Order,
+    pub(crate) after: Place,
+    /// Number of calls that are scanned.
+    pub(crate) calls: u32,
+}
+
+impl CallRange {
+    /// Returns the part of the statement after `SELECT` that scans the calls along an index: first those with the key
+    /// of the position, then those below it. Each is a range of the index on every engine, but both in one statement
+    /// are not.
+    fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
+        let sql = Sql::new(columns);
+        let sql = match self.order {
+            Order::Newest => sql.then(&condition.along_index()),
+            Order::Slowest => sql.text(BY_DURATION).then(&condition.along_durations().unwrap_or_default()),
+        };
+        let sql = match self.after {
+            Place::Behind(Key::Time(time), id) => {
+                sql.text(" AND started_at = ").value(time).text(" AND id < ").value(id)
+            }
+            Place::Behind(Key::Ms(ms), id) => sql.text(" AND duration_ms = ").value(ms).text(" AND id < ").value(id),
+            Place::Below(Key::Time(time)) => sql.text(" AND started_at < ").value(time).then(&condition.not_before()),
+            Place::Below(Key::Ms(ms)) => sql.text(" AND duration_ms < ").value(ms),
+        };
+        sql.text(match self.order {
+            Order::Newest => " ORDER BY started_at DESC, id DESC LIMIT ",
+            Order::Slowest => " ORDER BY duration_ms DESC, id DESC LIMIT ",
+        })
+    }
+
+    /// Returns at most `limit` matching calls of the batch, in order.
+    pub(crate) async fn find(&self, db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<Vec<PlaceRow>> {
+        let (rest, is_told) = match self.order {
+            Order::Newest => (condition.rest(), condition.is_told_by_index()),
+            Order::Slowest => (condition.all(), !condition.has_words()),
+        };
+        let sql = if rest.is_empty() {
+            self.inner(condition, PLACE).value(i64::from(self.calls.min(limit)))
+        } else {
+            let inner = self.inner(condition, if is_told { INDEXED } else { "id" }).value(i64::from(self.calls));
+            let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&rest);
+            sql.text(match self.order {
+                Order::Newest => " ORDER BY t.started_at DESC, t.id DESC LIMIT ",
+                Order::Slowest => " ORDER BY t.duration_ms DESC, t.id DESC LIMIT ",
+            })
+            .value(i64::from(limit))
+        };
+        select(db, &sql).fetch_all().await
+    }
+
+    /// Returns the end of the batch; `None` if no further call is in the range that the batch scans.
+    pub(crate) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
+        let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
+        let sql = sql.value(i64::from(self.calls) - 1);
+        let row: Option<PlaceRow> = select(db, &sql).fetch_optional().await?;
+        Ok(row.map(|row| row.place(self.order)))
+    }
+}
+
+/// Starts a statement. `sql` is its part after `SELECT`.
+fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
+    let mut query = db.reader().query(select!("SELECT "));
+    sql.push_to(&mut query);
+    query
+}
+
+/// Returns the positions of the calls `t` that `inner` finds. `inner` selects all columns of a filter from an index
+/// (`is_told`), or only IDs. `inner` and the result are the parts of statements after `SELECT`.
+fn of_those(inner: &Sql, is_told: bool) -> Sql {
+    let sql = Sql::new("t.id, t.started_at, t.duration_ms FROM (SELECT ").then(inner);
+    sql.text(if is_told { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
+}
+
+/// Returns `true` if at most `limit` calls match the times and the leading column of the condition.
+pub(crate) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
+    let sql = Sql::new("COUNT(*) FROM (SELECT id").then(&condition.along_index());
+    let sql =
+        sql.then(&condition.not_before()).then(&condition.not_after()).text(" LIMIT ").value(i64::from(limit) + 1);
+    let sql = sql.text(") b");
+    let count: i64 = select(db, &sql).fetch_value().await?;
+    Ok(count <= i64::from(limit))
+}
+
+/// Returns the condition with the first of its columns as the leading one that few calls match. If each column has many
+/// calls, the condition is unchanged. So rare calls are found without scanning the common ones.
+pub(crate) async fn along_few(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
+    for way in condition.ways() {
+        if is_few(db, &way, few).await? {
+            return Ok(way);
+        }
+    }
+    Ok(condition.clone())
+}
+
+/// Returns the newest calls after a position, sorted by the database, if few calls match the duration. `None` if the
+/// condition has no duration, or if more calls match it.
+pub(crate) async fn list_newest_of_few(
+    db: &Database,
+    condition: &Condition,
+    after: Place,
+    limit: u32,
+) -> sqlx::Result<Option<Vec<PlaceRow>>> {
+    let Some(durations) = condition.along_durations() else { return Ok(None) };
+    let is_told = !condition.has_words();
+    let few = if is_told { MAX_SORTED } else { FEW };
+    // Calls may be added between the two statements, hence twice the limit in the second one.
+    let calls = |columns: &'static str, limit: u32| {
+        let sql = Sql::new(columns).text(BY_DURATION).then(&durations);
+        sql.text(" LIMIT ").value(i64::from(limit))
+    };
+    let sql = Sql::new("COUNT(*) FROM (SELECT ").then(&calls("id", few + 1)).text(") b");
+    let count: i64 = select(db, &sql).fetch_value().await?;
+    if count > i64::from(few) {
+        return Ok(None);
+    }
+    let inner = calls(if is_told { INDEXED } else { "id" }, 2 * few);
+    let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&condition.all());
+    let sql = match after {
+        Place::Behind(Key::Time(time), id) => {
+            let sql = sql.text(" AND (t.started_at < ").value(time).text(" OR (t.started_at = ").value(time);
+            sql.text(" AND t.id < ").value(id).text("))")
+        }
+        Place::Below(Key::Time(time)) => sql.text(" AND t.started_at < ").value(time),
+        Place::Behind(Key::Ms(_), _) | Place::Below(Key::Ms(_)) => sql,
+    };
+    let sql = sql.text(" ORDER BY t.started_at DESC, t.id DESC LIMIT ").value(i64::from(limit));
+    select(db, &sql).fetch_all().await.map(Some)
+}
+
+/// Returns the slowest calls after a position, sorted by the database; for conditions that few calls match.
+pub(crate) async fn list_slowest_of_few(
+    db: &Database,
+    condition: &Condition,
+    after: Place,
+    limit: u32,
+) -> sqlx::Result<Vec<PlaceRow>> {
+    let is_told = condition.is_told_by_index();
+    let inner = Sql::new(if is_told { INDEXED } else { "id" });
+    let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
+    // Hides the duration from its index, which an engine might otherwise use.
+    let sql = of_those(&inner, is_told).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
+    let sql = match after {
+        Place::Behind(Key::Ms(ms), id) => {
+            let sql = sql.text(" AND (COALESCE(t.duration_ms, -1) < ").value(ms);
+            let sql = sql.text(" OR (COALESCE(t.duration_ms, -1) = ").value(ms);
+            sql.text(" AND t.id < ").value(id).text("))")
+        }
+        _ => sql,
+    };
+    let sql = sql.text(" ORDER BY COALESCE(t.duration_ms, -1) DESC, t.id DESC LIMIT ").value(i64::from(limit));
+    select(db, &sql).fetch_all().await
+}
+
+/// Returns the list columns of calls, in the order of `ids`. Calls that were deleted in the meantime are missing.
+pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<CallRow>> {
+    let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids, ")", None).await?;
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}
+
+/// Returns the export columns of calls, in the order of `ids`.
+pub(crate) async fn list_whole(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<ExportedRow>> {
+    let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids, ")", None).await?;
+    rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
+    Ok(rows)
+}

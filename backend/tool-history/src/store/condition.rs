@@ -1,0 +1,258 @@
+//! Turns a filter into SQL. The database scans one index in its order, and tests the other conditions call by call; it
+//! does so in the index itself if the index contains all columns of a filter. The SQL names the index instead of
+//! leaving the choice to the database. Engines that choose by statistics change their choice, and may then sort two
+//! million rows.
+
+use chrono::{DateTime, Utc};
+use tallybook_accounts::UserId;
+use tallybook_conversations::ConversationId;
+use tallybook_database::{Database, Pattern, select};
+use tallybook_protocol::ToolCallStatus;
+
+use super::sql::{Sql, Value};
+use crate::filter::{Filter, Slow};
+
+const FIND_USER: &str = "SELECT id FROM users WHERE name = ?";
+
+const FIND_CONVERSATION: &str = "SELECT id, user_id FROM conversations WHERE uuid = ?";
+
+/// Columns of the indexes that contain all columns of a filter.
+pub(crate) const INDEXED: &str = "id, started_at, duration_ms, tool_name, status, user_id, conversation_id, model";
+
+/// The calls along an index. Engines with index hints read the name of the index in a comment that the other engines
+/// ignore.
+macro_rules! along {
+    ($index:literal) => {
+        concat!(" FROM tool_calls /*! FORCE INDEX (tool_calls_by_", $index, ") */ WHERE 1 = 1")
+    };
+}
+
+const BY_TIME: &str = along!("time");
+pub(crate) const BY_DURATION: &str = along!("duration");
+
+/// A column with an index that continues with the start time.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The calls along that index.
+    along: &'static str,
+    /// The condition on the column, for the index.
+    plain: &'static str,
+    /// The condition in a form that no index serves.
+    hidden: &'static str,
+    /// `true` if the index contains all columns of a filter.
+    is_wide: bool,
+}
+
+const CONVERSATION: Column = Column {
+    along: along!("conversation"),
+    plain: " AND conversation_id = ",
+    hidden: " AND COALESCE(t.conversation_id, 0) = ",
+    is_wide: false,
+};
+
+const USER: Column =
+    Column { along: along!("user"), plain: " AND user_id = ", hidden: " AND COALESCE(t.user_id, 0) = ", is_wide: true };
+
+const STATUS: Column = Column {
+    along: along!("status"),
+    plain: " AND status = ",
+    hidden: " AND COALESCE(t.status, '') = ",
+    is_wide: true,
+};
+
+const MODEL: Column =
+    Column { along: along!("model"), plain: " AND model = ", hidden: " AND COALESCE(t.model, '') = ", is_wide: true };
+
+const TOOL: Column = Column {
+    along: along!("tool"),
+    plain: " AND tool_name = ",
+    hidden: " AND COALESCE(t.tool_name, '') = ",
+    is_wide: false,
+};
+
+/// The other indexes contain the name of the tool, which starts with the name of the server.
+const SERVER: Column = Column {
+    along: along!("server"),
+    plain: " AND server = ",
+    hidden: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
+         THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
+    is_wide: false,
+};
+
+/// A column with the value it must have.
+#[derive(Clone, Debug)]
+struct Equal {
+    column: Column,
+    value: Value,
+}
+
+/// A condition on calls. It has the IDs of the user and the conversation that the filter names.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    /// The first column of the index.
+    leading: Option<Equal>,
+    /// The other columns that must have a value.
+    equal: Vec<Equal>,
+    since: Option<DateTime<Utc>>,
+    until: Option<DateTime<Utc>>,
+    slow: Option<Slow>,
+    words: Vec<Pattern>,
+    /// `true` if no call can match.
+    is_impossible: bool,
+}
+
+impl Condition {
+    /// Creates the condition for `filter`. `user` and `conversation` are the IDs of what the filter names.
+    pub(crate) fn new(
+        filter: &Filter,
+        user: Option<UserId>,
+        conversation: Option<ConversationId>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let text = |value: Option<&String>| value.cloned().map(Value::Text);
+        let status = |is_wanted: fn(ToolCallStatus) -> bool| {
+            filter.status.filter(|status| is_wanted(*status)).map(|status| Value::Text(status.as_str().to_owned()))
+        };
+        // The name of a tool contains its server.
+        let named = filter.tool.as_deref().map(server_of);
+        let server = filter.server.as_ref().filter(|_| named.is_none());
+        // The most selective columns first; if two are about equal, the one with a wide index first.
+        let mut equal: Vec<Equal> = [
+            (CONVERSATION, conversation.map(|id| Value::Number(id.0))),
+            (USER, user.map(|id| Value::Number(id.0))),
+            (STATUS, status(|status| status != ToolCallStatus::Success)),
+            (MODEL, text(filter.model.as_ref())),
+            (TOOL, text(filter.tool.as_ref())),
+            (SERVER, text(server)),
+            (STATUS, status(|status| status == ToolCallStatus::Success)),
+        ]
+        .into_iter()
+        .filter_map(|(column, value)| Some(Equal { column, value: value? }))
+        .collect();
+        let leading = if equal.is_empty() { None } else { Some(equal.remove(0)) };
+        Self {
+            leading,
+            equal,
+            since: filter.since.map(|moment| moment.beginning(now)),
+            until: filter.until.map(|moment| moment.end(now)),
+            slow: filter.slow,
+            words: filter.words.iter().map(|word| Pattern::new(word)).collect(),
+            is_impossible: filter.server.as_deref().zip(named).is_some_and(|(server, named)| server != named),
+        }
+    }
+
+    /// Returns the end of the start times (exclusive).
+    pub(crate) fn until(&self) -> Option<DateTime<Utc>> {
+        self.until
+    }
+
+    /// Returns `true` if no call can match, because the tool belongs to a server other than the one named.
+    pub(crate) fn is_impossible(&self) -> bool {
+        self.is_impossible
+    }
+
+    /// Returns `true` if texts are searched.
+    pub(crate) fn has_words(&self) -> bool {
+        !self.words.is_empty()
+    }
+
+    /// Returns `true` if the index of the leading column is enough to test the condition.
+    pub(crate) fn is_told_by_index(&self) -> bool {
+        !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
+    }
+
+    /// Returns `true` if the condition names a column or a start time, that is, more than durations and words.
+    pub(crate) fn names_something(&self) -> bool {
+        self.leading.is_some() || self.since.is_some() || self.until.is_some()
+    }
+
+    /// Returns the calls along the index of the leading column, with the condition on that column; without one, along
+    /// the index of times.
+    pub(crate) fn along_index(&self) -> Sql {
+        match &self.leading {
+            Some(Equal { column, value }) => Sql::new(column.along).text(column.plain).value(value.clone()),
+            None => Sql::new(BY_TIME),
+        }
+    }
+
+    /// Returns the start of the times, for an index of times.
+    pub(crate) fn not_before(&self) -> Sql {
+        self.since.map_or_else(Sql::default, |since| Sql::new(" AND started_at >= ").value(since))
+    }
+
+    /// Returns the end of the times.
+    pub(crate) fn not_after(&self) -> Sql {
+        self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
+    }
+
+    /// Returns the condition with each of its columns as the leading one, beginning with this one. Empty if there is no
+    /// choice.
+    pub(crate) fn ways(&self) -> Vec<Self> {
+        let Some(leading) = self.leading.as_ref().filter(|_| !self.equal.is_empty()) else { return Vec::new() };
+        let others = self.equal.iter().enumerate().map(|(place, other)| {
+            let mut way = Self { leading: Some(other.clone()), ..self.clone() };
+            way.equal[place] = leading.clone();
+            way
+        });
+        std::iter::once(self.clone()).chain(others).collect()
+    }
+
+    /// Returns the condition on the duration, for the index of durations; `None` if there is none.
+    pub(crate) fn along_durations(&self) -> Option<Sql> {
+        self.slow.map(|slow| match slow {
+            Slow::Longer(ms) => Sql::new(" AND duration_ms > ").value(ms),
+            Slow::Shorter(ms) => Sql::new(" AND duration_ms < ").value(ms),
+        })
+    }
+
+    /// Returns the conditions on calls `t` that the index and the times do not cover.
+    pub(crate) fn rest(&self) -> Sql {
+        let mut rest = Sql::default();
+        for Equal { column, value } in &self.equal {
+            rest = rest.text(column.hidden).value(value.clone());
+        }
+        rest = match self.slow {
+            Some(Slow::Longer(ms)) => rest.text(" AND COALESCE(t.duration_ms, -1) > ").value(ms),
+            Some(Slow::Shorter(ms)) => rest.text(" AND COALESCE(t.duration_ms, 9000000000000) < ").value(ms),
+            None => rest,
+        };
+        for word in &self.words {
+            rest = rest.text(" AND (").contains("t.input_text", word).text(" OR ").contains("t.output", word);
+            rest = rest.text(" OR ").contains("t.error", word).text(")");
+        }
+        rest
+    }
+
+    /// Returns all conditions, for calls `t` that are scanned in another order.
+    pub(crate) fn all(&self) -> Sql {
+        let mut all = Sql::default();
+        if let Some(Equal { column, value }) = &self.leading {
+            all = all.text(column.hidden).value(value.clone());
+        }
+        if let Some(since) = self.since {
+            all = all.text(" AND COALESCE(t.started_at, t.started_at) >= ").value(since);
+        }
+        if let Some(until) = self.until {
+            all = all.text(" AND COALESCE(t.started_at, t.started_at) < ").value(until);
+        }
+        all.then(&self.rest())
+    }
+}
+
+/// Returns the server in the name of a tool, as in the column `server`; empty for a built-in tool.
+fn server_of(tool: &str) -> &str {
+    match tool.find("__") {
+        Some(end) if end > 0 => &tool[..end],
+        _ => "",
+    }
+}
+
+/// Returns the ID of a user; `None` if there is none with this name.
+pub(crate) async fn find_user(db: &Database, name: &str) -> sqlx::Result<Option<UserId>> {
+    db.reader().query(select!(FIND_USER)).bind(name).fetch_optional_value().await
+}
+
+/// Returns the ID and the owner of a conversation; `None` if it does not exist.
+pub(crate) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<(ConversationId, UserId)>> {
+    db.reader().query(select!(FIND_CONVERSATION)).bind(uuid).fetch_optional().await
+}

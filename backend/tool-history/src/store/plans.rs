@@ -1,0 +1,32 @@
+//! SQL that reads the plans of any user's answers.
+
+use tallybook_database::{Database, select};
+use tallybook_protocol::{MessageId, PlanStepStatus};
+
+use super::sql::list_by_ids;
+
+const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
+     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
+
+/// A step of an answer's plan.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[expect(missing_docs, reason = "fields without a comment are columns of that name")]
+pub struct PlanStepRow {
+    pub message_id: MessageId,
+    pub instruction: String,
+    #[sqlx(try_from = "String")]
+    pub status: PlanStepStatus,
+    pub attempt: i32,
+    /// Why the last attempt was judged as it was, if a reason is stored.
+    pub reason: Option<String>,
+}
+
+/// Returns the plan steps of several turns, in order. Their texts are short.
+pub(crate) async fn list_steps_of(
+    db: &Database,
+    message_ids: &[MessageId],
+    limit: u32,
+) -> sqlx::Result<Vec<PlanStepRow>> {
+    list_by_ids(db, select!(LIST_STEPS_OF), message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit))
+        .await
+}
