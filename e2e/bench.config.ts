@@ -1,4 +1,4 @@
-// Not tests: measurements of the page, printed. `cargo xtask bench` runs this; a missed goal is no failure.
+// Playwright settings for the page benchmarks (`cargo xtask bench`). They print measurements; a missed goal does not fail the run.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";

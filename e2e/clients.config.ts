@@ -1,5 +1,5 @@
-// Programs of other people's that are written in TypeScript, or have a page: `cargo xtask clients` starts what they are tried
-// on, and says where that is.
+// Playwright settings for third-party clients that are written in TypeScript or have a web page. `cargo xtask clients` starts the
+// Tallybook server that they are tested against, and passes its address.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";
@@ -7,7 +7,7 @@ import { chromium } from "./kit/chromium.ts";
 export default defineConfig({
   testDir: "clients",
   forbidOnly: true,
-  // All of a program's tests have one server, whose conversations they count.
+  // All tests of a client share one server, and they count its conversations.
   workers: 1,
   timeout: 60_000,
   expect: { timeout: 30_000 },

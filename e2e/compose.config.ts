@@ -1,5 +1,5 @@
-// The tests of a server that is already there, on MySQL, as docker-compose.yml puts them together. `cargo xtask compose` runs
-// this in a container.
+// Playwright settings for tests of a running server with MySQL, as docker-compose.yml sets it up. `cargo xtask compose` runs them
+// in a container.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";

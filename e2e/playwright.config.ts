@@ -1,5 +1,5 @@
-// The browser tests: one project per database, and a tour in Firefox. `cargo xtask test` sets what is read from the
-// environment here.
+// Playwright settings for the browser tests: one project per database, and a tour in Firefox. `cargo xtask test` sets the
+// environment variables that this file reads.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";
@@ -9,22 +9,22 @@ import type { ServerOptions } from "./kit/server.ts";
 
 export default defineConfig<object, ServerOptions>({
   testDir: "tests",
-  // One that passes at its second try is told of as flaky, and is to be mended: a browser, a server and a database share
-  // the machine with as many others, and no run of hundreds should be lost to one late frame.
+  // A browser, a server and a database share the machine with as many others, and one late frame should not fail a run of
+  // hundreds of tests. Playwright reports a test that passes on its retry as flaky; such a test must be fixed.
   retries: 1,
-  // A test left switched off is a failure.
+  // Fails the run if a `test.only` is left in the code: it would skip all other tests.
   forbidOnly: true,
-  // Each worker runs a server and a browser. Most of a slow test is waiting.
+  // Each worker runs a server and a browser. A slow test spends most of its time waiting.
   workers: 3,
   timeout: 120_000,
   expect: { timeout: 30_000 },
   reporter: [["list"], ["./kit/failures.ts"]],
-  // What goes through a service worker is out of the tests' sight; the one test of ours allows it.
-  // A trace of each test would take a quarter of the time; of one that fails, `--trace on` makes it.
+  // Playwright cannot intercept requests that a service worker makes, so service workers are blocked. The one test of Tallybook's
+  // service worker allows them. A trace of each test would take a quarter of the time; to trace a failing test, use `--trace on`.
   use: { screenshot: "only-on-failure", serviceWorkers: "block" },
   projects: [
     { name: "sqlite", use: { ...chromium, mysqlServer: undefined } },
-    // What is the same on every database is tried on one.
+    // Tests whose behavior is the same on every database run on SQLite only.
     ...mysqlServers().map((mysqlServer) => ({
       name: `mysql-${new URL(mysqlServer).port || "3306"}`,
       testMatch: /(accounts|branches|consent-live|conversation|crash|errors|reload|sidebar|tool-servers)\.spec\.ts$/,

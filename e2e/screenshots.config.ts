@@ -1,4 +1,4 @@
-// Not tests: the pictures in docs/images. `cargo xtask screenshots` runs this.
+// Playwright settings for the pictures in docs/images, which are not tests. `cargo xtask screenshots` runs this.
 
 import { defineConfig } from "@playwright/test";
 import { chromium } from "./kit/chromium.ts";

@@ -1,5 +1,5 @@
-// What a first visit costs, beside a page of the same content without a program: each round a new browser that has nothing
-// kept, the two by turns.
+// Measures the cost of a first visit, compared with a page that has the same content but no scripts. Each visit uses a new
+// browser with an empty cache; the two pages alternate.
 
 import type { BrowserType } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
@@ -11,7 +11,7 @@ import { type Visit, visit } from "./visit.ts";
 test.use({ demoPaceMs: 0 });
 
 const ROUNDS = QUICK ? 1 : 7;
-/** Two messages each. */
+/** Number of turns in the conversation. Each turn has two messages. */
 const TURNS = 10;
 
 const GOALS = { kilobytes: 330, paint: 2.5, shift: 0, blocking: 100 };
@@ -23,7 +23,7 @@ test("a new chat", async ({ playwright, server }) => {
 test(`a conversation of ${2 * TURNS} messages`, async ({ playwright, server, request }) => {
   const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
   for (let turn = 1; turn <= TURNS; turn++) {
-    // The answer's events end with it.
+    // The response is the turn's event stream, which ends with the turn.
     const sent = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: `What is (12.5 + ${turn}) × 4?` } });
     expect(await sent.text()).toContain("event: message_end");
   }
@@ -52,7 +52,7 @@ async function compare(browsers: BrowserType, url: string, path: string): Promis
   const { ours, theirs } = await visitBoth(browsers, url, path, ROUNDS);
   const bytes = ours[0]!.bytes;
   const icon = await fetchRaw(`${url}/favicon.svg`);
-  // A browser without a window shows no icon, and does not ask for it.
+  // A headless browser shows no icon, so it does not request it.
   if (!bytes.has(".svg")) bytes.set(".svg", icon.body.length);
   const all = [...bytes.values()].reduce((sum, size) => sum + size, 0);
   figure("on the wire in all", all / 1000, "KB", GOALS.kilobytes);

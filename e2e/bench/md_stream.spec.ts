@@ -1,5 +1,5 @@
-// How smoothly the page draws a long answer while it streams in, in pieces of 4 characters, 200 a second: 128 KB, and 3,000
-// words on a slow processor.
+// Measures how smoothly the page draws a long answer while it streams in: 128 KiB, and 3,000 words on a slow processor. The
+// answer comes in pieces of 4 characters, 200 of them a second.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
@@ -25,13 +25,13 @@ for (const [name, text] of Object.entries(ANSWERS)) {
   test(name, async ({ page, model }) => {
     const chat = new ChatPage(page);
     await page.goto("/");
-    // What it takes to begin is another measurement.
+    // Startup is not part of this measurement.
     await alive(page);
     const watched = await watch(page);
     const late = { most: 0 };
     model.answer(paced(text, late));
     const answer = await chat.send("Write at length.");
-    // Without asking the page again and again, which would be work for it.
+    // Waits for one promise instead of polling, because polling would give the page work.
     await watched.evaluate((seen) => seen.done);
     await expect(answer).toHaveAttribute("data-status", "complete");
 
@@ -51,7 +51,7 @@ for (const [name, text] of Object.entries(ANSWERS)) {
 
 const WORDS = QUICK ? 300 : 3000;
 
-/** What answers are made of, as often as it takes. */
+/** Block of Markdown that the answer repeats until it has enough words. */
 const PART = `## What it comes to
 
 The sum of the first two is *nearly* as large as the third, and **that** is why the bill splits as it does: everybody pays

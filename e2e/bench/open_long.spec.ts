@@ -1,5 +1,5 @@
-// How soon a conversation of 1,000 messages with 1,000 tool calls can be read and written in, and how smoothly it is read
-// to its beginning.
+// Measures a conversation of 1,000 messages with 1,000 tool calls. Measures how soon a user can read and write in it, and how
+// smoothly the user can scroll up to its beginning.
 
 import type { Page } from "@playwright/test";
 import { ChatPage } from "../kit/chat.ts";
@@ -12,14 +12,14 @@ test.use({ demoPaceMs: 0 });
 const TURNS = QUICK ? 50 : 500;
 const ROUNDS = QUICK ? 1 : 5;
 const GOALS = { opening: 1000, task: 50 };
-/** One turn of the wheel, in pixels. */
+/** Distance of one step of the mouse wheel, in pixels. */
 const NOTCH = 400;
 
 declare global {
   interface Window {
-    /** When the newest message was in sight and the page alive, in milliseconds since the navigation began. */
+    /** Time when the newest message was in view and the page was interactive, in milliseconds since the navigation began. */
     opened?: number;
-    /** The browser's tasks of over 50 ms, in milliseconds. */
+    /** Durations of the browser's tasks of over 50 ms, in milliseconds. */
     longTasks: number[];
   }
 }
@@ -46,7 +46,7 @@ async function watchTasks(page: Page): Promise<void> {
   });
 }
 
-/** Puts what was long since the last time into the table. */
+/** Adds the long tasks since the last call to the table. */
 async function noteTasks(page: Page, during: string): Promise<void> {
   const tasks = await page.evaluate(() => window.longTasks.splice(0));
   figure(`tasks of over 50 ms ${during}`, tasks.length, "");

@@ -1,5 +1,5 @@
-// The page on a slower processor, as a cheap phone's: how soon it can be used, and how soon another conversation is there. How
-// an answer is drawn there stands in md_stream.
+// Measures the page on a slower processor, such as a cheap phone's: time until the page is usable, and time until another
+// conversation is shown. `md_stream.spec.ts` measures how an answer is drawn on such a processor.
 
 import type { Page } from "@playwright/test";
 import { converse } from "../kit/converse.ts";
@@ -11,10 +11,10 @@ import { slowDown } from "./visit.ts";
 test.use({ demoPaceMs: 0 });
 
 const ROUNDS = QUICK ? 1 : 7;
-/** Two messages each; as many messages as a conversation opens with. */
+/** Number of turns, of two messages each. A conversation opens with as many messages as these turns have. */
 const TURNS = QUICK ? 5 : 25;
 
-/** All in milliseconds. */
+/** All goals are in milliseconds. */
 const GOALS = { usable: 700, blocking: 150, opening: 100 };
 
 test("a first visit", async ({ playwright, server, request }) => {
@@ -24,7 +24,7 @@ test("a first visit", async ({ playwright, server, request }) => {
     figure(`${name}, one can write after`, median(ours.map(({ writable }) => writable)), "ms", GOALS.usable);
     figure(`${name}, alive after`, median(ours.map(({ alive }) => alive)), "ms", GOALS.usable);
     figure(`${name}, blocking time`, median(ours.map(({ blocking }) => blocking)), "ms", GOALS.blocking);
-    // What of it is the browser's, on this machine at this time.
+    // The share that the browser itself needs, on this machine at this time.
     figure(`${name}, without its program, painted after`, median(theirs.map(({ paint }) => paint)), "ms");
     figure(`${name}, without its program, blocking time`, median(theirs.map(({ blocking }) => blocking)), "ms");
   }
@@ -36,7 +36,7 @@ test("another conversation", async ({ page, request }) => {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     await page.goto(one);
-    // With all of it alive, nothing of this one comes in any more.
+    // When everything is mounted, no more parts of this conversation are added to the page.
     await expect(page.locator("body[data-alive]")).toHaveCount(1);
     await expect(page.locator("[data-drawn]")).toHaveCount(0);
     times.push(await openAnother(page, other));
@@ -45,7 +45,7 @@ test("another conversation", async ({ page, request }) => {
   figure("shown after its data at worst", Math.max(...times), "ms");
 });
 
-/** Goes to a conversation by the list, and tells how long after its data came it was on the screen. */
+/** Opens a conversation from the list. Returns the time from the arrival of its data until it was painted, in milliseconds. */
 async function openAnother(page: Page, address: string): Promise<number> {
   const shown = await page.evaluateHandle((address) => {
     const before = new Set<Element>(document.querySelectorAll("article"));
@@ -60,7 +60,7 @@ async function openAnother(page: Page, address: string): Promise<number> {
         const newest = document.querySelector("article:last-of-type");
         if (!newest || before.has(newest)) return;
         observer.disconnect();
-        // The task after a frame's callbacks comes when that frame has been painted.
+        // A task queued in a frame's callbacks runs after that frame has been painted.
         requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
       });
       observer.observe(document.body, { subtree: true, childList: true });

@@ -1,4 +1,4 @@
-// A page as the program renders it and as it looks, without the program: what a visit costs a browser in any case.
+// A static copy of a page without scripts, as a baseline: the cost of a visit that any browser has in any case.
 
 import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer, get } from "node:http";
@@ -7,7 +7,7 @@ import { brotliCompressSync } from "node:zlib";
 import { type BrowserType, expect } from "@playwright/test";
 import { type Visit, visit } from "./visit.ts";
 
-/** Visits the page at this address and the one without a program, by turns, so many times each. */
+/** Visits the page at `path` and its static copy alternately, `rounds` times each. */
 export async function visitBoth(
   browsers: BrowserType,
   url: string,
@@ -25,7 +25,7 @@ export async function visitBoth(
   return { ours, theirs };
 }
 
-/** A server of one page: what the program renders at this address and how it looks, without the program. */
+/** Starts a server for one page: the HTML that Tallybook renders at `path`, its stylesheets and icons, but no scripts. */
 async function startStill(url: string, path: string): Promise<{ url: string; stop(): Promise<void> }> {
   const page = await fetchRaw(url + path, "identity");
   const html = String(page.body)
@@ -61,7 +61,7 @@ interface Raw {
   body: Buffer;
 }
 
-/** What travels when a browser asks for this, as it travels. */
+/** Fetches an address as a browser would, and returns the body as it was transferred, without decompressing it. */
 export async function fetchRaw(address: string, encodings = "gzip, deflate, br, zstd"): Promise<Raw> {
   const asked = get(address, { headers: { "accept-encoding": encodings } });
   const [response] = await once(asked, "response");

@@ -1,13 +1,13 @@
-// An answer that streams in at a steady pace, and what the page does meanwhile.
+// Streams an answer at a steady pace, and records how the page draws it.
 
 import { setTimeout } from "node:timers/promises";
 import type { JSHandle, Page } from "@playwright/test";
 
-/** In characters. */
+/** Size of a piece, in characters. */
 const PIECE = 4;
 const PER_SECOND = 200;
 
-/** The pieces of a text, each at its time, and in `late` by how many milliseconds the latest of them missed it. */
+/** Yields the pieces of a text, each at its time. `late.most` is the largest delay of a piece, in milliseconds. */
 export async function* paced(text: string, late: { most: number }): AsyncIterable<string> {
   const begin = performance.now();
   for (let at = 0; at < text.length; at += PIECE) {
@@ -19,22 +19,22 @@ export async function* paced(text: string, late: { most: number }): AsyncIterabl
   }
 }
 
-/** What the page did while the answer grew. */
+/** Measurements of the page while the answer grew. */
 export interface Seen {
-  /** The lengths of tasks that the browser calls long: those over 50 ms. */
+  /** Durations of the tasks that the browser reports as long (over 50 ms), in milliseconds. */
   tasks: number[];
-  /** The times between frames. */
+  /** Times between frames, in milliseconds. */
   frames: number[];
-  /** How often the answer was drawn, in all and in the fullest frame. */
+  /** Number of times the answer was drawn: in total, and the maximum within one frame. */
   drawings: number;
   inOneFrame: number;
-  /** Changes within blocks that had another one after them. */
+  /** Number of changes within blocks that already had another block after them. */
   touched: number;
-  /** Done when the answer is. */
+  /** Resolves when the answer has ended. */
   done: Promise<void>;
 }
 
-/** Watches the next answer of an empty page. */
+/** Measures the page during the next answer, which must be the first of the page. */
 export function watch(page: Page): Promise<JSHandle<Seen>> {
   return page.evaluateHandle(() => {
     let finish = () => {};
@@ -42,7 +42,7 @@ export function watch(page: Page): Promise<JSHandle<Seen>> {
       finish = resolve;
     });
     const seen = { tasks: [] as number[], frames: [] as number[], drawings: 0, inOneFrame: 0, touched: 0, done };
-    // When the answer began: sending is another measurement.
+    // Time when the answer began. Sending the question is not part of this measurement.
     let begun = Infinity;
     let over = false;
 
@@ -59,7 +59,7 @@ export function watch(page: Page): Promise<JSHandle<Seen>> {
     requestAnimationFrame(frame);
 
     const finished = new WeakSet<Node>();
-    // Blocks stand in parts.
+    // The blocks of an answer are grouped into parts.
     const before = (block: Element | null | undefined) =>
       block?.previousElementSibling ?? block?.parentElement?.previousElementSibling?.lastElementChild;
     let drawnAt: CSSNumberish | null = null;
@@ -68,20 +68,20 @@ export function watch(page: Page): Promise<JSHandle<Seen>> {
       const answer = document.querySelector('article[data-role="assistant"]');
       if (answer && begun === Infinity) begun = performance.now();
       if (answer?.getAttribute("data-status") !== "streaming") {
-        // It is drawn once more in the end, for links that are defined after their use.
+        // At the end the answer is drawn once more, for links that are defined after their use. That drawing does not count.
         if (!answer || over) return;
         over = true;
         observer.disconnect();
         return finish();
       }
       const within = changes.filter(({ type, target }) => {
-        // A part that is marked as measured is not drawn.
+        // Marking a part as measured changes an attribute of the part, but draws nothing.
         if (type === "attributes" && target instanceof Element && target.className === "part") return false;
         return (target instanceof Element ? target : target.parentElement)?.closest(".prose");
       });
       if (within.length === 0) return;
       seen.drawings++;
-      // The same within one frame.
+      // The timeline's time is the same for all drawings within one frame.
       const time = document.timeline.currentTime;
       drawn = time === drawnAt ? drawn + 1 : 1;
       drawnAt = time;

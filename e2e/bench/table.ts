@@ -1,4 +1,4 @@
-// Prints what the benches measured as one table: name, figure, goal.
+// Prints the results of the benchmarks as one table: name, figure, goal.
 
 import type { Reporter, TestCase, TestResult } from "@playwright/test/reporter";
 import { basename } from "node:path";

@@ -1,17 +1,17 @@
-// A first visit to a page, and what it costs.
+// Visits a page with a new browser, and measures the cost.
 
 import { type Browser, type BrowserType, type Page, expect } from "@playwright/test";
 import { chromium } from "../kit/chromium.ts";
 
-/** A browser that has started is `busy` no longer than this `within` the other, which comes before `timeout`; in milliseconds. */
+/** A started browser is at rest when it uses at most `busy` of CPU time `within` an interval. All values are in milliseconds. */
 const AT_REST = { busy: 10, within: 250, timeout: 15_000 };
-/** Nothing happens for so long: the page has settled. */
+/** The page has settled when nothing has happened for this time, in milliseconds. */
 const QUIET_MS = 1000;
-/** What the page says on its console then. */
+/** Text that the page then logs to its console. */
 const SETTLED = "settled";
-/** By how many times a slow processor is slower than this one. */
+/** Factor by which a simulated slow processor is slower than this machine's. */
 const SLOWDOWN = 4;
-/** What the files of a page are called in the table, by what their addresses end in. */
+/** Kinds of files in the table, by the end of their path. */
 const KINDS = [".js", ".wasm", ".css", ".svg"];
 
 declare global {
@@ -20,41 +20,41 @@ declare global {
   }
 }
 
-/** What one visit cost. */
+/** Cost of one visit. */
 export interface Visit {
-  /** Bytes on the wire, headers included, by the kind of file. */
+  /** Bytes transferred, including headers, by kind of file. */
   bytes: Map<string, number>;
-  /** When the largest thing was painted, in milliseconds. */
+  /** Time of the largest contentful paint, in milliseconds. */
   paint: number;
-  /** The cumulative layout shift. */
+  /** Cumulative layout shift. */
   shift: number;
-  /** How long tasks went on beyond 50 ms, summed up. */
+  /** Total blocking time: the sum of each task's duration beyond 50 ms, in milliseconds. */
   blocking: number;
-  /** When one saw the message field and could write in it, in milliseconds. */
+  /** Time when the message field was painted and enabled, in milliseconds. */
   writable: number;
-  /** When it was `alive`, in milliseconds. */
+  /** Time when the page matched `alive`, in milliseconds. */
   alive: number;
 }
 
-/** What a visit is to be beside the usual. */
+/** Options of a visit. */
 interface How {
-  /** Done when the page has settled; then what is told is what this cost. */
+  /** Runs when the page has settled. The bytes and the blocking time of the visit are then those of this action. */
   act?: (page: Page) => Promise<void>;
-  /** Whether the browser's processor is a slow one (`slowDown`). */
+  /** `true` to slow down the browser's processor (`slowDown`). */
   slow?: boolean;
 }
 
-/** Visits a page with a browser that never saw it, until it is `alive` and settled. */
+/** Visits a page with a new browser, until the page matches the selector `alive` and has settled. Returns the cost. */
 export async function visit(browsers: BrowserType, address: string, alive: string, how: How = {}): Promise<Visit> {
   const { act, slow } = how;
   const browser = await browsers.launch(chromium.launchOptions);
   const page = await browser.newPage();
   const bytes = await count(page);
-  // A page that is slowed down keeps a processor busy.
+  // Before the slowdown, because a page that is slowed down keeps a processor busy.
   await comeToRest(browser);
   if (slow) await slowDown(page);
   await page.addInitScript(observe, { alive, quiet: QUIET_MS, settled: SETTLED });
-  // Nothing is asked of the page meanwhile: Playwright would have it run a large script of its own first.
+  // The test does not query the page meanwhile: Playwright would first run a large script of its own in it.
   const settles = page.waitForEvent("console", { predicate: (message) => message.text() === SETTLED });
   await page.goto(address, { waitUntil: "commit" });
   await settles;
@@ -72,14 +72,17 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
   return { bytes, ...first };
 }
 
-/** Waits until the browser has started, which takes it more than a second of both processors: whoever visits a page has one that runs. */
+/**
+ * Waits until the browser has finished starting. That takes more than a second of both processors, but a real visitor's browser
+ * is already running.
+ */
 async function comeToRest(browser: Browser): Promise<void> {
   const devtools = await browser.newBrowserCDPSession();
   let before = 0;
   const busy = async () => {
     const { processInfo } = await devtools.send("SystemInfo.getProcessInfo");
     const now = processInfo.reduce((sum, { cpuTime }) => sum + 1000 * cpuTime, 0);
-    // Less than before when a process has ended.
+    // The sum is less than before when a process has ended.
     const busy = Math.abs(now - before);
     before = now;
     return busy;
@@ -89,13 +92,13 @@ async function comeToRest(browser: Browser): Promise<void> {
   await devtools.detach();
 }
 
-/** Makes the processor slower for a page. */
+/** Slows down the processor for a page. */
 export async function slowDown(page: Page): Promise<void> {
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("Emulation.setCPUThrottlingRate", { rate: SLOWDOWN });
 }
 
-/** Counts what is loaded from now on. What goes on without end, as a stream of events does, is not counted. */
+/** Counts the bytes of all loads from now on, by kind of file. Loads that do not end, such as event streams, do not count. */
 async function count(page: Page): Promise<Map<string, number>> {
   const bytes = new Map<string, number>();
   const kinds = new Map<string, string>();
@@ -113,7 +116,10 @@ async function count(page: Page): Promise<Map<string, number>> {
   return bytes;
 }
 
-/** Notes, in the page, what it is like for the visitor, and says when it is `alive` and has been `quiet` for so many milliseconds. */
+/**
+ * Runs in the page: records what the visitor experiences. Logs `settled` when the selector `alive` has matched and nothing has
+ * happened for `quiet` milliseconds.
+ */
 function observe({ alive, quiet, settled }: { alive: string; quiet: number; settled: string }): void {
   const first = { paint: 0, shift: 0, blocking: 0, last: 0, writable: 0, alive: 0 };
   window.first = first;
@@ -130,7 +136,7 @@ function observe({ alive, quiet, settled }: { alive: string; quiet: number; sett
     settle();
   });
   look("#composer:enabled", () => {
-    // It is looked for in a frame's callbacks, and the task after those comes when that frame has been painted.
+    // `look` runs in a frame's callbacks, so a task that it queues runs after that frame has been painted.
     setTimeout(() => {
       first.writable = performance.now();
     });

@@ -1,8 +1,8 @@
-// The Tallybook that a program is tried on, and what it has stored, asked with the program's own key.
+// The Tallybook server that a client is tested against, and queries of its data with the client's API key.
 
 import { expect } from "@playwright/test";
 
-/** Something that `cargo xtask clients` says. */
+/** Returns an environment variable that `cargo xtask clients` sets. Throws if it is not set. */
 export function told(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is missing: run the programs with \`cargo xtask clients\``);
@@ -12,7 +12,7 @@ export function told(name: string): string {
 export const url = told("TALLYBOOK_URL");
 export const key = told("TALLYBOOK_KEY");
 
-/** The model, which answers `use add 1 2` with a call of `add`, `fault:NAME` with that fault, and all else with an echo. */
+/** Name of the model. It answers `use add 1 2` with a call of `add`, `fault:NAME` with that fault, and other texts with an echo. */
 export const model = "by-hand";
 
 interface Conversation {
@@ -26,29 +26,29 @@ async function get<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** How many conversations there are. */
+/** Returns the number of conversations, up to 100. */
 export async function count(): Promise<number> {
   return (await get<{ items: object[] }>("/api/conversations?limit=100")).items.length;
 }
 
-/** A conversation with its messages. */
+/** Returns a conversation with its messages. */
 export async function conversation(uuid: string): Promise<Conversation> {
   return await get<Conversation>(`/api/conversations/${uuid}`);
 }
 
-/** The one that was touched last. */
+/** Returns the conversation that was updated last. */
 export async function newest(): Promise<Conversation> {
   const { items } = await get<{ items: { uuid: string }[] }>("/api/conversations");
   return await conversation(items[0]!.uuid);
 }
 
-/** How many calls of models there were for a purpose; `plain` are those without tools, of which nothing is kept. */
+/** Returns the number of model calls for a purpose this month. `plain` are direct model calls, without tools and not stored. */
 export async function calls(purpose: string): Promise<number> {
   const { this_month } = await get<{ this_month: { purpose: string; calls: number }[] }>("/api/me");
   return this_month.find((used) => used.purpose === purpose)?.calls ?? 0;
 }
 
-/** The tool calls of one's own that a filter finds in the book, newest first. */
+/** Returns the tool calls of the key's owner that match a filter of the tool history, newest first. */
 export async function book(filter: string): Promise<{ tool: string; status: string; user: string; conversation: string }[]> {
   const call = { name: "search_tool_calls", arguments: { filter } };
   const response = await fetch(`${url}/mcp`, {

@@ -1,5 +1,5 @@
-// What was installed does what it is for: a person signs in and asks, tools run, the page can go away in the middle, and the
-// database has all of it.
+// Tests an installation: a user signs in and asks, tools run, the page can be reloaded in the middle of an answer, and the
+// database contains everything.
 
 import { ChatPage, toolCalls, untimedText } from "../kit/chat.ts";
 import { expect, test } from "./installed.ts";

@@ -1,4 +1,4 @@
-// A server that somebody else has started and will end: these tests know its address and its database.
+// Fixtures for a server that is already running, and that the tests do not stop. They know its address and its database.
 
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -9,7 +9,7 @@ import { expect, test as base } from "../kit/test.ts";
 
 export { expect };
 
-/** A variable that docker-compose.yml sets. */
+/** Returns an environment variable that the container of these tests has. Throws if it is not set. */
 function given(name: string): string {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run these tests with \`cargo xtask compose\``);
@@ -17,9 +17,9 @@ function given(name: string): string {
 }
 
 interface Installed {
-  /** An admin of a name of its own, since the database may be of a run before. */
+  /** An admin with a new name, because the database may be left over from an earlier run. */
   admin: { name: string; password: string };
-  /** Asks the database itself. */
+  /** Queries the database directly. */
   rows(sql: string, values: string[]): Promise<RowDataPacket[]>;
 }
 
@@ -50,7 +50,7 @@ export const test = base.extend<object, Installed>({
     { scope: "worker" },
   ],
 
-  // Everybody here is signed in.
+  // Every page is signed in as the admin.
   page: async ({ page, admin }, use) => {
     await page.goto("/sign-in");
     await page.getByLabel("Name").fill(admin.name);

@@ -1,5 +1,5 @@
-// The main ways through the page in Firefox. What a test in Chromium shows is not shown again: this is for what browsers do
-// differently, such as streams, popovers, dialogs, focus and keys that the browser has its own use for.
+// Tests the main uses of the page in Firefox. It does not repeat the tests in Chromium: it covers what browsers do differently,
+// such as streams, popovers, dialogs, focus, and keys that the browser uses itself.
 
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive, toolCalls, untimedText } from "../kit/chat.ts";

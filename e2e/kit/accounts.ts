@@ -1,4 +1,4 @@
-// A server with accounts, as a person meets it who has the admin's password.
+// Fixtures for a server with accounts: creates the admin, whose password the tests know.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,13 +6,13 @@ import { expect, test as base } from "./test.ts";
 
 export { expect };
 
-/** The password of everybody here. */
+/** Password of every account in the tests. */
 export const PASSWORD = "a password of some length";
 
-/** The admin of every such server. */
+/** Name of the admin of every such server. */
 export const ADMIN = "root";
 
-/** A server that has an admin. That it demands accounts, its settings say. */
+/** The test function for a server that has an admin. The settings of the test file must turn accounts on. */
 export const test = base.extend<object, { admin: void }>({
   admin: [
     async ({ server }, use) => {

@@ -1,11 +1,11 @@
-// What axe finds on a page, each with the elements that it is about.
+// Runs axe, an accessibility checker, on a page, and lists its findings with the elements that they concern.
 
 import type { Page } from "@playwright/test";
 import axe from "axe-core";
 
-/** What is wrong with a page, or with places on it, for those who cannot see it, or not well. */
+/** Returns the accessibility violations of a page, or of the elements that match the selectors `within`. */
 export async function violations(page: Page, within: string[] = []): Promise<string[]> {
-  // A page keeps the script that it was given until it is left.
+  // A page keeps the injected script until it navigates.
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
   const found = await page.evaluate(
     async (within) => {
@@ -18,21 +18,21 @@ export async function violations(page: Page, within: string[] = []): Promise<str
   return found.map(({ id, nodes }) => `${id}: ${nodes.join("\n    ")}`);
 }
 
-/** The same in each theme. */
+/** Returns the violations in each theme. */
 export async function findings(page: Page, within?: string): Promise<Record<"light" | "dark", string[]>> {
   const found = { light: [] as string[], dark: [] as string[] };
   for (const colorScheme of ["light", "dark"] as const) {
-    // Colours that are still on their way would be measured.
+    // Without reduced motion, axe would measure colors in the middle of a transition.
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     found[colorScheme] = await violations(page, within === undefined ? [] : [within]);
   }
   return found;
 }
 
-/** What it should find in each theme. */
+/** Expected result of `findings`: no violations in either theme. */
 export const NOTHING = { light: [], dark: [] };
 
-/** How a page can be had: each theme in both languages, wide and narrow. */
+/** Variants in which a page is tested: each theme in both languages and both widths. */
 export const LOOKS = [
   { colorScheme: "light", locale: "en-GB", viewport: { width: 1280, height: 800 } },
   { colorScheme: "dark", locale: "en-GB", viewport: { width: 390, height: 800 } },
@@ -40,7 +40,10 @@ export const LOOKS = [
   { colorScheme: "dark", locale: "ja-JP", viewport: { width: 1280, height: 800 } },
 ] as const;
 
-/** What axe finds on a page that is open, as the same person has it in each look, once what it is about is `there`; each with its look. */
+/**
+ * Returns axe's findings within an element of the open page, for each variant, prefixed with the variant. Opens the same address
+ * with the same session, and waits for the element with the test ID `there`.
+ */
 export async function findingsInAllLooks(page: Page, within: string, there: string): Promise<string[]> {
   const storageState = await page.context().storageState();
   const found: string[] = [];

@@ -1,4 +1,4 @@
-// The chat page as a person uses it.
+// Page object of the chat page: the actions of a user.
 
 import { type Locator, type Page, expect } from "@playwright/test";
 import { gate } from "./model.ts";
@@ -12,12 +12,12 @@ export class ChatPage {
     this.answers = page.locator('article[data-role="assistant"]');
   }
 
-  /** Where the API has the conversation that is open. */
+  /** Returns the API path of the open conversation. */
   api(): string {
     return `/api${new URL(this.page.url()).pathname.replace("/c/", "/conversations/")}`;
   }
 
-  /** Types a message, sends it, and gives back the answer that begins. */
+  /** Types a message, sends it, and returns the answer to it, which is about to begin. */
   async send(text: string): Promise<Locator> {
     const before = await this.answers.count();
     await this.page.getByTestId("composer").fill(text);
@@ -25,17 +25,19 @@ export class ChatPage {
     return this.answers.nth(before);
   }
 
-  /** Sends a message and waits for the end of its answer. */
+  /** Sends a message, and waits until its answer is complete. */
   async ask(text: string): Promise<Locator> {
     const answer = await this.send(text);
     await expect(answer).toHaveAttribute("data-status", "complete");
     return answer;
   }
 
-  /** Every message as a reader sees it whose groups of calls are closed, without what is only spoken for a moment, and when and by
-   * whom it was written. */
+  /**
+   * Returns the text of every message as a reader sees it while all groups of tool calls are closed. It leaves out texts that only
+   * screen readers announce, times, and authors.
+   */
   transcript(): Promise<string[]> {
-    // All in one look: between two, a message that the server drew may have made way for one that is alive.
+    // Reads all messages in one step: between two steps, the mounted version of a message may replace the server-rendered one.
     return this.page.evaluate(() =>
       [...document.querySelectorAll("article[data-role]")].map((message) => {
         const copy = message.cloneNode(true) as Element;
@@ -46,12 +48,12 @@ export class ChatPage {
   }
 }
 
-/** Waits until a page hears all that is done in it. One can write before, and tests that do so should say so. */
+/** Waits until the page is interactive. Users can type before that; a test that relies on it should say so. */
 export async function alive(page: Page): Promise<void> {
   await expect(page.locator("body")).toHaveAttribute("data-alive", "");
 }
 
-/** Holds the page's program back, so that the page is not alive before it is let go. */
+/** Holds back the page's WASM module, so that the page cannot become interactive. Returns a function that releases it. */
 export async function holdProgram(page: Page): Promise<() => void> {
   const held = gate();
   await page.route("**/tallybook_bg.wasm", async (route) => {
@@ -61,12 +63,12 @@ export async function holdProgram(page: Page): Promise<() => void> {
   return held.open;
 }
 
-/** The tool calls of an answer. Those in groups that were never open are not there. */
+/** Returns the tool calls of an answer. Calls in groups that were never opened are not in the document. */
 export function toolCalls(answer: Locator): Locator {
   return answer.getByTestId("tool-call");
 }
 
-/** Opens the groups of tool calls of an answer that are closed. */
+/** Opens all closed groups of tool calls of an answer. */
 export async function openGroups(answer: Locator): Promise<void> {
   for (const group of await answer.getByTestId("tool-group").all()) {
     if ((await group.getAttribute("aria-expanded")) === "false") await group.click();
@@ -75,13 +77,14 @@ export async function openGroups(answer: Locator): Promise<void> {
 }
 
 /**
- * All that an answer holds, in order, without what may differ from run to run: how long its tool calls took, what was only
- * spoken, and what it cost, which grows with what was said before. Its groups are open from then on.
+ * Returns all text of an answer, in order, without the parts that may differ between runs. Those are the durations of tool calls,
+ * texts that only screen readers announce, time, author, and usage, which grows with the earlier conversation. Leaves the groups
+ * of tool calls open.
  */
 export async function untimedText(answer: Locator): Promise<string> {
   await openGroups(answer);
   const id = await answer.getAttribute("id");
-  // The element that was found may have made way for another one since, which is the same answer.
+  // The element that was found may since have been replaced with another element for the same answer.
   return await answer.page().evaluate((id) => {
     const copy = document.getElementById(id!)!.cloneNode(true) as Element;
     for (const passing of copy.querySelectorAll(".tool-duration, .usage, time, .author, [role=status]")) passing.remove();
@@ -89,7 +92,7 @@ export async function untimedText(answer: Locator): Promise<string> {
   }, id);
 }
 
-/** Writes down every text that the newest answer shows from now on, in order, as seen at each change of the page. */
+/** Records every text that the newest answer shows from now on, in order, at each change of the page. The result reads the records. */
 export async function watchAnswer(page: Page): Promise<() => Promise<string[]>> {
   const texts = await page.evaluateHandle(() => {
     const seen: string[] = [];

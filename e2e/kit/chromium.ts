@@ -1,4 +1,4 @@
-// How Chromium is started. It is the machine's own; nothing is downloaded.
+// Launch options for Chromium. They use the machine's own Chromium; nothing is downloaded.
 
 export const chromium = {
   browserName: "chromium" as const,
@@ -6,7 +6,7 @@ export const chromium = {
   timezoneId: "UTC",
   launchOptions: {
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-    // As root in a container there is no sandbox to be had, and nothing here visits a foreign page.
+    // Chromium cannot use its sandbox as root in a container. No test visits a foreign page.
     args: [
       "--headless",
       "--no-sandbox",

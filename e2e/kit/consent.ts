@@ -1,4 +1,4 @@
-// A conversation whose calls wait for a decision, made up by a test, and what is decided on them.
+// A mocked conversation whose calls wait for approval, and mocked responses to the user's decisions.
 
 import type { Page, Request, Route } from "@playwright/test";
 import { type Call, call, conversation, open } from "./seed.ts";
@@ -10,24 +10,24 @@ const TOOLS = {
   servers: [{ name: "bank", status: "connected", tools: 1, left_out: [] }],
 };
 
-/** A call of a tool of the server “bank” that waits. */
+/** Returns a call that waits for approval, of a tool of the server “bank”. */
 export function pay(amount: number, other: Partial<Call> = {}): Call {
   return call("bank__pay", { amount, to: "Ada" }, { ...WAITS, ...other });
 }
 
-/** A conversation whose answer waits for decisions on these calls. */
+/** Returns a conversation whose answer waits for decisions on these calls. */
 export function waiting(...calls: Call[]) {
   return conversation("Payments", [["Pay Ada", { content: "I would pay.", status: "awaiting_approval", calls }]]);
 }
 
-/** Opens it, with the server of its tools known. */
+/** Opens such a conversation, with the tool server mocked as connected. */
 export async function openWaiting(page: Page, told: ReturnType<typeof conversation>): Promise<void> {
   await page.route("**/api/tools", (route) => route.fulfill({ json: TOOLS }));
   await open(page, told);
   await expect(page.getByTestId("consent").first()).toBeVisible();
 }
 
-/** Resumes the turn, which ends with these calls. */
+/** Responds to a request that resumes the turn: the turn completes with these calls. */
 export function goOn(route: Route, told: ReturnType<typeof conversation>, calls: Call[], content = "I would pay.\n\nPaid."): Promise<void> {
   const assistant_message_id = told.messages.at(-1)!.id;
   const events: [string, object][] = [
@@ -44,7 +44,7 @@ export function goOn(route: Route, told: ReturnType<typeof conversation>, calls:
   return route.fulfill({ contentType: "text/event-stream", body });
 }
 
-/** Answers the next decisions, and gives what was sent. */
+/** Responds to the next decisions with `answer`. Returns the list of their requests, which grows as they arrive. */
 export async function onDecision(page: Page, answer: (route: Route) => Promise<void>): Promise<Request[]> {
   const sent: Request[] = [];
   await page.route(/\/(decision|decisions)$/, (route) => {
@@ -54,7 +54,10 @@ export async function onDecision(page: Page, answer: (route: Route) => Promise<v
   return sent;
 }
 
-/** Waits until the first card takes a decision: all of its input was seen, and its keys are not too fresh. */
+/**
+ * Waits until the first card accepts a decision: all of its input was in view, and the delay before its keys work has passed. The
+ * page needs a fake clock.
+ */
 export async function ready(page: Page): Promise<void> {
   await expect(page.getByTestId("allow-once").first()).toBeEnabled();
   await page.clock.fastForward(1000);

@@ -1,13 +1,13 @@
-// A long conversation that was really held: each turn asked through the API and answered by the demo model.
+// Holds a long conversation on a real server: asks each turn through the API, and the demo model answers.
 
 import { type APIRequestContext, expect } from "@playwright/test";
 
-/** What the `turn`th question asks, counted from 0. */
+/** Returns the question of the turn with this number, counted from 0. */
 export function question(turn: number): string {
   return `What is (${turn} + 7.25) × 4?`;
 }
 
-/** Holds a conversation of so many turns, with two tool calls each, and gives the address of its page. */
+/** Holds a conversation of this number of turns, with two tool calls each. Returns the path of its page. */
 export async function converse(request: APIRequestContext, turns: number): Promise<string> {
   const made = await request.post("/api/conversations", { data: { title: "Long" } });
   const { uuid } = await made.json();

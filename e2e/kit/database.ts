@@ -1,25 +1,25 @@
-// A database of its own for each server under test.
+// Creates a separate database for each server under test.
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import mysql from "mysql2/promise";
 
-/** A fresh database: where it is, and how to be rid of it. */
+/** A new database: its URL, and a function that removes it. */
 export interface Database {
   url: string;
   drop(): Promise<void>;
 }
 
-/** The MySQL and MariaDB servers to test on, as `MYSQL_TEST_URL` names them, separated by commas. */
+/** Returns the URLs of the MySQL and MariaDB servers to test on: the comma-separated list in `MYSQL_TEST_URL`. */
 export function mysqlServers(): string[] {
   const servers = (process.env.MYSQL_TEST_URL ?? "").split(",").map((url) => url.trim());
   return servers.filter((url) => url !== "");
 }
 
-/** Makes a database on a MySQL server, or a SQLite file in `folder` when there is no server. */
+/** Creates a database on a MySQL server, or a SQLite file in `folder` if `server` is undefined. */
 export async function createDatabase(server: string | undefined, folder: string): Promise<Database> {
   if (server === undefined) {
-    // The file goes with the folder.
+    // The file is deleted with the folder.
     return { url: `sqlite://${join(folder, "tallybook.db")}`, drop: async () => {} };
   }
   const name = `tallybook_e2e_${randomUUID().replaceAll("-", "")}`;

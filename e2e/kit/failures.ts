@@ -1,10 +1,10 @@
-// What failed, once more in a few words below all else: of a long log often only the end is kept.
+// Reporter that repeats all failures briefly at the end of the output, because often only the end of a long log is kept.
 
 import type { FullConfig, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 
-/** So much of an error is told: what was expected, what was there instead, and where. */
+/** Limits for the text of an error. They leave room for the expected value, the actual value, and the place. */
 const MAX_LINES = 12;
 const MAX_CHARACTERS = 1_000;
 
@@ -32,7 +32,7 @@ export default class Failures implements Reporter {
     if (this.failures.length > 0) console.log(["", "What failed, try by try:", ...this.failures].join("\n"));
   }
 
-  // It adds to the reporter that tells of each test.
+  // Another reporter lists each test; this one only adds to its output.
   printsToStdio(): boolean {
     return false;
   }

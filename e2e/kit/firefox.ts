@@ -1,4 +1,4 @@
-// How Firefox is started. It is the machine's own, as `FIREFOX` names it, driven over WebDriver BiDi.
+// Launch options for Firefox. They use the machine's own Firefox, which `FIREFOX` names, over WebDriver BiDi.
 
 import { fileURLToPath } from "node:url";
 
@@ -9,7 +9,7 @@ export const firefox = {
   timezoneId: "UTC",
   launchOptions: {
     executablePath: fileURLToPath(new URL("firefox-relay.mjs", import.meta.url)),
-    // Without a window Firefox sees no mouse, and the page would take it for a phone: 2 is a fine pointer, 4 one that hovers.
+    // A headless Firefox sees no mouse, so the page would treat it as a phone. 2 is a fine pointer, 4 a pointer that hovers.
     firefoxUserPrefs: { "ui.primaryPointerCapabilities": 6, "ui.allPointerCapabilities": 6 },
   },
 };

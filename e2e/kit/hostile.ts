@@ -1,4 +1,4 @@
-// Text that tries to become more than text, and a watch over what comes of it.
+// Texts that try to inject scripts, markup or requests, and a check that none of them has an effect.
 
 import { type Page, expect } from "@playwright/test";
 
@@ -16,12 +16,12 @@ export const ATTACKS = [
   "{{constructor.constructor('alert(1)')()}}",
   "<style>*{background:url(https://evil.invalid/)}</style>",
 ];
-/** As a message may have it. */
+/** All attacks as one message. */
 export const ALL = ATTACKS.join("\n\n");
-/** In one line, as for titles and names. */
+/** All attacks in one line, for titles and names. */
 export const LINE = ATTACKS.join(" ");
 
-/** Notes whatever an attack would bring about. */
+/** Records any effect that an attack could have. The returned function asserts that there was none. */
 export async function watch(page: Page): Promise<() => Promise<void>> {
   const troubles: string[] = [];
   page.on("dialog", (dialog) => {
@@ -29,7 +29,7 @@ export async function watch(page: Page): Promise<() => Promise<void>> {
     void dialog.dismiss();
   });
   page.on("request", (request) => {
-    // An address of ours may have it in its query.
+    // Checks only the host, because a URL of Tallybook may contain this name in its query.
     if (new URL(request.url()).hostname === "evil.invalid") troubles.push(`request: ${request.url()}`);
   });
   await page.exposeFunction("noteViolation", (directive: string) => troubles.push(`CSP: ${directive}`));
@@ -39,7 +39,7 @@ export async function watch(page: Page): Promise<() => Promise<void>> {
     });
   });
   return async () => {
-    // Whatever is clickable in the answers may be clicked.
+    // Users may click any link in the answers.
     for (const link of await page.locator("article a").all()) {
       expect(await link.getAttribute("href")).toMatch(/^(https?|mailto):/);
     }

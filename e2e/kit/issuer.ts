@@ -1,4 +1,4 @@
-// A small issuer of OpenID Connect, whose page lets everybody in as one and the same person. Its tokens are signed by RSA.
+// A small OpenID Connect provider. Its sign-in page signs in every visitor as the same user. It signs its tokens with RSA.
 
 import { createHash, createSign, generateKeyPairSync, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ const CLIENT_ID = "tallybook";
 const encoded = (value: object | Buffer) =>
   (Buffer.isBuffer(value) ? value : Buffer.from(JSON.stringify(value))).toString("base64url");
 
-/** Starts one; gives what a server is told of it, and what ends it. */
+/** Starts a provider. Returns the server settings that enable it, and a function that stops it. */
 export async function startIssuer(subject: string): Promise<{ settings: Record<string, string>; stop: () => void }> {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const asked = new Map<string, { nonce: string; challenge: string }>();

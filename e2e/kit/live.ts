@@ -1,11 +1,11 @@
-// A turn that a test writes itself, event by event, for what the demo model never does: tools that take minutes.
+// A turn whose events the test sends one by one, for what the demo model never does: tools that take minutes.
 
 import type { Clock, Page } from "@playwright/test";
 import { alive } from "./chat.ts";
 
-/** A turn under way. */
+/** A running turn. */
 export interface LiveTurn {
-  /** Lets the server say something. */
+  /** Sends an event to the page, as if it came from the server. */
   say(event: string, data: object): Promise<void>;
 }
 
@@ -15,12 +15,12 @@ declare global {
   }
 }
 
-/** Leaves the page without its feed, which would lead to a look at what is stored, where a scripted turn is not. */
+/** Blocks the page's event feed. The feed would make the page read the stored conversation, which has no scripted turn. */
 export async function withoutFeed(page: Page): Promise<void> {
   await page.route("**/api/events", () => {});
 }
 
-/** Answers the next message with what the test says. To be called before the page is opened. */
+/** Responds to the next message with the events that the test sends. Call it before the page is opened. */
 export async function scriptTurn(page: Page): Promise<LiveTurn> {
   await page.addInitScript(() => {
     const real = window.fetch;
@@ -31,7 +31,7 @@ export async function scriptTurn(page: Page): Promise<LiveTurn> {
         start(stream) {
           const say = (text: string) => stream.enqueue(new TextEncoder().encode(text));
           window.sayToReader = say;
-          // The page takes a silent stream for dead.
+          // The page treats a stream without data as dead.
           setInterval(() => say(": keep-alive\n\n"), 4_000);
         },
       });
@@ -49,7 +49,7 @@ export async function scriptTurn(page: Page): Promise<LiveTurn> {
   };
 }
 
-/** How a scripted turn begins. */
+/** Data of the `message_start` event of a scripted turn. */
 export const started = {
   user_message_id: 1,
   assistant_message_id: 2,
@@ -57,7 +57,7 @@ export const started = {
   content: "Take your time",
 };
 
-/** Opens a new chat in which time passes only when told to, drawing included. */
+/** Opens a new chat with a fake clock: time passes only when the test advances the clock. Drawing waits for it, too. */
 export async function stopClock(page: Page): Promise<Clock> {
   const start = Date.now();
   await page.clock.install({ time: start });
@@ -67,7 +67,7 @@ export async function stopClock(page: Page): Promise<Clock> {
   return page.clock;
 }
 
-/** Opens a new chat whose question is stored, and whose answer the test plays. */
+/** Opens a new chat and sends a question, which is reported as stored. The test then sends the events of the answer. */
 export async function playTurn(page: Page): Promise<LiveTurn> {
   await withoutFeed(page);
   const turn = await scriptTurn(page);
@@ -76,7 +76,7 @@ export async function playTurn(page: Page): Promise<LiveTurn> {
   return turn;
 }
 
-/** The same in a page in which time passes only when told to. */
+/** Does the same as `playTurn`, with a fake clock that only the test advances. */
 export async function playTurnByClock(page: Page): Promise<{ turn: LiveTurn; clock: Clock }> {
   await withoutFeed(page);
   const turn = await scriptTurn(page);

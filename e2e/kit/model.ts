@@ -1,38 +1,38 @@
-// A model server that says what a test wrote for it, in OpenAI's streaming format.
+// A model server that returns answers written by the test, in OpenAI's streaming format.
 
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A tool that the model asks for. What it gives it need not be JSON. */
+/** A tool call that the model requests. The input need not be valid JSON. */
 export interface Wanted {
   tool: string;
   input: string;
 }
 
-/** Something that the model thinks and shows. */
+/** A piece of the reasoning that the model shows. */
 export interface Thought {
   thought: string;
 }
 
 type Piece = string | Wanted | Thought;
 
-/** An answer: its pieces of text, thoughts and calls in order, each sent when the test lets it come. */
+/** Pieces of an answer in order: text, reasoning and tool calls. Each is sent when the test yields it. */
 export type Pieces = Iterable<Piece> | AsyncIterable<Piece>;
 
-/** A model server. Each request takes the next answer; without one it is told so. */
+/** A model server. Each request takes the next answer from the queue. If the queue is empty, the answer is a text that says so. */
 export interface ScriptedModel {
   url: string;
-  /** Puts an answer into the queue. */
+  /** Adds an answer to the queue. */
   answer(pieces: Pieces): void;
   stop(): Promise<void>;
 }
 
-/** What every answer says it cost. */
+/** Token usage that every answer reports. */
 export const USAGE = { prompt_tokens: 1200, completion_tokens: 34 };
 
-/** Holds an answer back until the test opens it. */
+/** Creates a gate that holds an answer back until the test opens it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -44,7 +44,7 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 export async function startModel(): Promise<ScriptedModel> {
   const answers: Pieces[] = [];
   const server = createServer((request, response) => {
-    // A test that ends closes connections in the middle; that is no fault.
+    // A test that ends closes connections in the middle of an answer, which is not an error.
     respond(request, response, answers.shift() ?? ["No answer was written for this request."]).catch(() => {
       response.destroy();
     });

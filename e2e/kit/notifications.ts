@@ -1,8 +1,11 @@
-// Notifications as a page asks the browser for them.
+// Replaces the browser's notifications with a fake, and records them.
 
 import type { Page } from "@playwright/test";
 
-/** What the page asked the browser to notify of. The browser under test shows none. */
+/**
+ * Records the notifications that the page requests; the browser under test shows none. A request for permission returns
+ * `permission`.
+ */
 export async function watchNotifications(page: Page, permission: string): Promise<() => Promise<string[]>> {
   await page.addInitScript((permission) => {
     const shown: string[] = [];

@@ -1,21 +1,21 @@
-// What stands between a page and its server, and can be cut like a network.
+// TCP proxy between a page and its server, which can fail the way a network does.
 
 import { once } from "node:events";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
-/** A proxy before a server. */
+/** A proxy in front of a server. */
 export interface Proxy {
   url: string;
-  /** Closes every connection, and each new one as it comes. */
+  /** Closes every connection, and each new one as soon as it is accepted. */
   cut(): void;
-  /** Drops every byte from now on, on connections that stay open, as a network does that dies without a word. */
+  /** Drops all bytes from now on, but keeps the connections open, like a network that fails silently. */
   swallow(): void;
-  /** Lets connections through again; those whose bytes were dropped are closed. */
+  /** Accepts connections again. Closes those whose bytes were dropped. */
   restore(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a proxy before the server at `target`. */
+/** Starts a proxy in front of the server at `target`. */
 export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
@@ -29,7 +29,7 @@ export async function startProxy(target: string): Promise<Proxy> {
     const server = connect(Number(port), hostname);
     for (const [socket, other] of [[client, server], [server, client]] as const) {
       open.add(socket);
-      // A broken connection is what this is for.
+      // This proxy exists to break connections, so an error is expected.
       socket.on("error", () => {});
       socket.on("close", () => {
         open.delete(socket);

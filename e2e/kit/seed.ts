@@ -1,4 +1,4 @@
-// A conversation as the API would tell it, made up by a test: what no tool of the demo model ever does.
+// Builds conversations in the API's format, and mocks the API with them. For states that the demo model's tools never produce.
 
 import type { Page } from "@playwright/test";
 import { alive } from "./chat.ts";
@@ -12,7 +12,7 @@ export type CallStatus =
   | "cancelled"
   | "interrupted";
 
-/** A tool call as the wire carries it. */
+/** A tool call in the API's format. */
 export interface Call {
   tool_call_id: number;
   tool_name: string;
@@ -44,17 +44,17 @@ const UUID = "00000000-0000-4000-8000-000000000001";
 
 let lastId = 1000;
 
-/** A call that ended well, unless told otherwise. */
+/** Returns a successful call. `other` overrides its fields. */
 export function call(tool_name: string, input: unknown, other: Partial<Call> = {}): Call {
   lastId += 1;
   const base = { tool_call_id: lastId, tool_name, input, offset: 0, started_at: AT };
   return { ...base, status: "success", output: "79", error: null, duration_ms: 3456, ...other };
 }
 
-/** Most bytes of a text that a message carries. */
+/** Maximum size of an input or output in a message, in bytes. */
 const MAX_CALL_TEXT_BYTES = 64 * 1024;
 
-/** The same call as messages carry it: with no more than the beginning of long texts, which are taken to be ASCII. */
+/** Returns a call as messages contain it: its input and output are truncated if they are too long. Assumes ASCII texts. */
 export function cut(whole: Call): Call {
   const input = JSON.stringify(whole.input);
   return {
@@ -67,7 +67,7 @@ export function cut(whole: Call): Call {
   };
 }
 
-/** A step of a plan as the wire carries it; what is left out is as before it is begun. */
+/** A step of a plan in the API's format. Missing fields default to those of a step that has not started. */
 export interface Step {
   instruction: string;
   expected?: string;
@@ -80,7 +80,7 @@ export interface Step {
   end_offset?: number;
 }
 
-/** A plan as the wire carries it. */
+/** Returns a plan in the API's format. */
 export function planned(steps: Step[], other: { reason?: string } = {}): object {
   const begin = { expected: "A number", status: "pending", attempt: 0, revision: 1 };
   const revision = Math.max(...steps.map((step) => step.revision ?? 1));
@@ -88,23 +88,23 @@ export function planned(steps: Step[], other: { reason?: string } = {}): object 
   return { plan_id: 1, offset: 0, revision, success_criteria: "All of it is known and written down.", steps: listed, ...other };
 }
 
-/** What an answer is made of. */
+/** Content and state of an answer. */
 export interface Answer {
   content: string;
   calls?: Call[];
   plan?: object;
-  /** What the model showed of its thinking. */
+  /** Reasoning that the model showed. */
   reasoning?: { reasoning_id: number; offset: number; text: string; duration_ms?: number }[];
   status?: string;
   error?: string;
   error_code?: string;
   stop_reason?: string;
   usage?: { input_tokens: number; output_tokens: number; cached_tokens: number };
-  /** Which of how many versions it is, counted from 1; the only one unless told. */
+  /** Number of this version, counted from 1, and the number of versions. If absent, the answer has only one version. */
   version?: [number, number];
 }
 
-/** A conversation as the wire carries it. */
+/** A conversation in the API's format. */
 interface Conversation {
   uuid: string;
   title: string;
@@ -116,7 +116,7 @@ interface Conversation {
   active_message_id: number | null;
 }
 
-/** The resource of a conversation with these questions and answers. */
+/** Returns the API resource of a conversation with these questions and answers. */
 export function conversation(title: string, turns: [string, Answer][]): Conversation {
   const messages = turns.flatMap(([question, { calls, version, ...answer }]) => {
     lastId += 2;
@@ -132,7 +132,7 @@ export function conversation(title: string, turns: [string, Answer][]): Conversa
   return { uuid: UUID, title, running: false, awaiting_approval, created_at: AT, updated_at: AT, messages, active_message_id: null };
 }
 
-/** The part of a conversation that a request asks for. */
+/** Returns the part of a conversation that the query of a request selects. */
 export function part(told: Conversation, query: URLSearchParams): object {
   const { messages } = told;
   const place = (name: string) => messages.findIndex((message) => message.id === Number(query.get(name)));
@@ -145,7 +145,7 @@ export function part(told: Conversation, query: URLSearchParams): object {
   return { ...told, messages: messages.slice(begin, end), ...earlier };
 }
 
-/** The line of a list of a conversation that is never opened, with the hours since something was last said in it. */
+/** Returns the list entry of a conversation that the test never opens. `hours` is the time since its last update. */
 export function listed(title: string, hours: number, other: { pinned?: boolean; running?: boolean } = {}): object {
   lastId += 1;
   const uuid = `00000000-0000-4000-8000-${String(lastId).padStart(12, "0")}`;
@@ -153,7 +153,7 @@ export function listed(title: string, hours: number, other: { pinned?: boolean; 
   return { uuid, title, running: false, awaiting_approval: false, created_at: at, updated_at: at, ...other };
 }
 
-/** Lets the API tell of this one conversation, and opens it from the list, in which there may be others below it. */
+/** Mocks the API with this one conversation, and opens it from the list. `others` are list entries below it. */
 export async function open(page: Page, told: Conversation, others: object[] = []): Promise<void> {
   const { uuid, title, running, awaiting_approval, created_at, updated_at } = told;
   const summary = { uuid, title, running, awaiting_approval, created_at, updated_at };

@@ -1,4 +1,4 @@
-// The real server program, in a folder of its own, on a port of its own, with the demo model.
+// Starts the real server program in a temporary folder and on a free port. The demo model is the default.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createDatabase } from "./database.ts";
 
-/** What a project decides about its servers. */
+/** Options of a Playwright project or test file for its servers. */
 export interface ServerOptions {
-  /** The URL of a MySQL server to keep the data on; SQLite when undefined. */
+  /** URL of the MySQL server for the data. SQLite if undefined. */
   mysqlServer: string | undefined;
-  /** How many milliseconds the demo model pauses between two words; the server's own default when undefined. */
+  /** Pause of the demo model between two words, in milliseconds. The server's default if undefined. */
   demoPaceMs: number | undefined;
-  /** Whether a model of the test's own answers, instead of the demo model. */
+  /** `true` if answers come from the test's scripted model, not from the demo model. */
   scripted: boolean;
   /** Further settings, by the names of their environment variables. */
   settings: Record<string, string>;
@@ -23,15 +23,15 @@ export interface ServerOptions {
 /** A running server. */
 export interface Server {
   url: string;
-  /** Where its data is. */
+  /** URL of its database. */
   database: string;
-  /** The link by which the first admin is made, once it is printed. */
+  /** Waits until the server has printed the link that creates the first admin, and returns the link. */
   setupLink(): Promise<string>;
-  /** Kills the program, as `kill -9` does. */
+  /** Kills the process, as `kill -9` does. */
   kill(): Promise<void>;
-  /** Starts a killed program again, at the same address and on what it left. */
+  /** Starts a killed server again, at the same address and with the data that it left. */
   restart(): Promise<void>;
-  /** The address of one more server on the same data; none where the data are one program's alone. */
+  /** Starts another server on the same data, and returns its address. `undefined` with SQLite, which only one process can use. */
   replica(): Promise<string | undefined>;
   stop(): Promise<void>;
 }
@@ -41,7 +41,7 @@ const STOP_LIMIT_MS = 20_000;
 const READY = /^Tallybook is ready at (http:\/\/\S+)/;
 const SETUP = /^\s*setup: (http:\/\/\S+)/;
 
-/** Starts a server and waits until it says that it is ready. Without a model's address the demo model answers. */
+/** Starts a server and waits until it reports that it is ready. Without `modelUrl`, the demo model answers. */
 export async function startServer(
   { mysqlServer, demoPaceMs, settings }: Omit<ServerOptions, "scripted">,
   modelUrl?: string,
@@ -50,7 +50,7 @@ export async function startServer(
   if (!program) throw new Error("TALLYBOOK_BIN must name the server program: run the tests with `cargo xtask test`");
   const folder = await mkdtemp(join(tmpdir(), "tallybook-e2e-"));
   const database = await createDatabase(mysqlServer, folder);
-  // Keys and settings of whoever runs the tests must not get in.
+  // Does not inherit the environment: it may contain API keys and settings of the developer.
   const env = {
     PATH: process.env.PATH,
     HOST: "127.0.0.1",
@@ -100,7 +100,7 @@ export async function startServer(
   }
 }
 
-/** Waits for the line that names the address. Whatever it prints is told. */
+/** Waits for the line that names the server's address, and returns the address. Passes each line of standard output to `told`. */
 async function ready(child: ChildProcess, told = (_line: string) => {}): Promise<string> {
   const log: string[] = [];
   const lines = createInterface({ input: child.stdout! });
@@ -119,7 +119,7 @@ async function ready(child: ChildProcess, told = (_line: string) => {}): Promise
   return address;
 }
 
-/** Asks the server to end, and insists when it does not. */
+/** Asks the server to shut down, and kills it after `STOP_LIMIT_MS`. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

@@ -1,15 +1,15 @@
-// The list of conversations as a person uses it.
+// Actions of a user in the conversation list.
 
 import { type Locator, type Page, expect } from "@playwright/test";
 
-/** The row of a conversation, by its title. */
+/** Returns the row of the conversation with this title. */
 export function row(page: Page, title: string): Locator {
   return page.locator(".conversation-row", { hasText: title }).first();
 }
 
-/** Opens the menu of a row by the keyboard, and does what an entry of it says. */
+/** Opens the menu of a row with the keyboard, and chooses an entry. */
 export async function chooseInMenu(row: Locator, entry: string): Promise<void> {
-  // The list is alive after the rest of the page.
+  // The list becomes interactive after the rest of the page.
   await expect(row.getByTestId("row-menu")).toBeEnabled();
   await row.getByTestId("row-menu").press("Enter");
   await row.page().getByTestId(entry).press("Enter");

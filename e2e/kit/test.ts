@@ -1,4 +1,4 @@
-// The test function of these tests: each worker has a server, each page must keep its console clean.
+// The test function of the browser tests. Each worker has a server, and each page must keep its console clean.
 
 import { type ConsoleMessage, test as base, expect } from "@playwright/test";
 import { type ScriptedModel, startModel } from "./model.ts";
@@ -36,10 +36,10 @@ export const test = base.extend<
 
   baseURL: async ({ server }, use) => use(server.url),
 
-  // What a test expects to see in the console.
+  // Console messages that a test expects.
   tolerated: async ({}, use) => use([]),
 
-  // A program that stops says so in the console and nowhere else.
+  // Most tests would notice only in the console that the page's WASM module has stopped.
   cleanConsole: [
     async ({ context, tolerated }, use) => {
       const complaints: string[] = [];

@@ -1,4 +1,4 @@
-// The picture of a new chat.
+// Takes the picture of a new chat.
 
 import { alive } from "../kit/chat.ts";
 import { test } from "../kit/test.ts";

@@ -1,4 +1,4 @@
-// How pictures are taken: light or dark, wide or narrow, as the README shows them.
+// Takes pictures for the README: light or dark, wide or narrow.
 
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -12,7 +12,7 @@ export const SIZES = {
 
 type Way = ["light" | "dark", keyof typeof SIZES];
 
-/** Takes what the page shows, in each of these ways. */
+/** Takes a picture of the page in each of these variants. */
 export async function picture(page: Page, name: string, ways: Way[]): Promise<void> {
   for (const [colorScheme, size] of ways) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });

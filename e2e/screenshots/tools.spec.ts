@@ -1,5 +1,5 @@
-// The pictures of a conversation whose answer took tools, of tools that ask first, of the panel where each can be turned off, and
-// above them the choice of models. The demo model has no such tools, so the conversations are made up, and no model is asked.
+// Takes pictures of an answer with tool calls, of a call that waits for approval, and of the panel where users turn off tools.
+// The header shows the model menu. The demo model has no such tools, so the conversations are mocked, and no model is called.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,8 @@ const file = join(tmpdir(), `tallybook-pictures-${process.pid}.toml`);
 const model = (name: string, provider: string) =>
   `[[models]]\nname = "${name}"\nprovider = "${provider}"\nmodel = "a-model"\napi_key_env = "NO_KEY"\n`;
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, model("Sonnet", "anthropic") + model("GPT", "openai"));
 
 test.use({ settings: { CONFIG_FILE: file, NO_KEY: "not-a-key" } });
@@ -32,7 +33,7 @@ const SERVERS = [
   { name: "calendar", status: "failed", error: "The token endpoint answered 401.", tools: 0, left_out: [] },
 ];
 
-/** What else stands in the list. */
+/** The other entries of the conversation list. */
 const OTHERS = [
   listed("Names for the new espresso machine", 1, { running: true }),
   listed("Reply to the landlord", 3),

@@ -1,4 +1,4 @@
-// axe on every view, light and dark: in English on a wide screen, and in Japanese on a small one.
+// Runs axe on every view, in the light and the dark theme: in English on a wide screen, and in Japanese on a narrow one.
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
@@ -9,10 +9,10 @@ import { call, conversation, cut, open, planned } from "../kit/seed.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
-/** The id of the user of a server without accounts, under which a browser keeps what is being written. */
+/** Id of the only user of a server without accounts. The browser stores drafts under this id. */
 const LOCAL_USER = 1;
 
-// Each test has a page of its own, so both workers take from this file.
+// No test shares a page with another one, so all workers can run tests of this file at the same time.
 test.describe.configure({ mode: "parallel" });
 
 const CALLS = [
@@ -35,14 +35,14 @@ const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
 const LONG = conversation("Long", Array.from({ length: 60 }, (_, at) => [`Question ${at}`, { content: "Yes." }]));
 const PLAIN = conversation("Sums", [["What is 1 + 2?", { content: "It is 3.", usage: USAGE }]]);
 
-/** Shows the list of conversations, where it has to be opened. */
+/** Opens the conversation list if it is not visible. */
 async function showSidebar(page: Page): Promise<void> {
   const menu = page.getByTestId("open-sidebar");
   if (await menu.isVisible()) await menu.click();
   await expect(page.getByTestId("search")).toBeVisible();
 }
 
-/** How to come to each view. */
+/** Functions that open a view, by the view's name. */
 const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<void>> = {
   "a new chat": async (page) => {
     await page.goto("/");
@@ -176,7 +176,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
   "earlier messages that did not come": async (page) => {
     await open(page, LONG);
-    // The page comes with so many, and the place is kept while they come into sight.
+    // Waits for the messages that the page opens with, because the page keeps its scroll position while they appear.
     await expect(page.locator("article")).toHaveCount(50);
     await page.route(({ searchParams }) => searchParams.has("before"), (route) => route.fulfill({ status: 503, body: "{}" }));
     await page.locator("#thread").evaluate((thread) => thread.scrollTo(0, 0));
@@ -447,7 +447,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
   },
 };
 
-/** Where each view is looked at, in both themes. */
+/** Language and screen size of each run. Each run checks both themes. */
 const PLACES = {
   "English, wide": { language: "en", viewport: { width: 1280, height: 720 } },
   "Japanese, narrow": { language: "ja", viewport: { width: 360, height: 640 } },
@@ -456,7 +456,7 @@ const PLACES = {
 for (const [place, { language, viewport }] of Object.entries(PLACES)) {
   for (const [name, show] of Object.entries(VIEWS)) {
     test(`${name}, ${place}`, async ({ page, context, request, tolerated }) => {
-      // The browser itself writes into the console that a page was not found, or that a request was refused.
+      // The browser logs pages that were not found and requests that were refused to the console.
       tolerated.push(/Failed to load resource/);
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.setViewportSize(viewport);
@@ -469,7 +469,7 @@ for (const [place, { language, viewport }] of Object.entries(PLACES)) {
 }
 
 test("the keyboard reaches everything in the order in which it stands, and sees where it is", async ({ page }) => {
-  // Without conversations of other tests.
+  // Hides the conversations of other tests.
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
   await page.goto("/");
   await alive(page);

@@ -1,4 +1,4 @@
-// The notice that an admin changed the account: every page begins with it until the user acknowledges it.
+// Tests the notice that an admin changed the account: every page begins with it until the user acknowledges it.
 
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";

@@ -1,4 +1,4 @@
-// A server with accounts: the way in, and two people who see their own conversations and never the other's.
+// Tests a server with accounts: signing in, and two users of whom each sees only their own conversations.
 
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
@@ -7,20 +7,20 @@ import { ChatPage, alive } from "../kit/chat.ts";
 
 test.use({ settings: { ACCOUNTS: "on" } });
 
-/** Fills in the form that is open. */
+/** Fills in the open form and submits it. */
 async function fillIn(page: Page, name: string, password = PASSWORD): Promise<void> {
   await page.getByLabel("Name").fill(name);
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button").click();
 }
 
-/** A browser of one's own, with its own cookies. */
+/** Opens a page in a new browser context, which has its own cookies. */
 async function browserOf(browser: Browser, baseURL: string, options = {}): Promise<[BrowserContext, Page]> {
   const context = await browser.newContext({ baseURL, serviceWorkers: "block", ...options });
   return [context, await context.newPage()];
 }
 
-/** Lets somebody in by an admin's invitation. */
+/** Signs up a user with an admin's invitation. */
 async function invite(admin: Page, guest: Page, name: string): Promise<void> {
   const made = await admin.request.post("/api/invitations", { data: {} });
   const { url } = await made.json();
@@ -30,7 +30,7 @@ async function invite(admin: Page, guest: Page, name: string): Promise<void> {
 }
 
 test("two people in two browsers see their own conversations and never the other's", async ({ page, browser, baseURL, server }) => {
-  // Where servers share their data, one of the two is at another one.
+  // If the database supports several servers, ben uses a replica.
   const elsewhere = (await server.replica()) ?? baseURL!;
   await page.goto("/");
   await expect(page).toHaveURL(/\/sign-in$/);
@@ -70,7 +70,7 @@ test("two people in two browsers see their own conversations and never the other
     await expect(anns.getByText("1 + 2")).toHaveCount(0);
     await anns.goto(address);
     await fillIn(anns, "ben");
-    // The way back leads to what ben may not see.
+    // After signing in, ben is at the address of a conversation that he may not see.
     await expect(anns).toHaveURL(address);
     await expect(anns.getByTestId("person")).toContainText("ben");
     await expect(anns.getByText("1 + 2")).toHaveCount(0);
@@ -82,7 +82,7 @@ test("two people in two browsers see their own conversations and never the other
 });
 
 test.describe("elsewhere", () => {
-  // The page is told that nobody is signed in any more, and the browser says so in its console.
+  // The page receives a 401 when the session has ended, and the browser logs it to the console.
   test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });
 
   test("a user who is writing sees that the session ended, and comes back to the same text", async ({ page, browser, baseURL }) => {
@@ -121,30 +121,27 @@ test.describe("elsewhere", () => {
     await expect(page).toHaveURL(/\/sign-in$/);
     await elsewhere.close();
   });
-});
 
-test("drafts are a user's own in a browser that several use", async ({ page, browser, baseURL, context }) => {
-  const [office, admin] = await browserOf(browser, baseURL!);
-  await admin.goto("/sign-in");
-  await fillIn(admin, ADMIN);
-  await expect(admin.getByTestId("person")).toContainText(ADMIN);
-  // The list is loaded once more when the feed begins. Without a session that would be an error in the console.
-  const listed = page.waitForResponse((response) => response.url().endsWith("/api/conversations?q="));
-  await invite(admin, page, "cleo");
-  await alive(page);
-  await listed;
-  const field = page.getByTestId("composer");
-  await field.fill("A secret");
-  // Over plain http browsers do not clear a site's data, and a session may also just expire.
-  await context.clearCookies();
-  await invite(admin, page, "dan");
-  await alive(page);
-  await expect(field).toHaveValue("");
-  await field.fill("Dan's own");
-  await page.getByTestId("sign-out").click();
-  await expect(page).toHaveURL(/\/sign-in$/);
-  expect(await page.evaluate(() => Object.keys(localStorage)), "signing out clears all of them").toEqual([]);
-  await office.close();
+  test("drafts are a user's own in a browser that several use", async ({ page, browser, baseURL, context }) => {
+    const [office, admin] = await browserOf(browser, baseURL!);
+    await admin.goto("/sign-in");
+    await fillIn(admin, ADMIN);
+    await expect(admin.getByTestId("person")).toContainText(ADMIN);
+    await invite(admin, page, "cleo");
+    await alive(page);
+    const field = page.getByTestId("composer");
+    await field.fill("A secret");
+    // Over plain HTTP, browsers do not clear a site's data when the user signs out. A session may also just expire.
+    await context.clearCookies();
+    await invite(admin, page, "dan");
+    await alive(page);
+    await expect(field).toHaveValue("");
+    await field.fill("Dan's own");
+    await page.getByTestId("sign-out").click();
+    await expect(page).toHaveURL(/\/sign-in$/);
+    expect(await page.evaluate(() => Object.keys(localStorage)), "signing out clears all of them").toEqual([]);
+    await office.close();
+  });
 });
 
 for (const javaScriptEnabled of [true, false]) {
@@ -157,7 +154,7 @@ for (const javaScriptEnabled of [true, false]) {
       const viewport = { width: 360, height: 640 };
       const [context, page] = await browserOf(browser, baseURL!, { javaScriptEnabled, locale, viewport });
       const [looking, view] = await browserOf(browser, baseURL!, { locale, viewport });
-      // Of a guest, who is invited by an admin, and of one whose links are used up.
+      // Creates an invitation for the guest's form. The links with `token=x` are not valid any more.
       const [office, admin] = await browserOf(browser, baseURL!);
       await admin.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
       const { url: invitation } = await (await admin.request.post("/api/invitations", { data: {} })).json();
@@ -167,7 +164,7 @@ for (const javaScriptEnabled of [true, false]) {
         await expect(page.locator("#password")).toHaveCount(path.endsWith("token=x") ? 0 : 1);
         await expect(page.locator("html")).toHaveAttribute("lang", code);
         expect(await page.evaluate(() => document.scripts.length).catch(() => 0)).toBe(0);
-        // axe is a script itself, and the page is the same with scripts and without.
+        // axe needs scripts, and the page is the same with scripts and without.
         await view.goto(path);
         expect(await view.locator("main").innerHTML()).toBe(await page.locator("main").innerHTML());
         expect(await findings(view), path).toEqual(NOTHING);

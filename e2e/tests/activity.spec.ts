@@ -1,4 +1,4 @@
-// What the page says while nothing of an answer comes: that a provider is asked again, and which call is being written.
+// Tests the status line of an answer that makes no visible progress: the provider is retried, or a tool call is being written.
 
 import { playTurnByClock } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
@@ -36,7 +36,7 @@ test("a busy provider and a call that is being written are told, until the answe
   await clock.runFor(100);
   await expect(answer).toContainText("Let me write.");
   await expect(said).toHaveCount(0);
-  // Text may be there already.
+  // A call can also be announced after text.
   await turn.say("tool_call_preparing", { tool_name: "add", bytes: 0 });
   await clock.runFor(100);
   await expect(said).toHaveText("Writing a call of add…");
@@ -50,7 +50,7 @@ test("what is drawn late does not cut an answer that has ended meanwhile", async
   const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   const content = "It is **19.75**, and nothing is missing.";
-  // No frame comes between, in which the first half would be drawn.
+  // The clock is stopped between the two events, so the first half is not drawn before the answer ends.
   await turn.say("content_delta", { offset: 0, delta: "It is **19" });
   await turn.say("message_end", { assistant_message_id: 2, content, status: "complete", tool_calls: [], usage: { input_tokens: 1, output_tokens: 2, cached_tokens: 0 } });
   for (let frames = 0; frames < 3; frames++) {

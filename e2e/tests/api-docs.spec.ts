@@ -1,4 +1,4 @@
-// The page of the API, for everybody, at any width, with scripts and without; and its examples, run as they stand on it.
+// Tests the API documentation page: accessibility and layout at two widths, with scripts and without. Runs its examples unchanged.
 
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     await page.goto("/docs/api");
     await expect(page.locator("html")).toHaveAttribute("lang", locale.slice(0, 2));
 
-    // What is closed opens by a press, and what the contents lead to is in sight.
+    // A closed operation opens with a click, and a link in the table of contents scrolls to its target.
     const closed = page.getByTestId("operation").filter({ hasText: "/api/search" });
     await expect(closed.locator("dl").first()).toBeHidden();
     await closed.locator("summary").first().click();
@@ -36,13 +36,13 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     }
     await context.close();
 
-    // axe is a script itself, and the page is the same with scripts and without. What is closed it does not see.
+    // axe needs scripts, and the page is the same with scripts and without. axe does not see closed operations.
     const looking = await browser.newContext(options);
     const view = await looking.newPage();
     await view.goto("/docs/api");
     for (const isOpen of [false, true]) {
       await view.locator("main details:not([name])").evaluateAll((all, open) => all.forEach((one) => one.toggleAttribute("open", open)), isOpen);
-      // Of what is open a part is enough, since all operations are drawn alike: looking through all of them takes a minute.
+      // Two sections of open operations are enough, because all operations are drawn alike. Checking all of them takes a minute.
       const opened = ['[aria-labelledby="subject-turns"]', '[aria-labelledby="subject-programs"]'];
       expect(await violations(view, isOpen ? opened : [])).toEqual([]);
       expect(await view.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
@@ -51,7 +51,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
   });
 }
 
-/** What each example says when it is run; the answer's words are the demo model's. */
+/** Expected output of each example. The demo model writes the answers. */
 const SAID: Record<string, RegExp> = {
   answer: /0\.3/,
   stream: /0\.3/,
@@ -62,13 +62,13 @@ const SAID: Record<string, RegExp> = {
 
 const run = promisify(execFile);
 
-/** How the text of each kind is run, from a folder in which the packages of these tests are found. */
+/** File extension and command for the examples of each kind. They run in a folder from which the tests' packages are found. */
 const RUNS: Record<string, { end: string; run: (file: string, env: NodeJS.ProcessEnv) => Promise<{ stdout: string }> }> = {
   curl: { end: "sh", run: (file, env) => run("sh", ["-eu", file], { env }) },
   Python: { end: "py", run: (file, env) => run(process.env.TEST_PYTHON!, [file], { env }) },
   TypeScript: {
     end: "ts",
-    // What compiles is as TypeScript wants it; Node.js 20 runs what comes of that.
+    // The compiler checks the types of the example. Node.js 20 cannot run TypeScript, so it runs the compiled file.
     run: async (file, env) => {
       const options = ["--target", "es2023", "--module", "nodenext", "--strict", "--lib", "es2023,dom", "--types", "node", "--skipLibCheck"];
       await run("node", ["node_modules/typescript/bin/tsc", ...options, "--ignoreConfig", file]);
@@ -84,7 +84,7 @@ test("every example on the page runs as it stands there", async ({ page, baseURL
     all.map((code) => ({ name: (code as HTMLElement).dataset.name!, kind: (code as HTMLElement).dataset.kind!, text: code.textContent })),
   );
   expect(examples.length).toBe(Object.keys(SAID).length * Object.keys(RUNS).length);
-  // Beneath `e2e`, so that the packages are found.
+  // A folder below `e2e`, so that the packages are found.
   const folder = testInfo.outputPath("examples");
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}/package.json`, '{"type": "module"}');

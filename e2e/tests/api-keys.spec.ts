@@ -1,4 +1,4 @@
-// API keys in the settings: creating one with the password and an expiry date, and revoking one or all.
+// Tests API keys in the settings: creating one with the password and an expiry date, and revoking one or all.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ async function settings(browser: Browser, baseURL: string, name: string): Promis
   return [context, page];
 }
 
-/** Asks the server with a key, and returns the status. */
+/** Sends a request with an API key, and returns the status. */
 async function statusWith(request: APIRequestContext, key: string): Promise<number> {
   return (await request.get("/api/models", { headers: { authorization: `Bearer ${key}` } })).status();
 }

@@ -1,5 +1,5 @@
-// The book where there are others: what an admin is asked before looking at theirs, and what is there to be seen then, for
-// everybody, in each theme and both languages.
+// Tests the tool history on a server with several users. An admin must give a reason to open other users' data, and all pages
+// are accessible in each theme and both languages.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,8 @@ import { LOOKS, violations } from "../kit/axe.ts";
 const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
 const file = join(tmpdir(), `tallybook-book-others-${process.pid}.json`);
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
   const program = { command: process.execPath, args: [everything, "stdio"], risk: "high" };
   writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
@@ -20,14 +21,14 @@ if (process.env.TEST_WORKER_INDEX !== undefined) {
 test.use({ scripted: true, settings: { ACCOUNTS: "on", MCP_SERVERS_FILE: file, LLM_TITLES: "false" } });
 test.afterAll(() => rmSync(file, { force: true }));
 
-/** A browser of somebody's, signed in. */
+/** Opens a browser context that is signed in as this user. */
 async function signedIn(browser: Browser, baseURL: string, name: string, options = {}): Promise<BrowserContext> {
   const context = await browser.newContext({ baseURL, serviceWorkers: "block", ...options });
   expect((await context.request.post("/api/session", { data: { name, password: PASSWORD } })).status()).toBe(200);
   return context;
 }
 
-/** Asks something, and gives the ids of the tool calls of its answer. */
+/** Asks a question. Returns the ids of the answer's tool calls. */
 async function ask(request: APIRequestContext, uuid: string, content: string): Promise<number[]> {
   const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content } });
   expect(await answer.text()).toContain("event: message_end");
@@ -35,7 +36,7 @@ async function ask(request: APIRequestContext, uuid: string, content: string): P
   return messages.at(-1).tool_calls.map((call: { tool_call_id: number }) => call.tool_call_id);
 }
 
-/** That a page is for everybody, and scrolls one way only. */
+/** Opens a page, and asserts that it is accessible and does not scroll sideways. */
 async function check(page: Page, address: string, what: string): Promise<void> {
   await page.goto(address);
   expect(await violations(page), `${address}, ${what}`).toEqual([]);
@@ -44,7 +45,7 @@ async function check(page: Page, address: string, what: string): Promise<void> {
 }
 
 test("others' calls take a reason, and are for everybody to read", async ({ browser, baseURL, model }) => {
-  // As many pages as a dozen other tests look at.
+  // This test checks as many pages as a dozen other tests.
   test.setTimeout(300_000);
   const admin = await signedIn(browser, baseURL!, ADMIN);
   await admin.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
@@ -92,7 +93,7 @@ test("others' calls take a reason, and are for everybody to read", async ({ brow
       await check(view, address, JSON.stringify(look));
     }
     await expect(view.getByTestId("chart-calls")).toBeVisible();
-    // As it is where no script runs; axe is one itself.
+    // Replaces the page's script with an empty one. Scripts stay enabled, because axe needs them.
     await looking.route("**/admin/book.js", (route) => route.fulfill({ contentType: "text/javascript", body: "" }));
     await check(view, `/admin/calls/${sum}/playback?at=0&speed=1`, `${JSON.stringify(look)} without scripts`);
     await looking.close();

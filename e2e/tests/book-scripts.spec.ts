@@ -1,5 +1,5 @@
-// What the book gains from scripts: a turn plays in place, the next page comes below, times are also the reader's own, and the
-// end of a re-run comes by itself. Without scripts each is done by pages that follow one another.
+// Tests what scripts add to the tool history. A turn plays in place, and the next page of calls is appended. Times are also shown
+// in the reader's time zone, and the result of a re-run appears by itself. Without scripts, each of these takes page loads.
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { converse } from "../kit/converse.ts";
@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0, timezoneId: "Asia/Tokyo" });
 
-/** Has the demo model add two numbers, and gives the address of that call. */
+/** Lets the demo model add two numbers. Returns the path of the page of that tool call. */
 async function called(request: APIRequestContext): Promise<string> {
   const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
   const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "What is 12.5 + 7.25?" } });
@@ -103,7 +103,7 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   await page.goto(call);
   await page.locator(".book-rerun button").click();
   await expect(page.getByTestId("again").locator("pre").last()).toHaveText("19.75");
-  // As it was a moment before.
+  // Restores the state of a moment earlier, when the re-run was still running.
   const held = gate();
   let asked = 0;
   await page.route(/\?rerun=/, async (route) => {

@@ -1,4 +1,4 @@
-// The book that admins read: a list, a call and a conversation, for everybody, at any width, with scripts and without.
+// Tests the pages of the tool history that admins read: accessible and usable at two widths, with scripts and without.
 
 import type { APIRequestContext } from "@playwright/test";
 import { violations } from "../kit/axe.ts";
@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
 
-/** Has the demo model add two numbers, and gives the conversation's id. */
+/** Lets the demo model add two numbers. Returns the id of the conversation. */
 async function ask(request: APIRequestContext): Promise<string> {
   const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
   const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "What is 12.5 + 7.25?" } });
@@ -23,7 +23,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
     const uuid = await ask(request);
     const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
     const context = await browser.newContext({ ...options, javaScriptEnabled });
-    // axe is a script itself; what the pages say is the same with scripts and without.
+    // axe needs scripts, and the content of the pages is the same with scripts and without.
     const looking = await browser.newContext(options);
     const [page, view] = [await context.newPage(), await looking.newPage()];
     const check = async () => {

@@ -1,4 +1,4 @@
-// Versions of questions and answers: none is lost, and every tab shows the same.
+// Tests versions of questions and answers: no version is lost, and every tab shows the same version.
 
 import { readFile } from "node:fs/promises";
 import type { Locator } from "@playwright/test";
@@ -9,7 +9,7 @@ import { expect, test } from "../kit/test.ts";
 const FIRST = "What is 1 + 2?";
 const SECOND = "What is 6 × 7?";
 
-/** Which version of a message is shown, as the reader sees it. */
+/** Returns the label that shows the reader the current version of a message. */
 function version(message: Locator): Locator {
   return message.getByTestId("version");
 }

@@ -1,4 +1,4 @@
-// The line of a tool call that is not open: status, name and duration, and the preview of input and output; and the line of a
+// Tests the line of a closed tool call: status, name, duration, and the preview of input and output. Also tests the line of a
 // group of calls.
 
 import type { Page } from "@playwright/test";
@@ -7,14 +7,14 @@ import { playTurnByClock } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-/** Opens a conversation whose one answer has these calls, each with text before it so that none folds. */
+/** Opens a conversation whose only answer has these calls. Text before each call keeps the calls from being grouped. */
 async function openCalls(page: Page, ...calls: ReturnType<typeof call>[]): Promise<void> {
   const content = calls.map((_, at) => `Step ${at}.`).join("\n\n");
   for (const [at, one] of calls.entries()) one.offset = content.indexOf(`Step ${at}.`) + `Step ${at}.`.length;
   await open(page, conversation("Calls", [["Go", { content, calls }]]));
 }
 
-/** Has the page show the preview of every call, as the user chooses it in the settings. */
+/** Turns on the preview of every call, as the user's setting does. */
 async function showPreviews(page: Page, baseURL: string | undefined): Promise<void> {
   await page.context().addCookies([{ name: "tallybook_call_previews", value: "on", url: baseURL! }]);
 }
@@ -170,7 +170,7 @@ test("an answer under way shows that it is alive", async ({ page }) => {
   await clock.runFor(100);
   await expect(answer).toContainText("It is");
   expect(await caret(), "it stands where the next words will come").toBe('""');
-  // Live regions would not be heard in what is busy.
+  // Screen readers do not announce live regions inside a busy element.
   await expect(answer.locator(".prose")).toHaveAttribute("aria-busy", "true");
   await expect(page.locator("[aria-busy=true] [role=status], [aria-busy=true] [role=alert]")).toHaveCount(0);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: { a: 1 }, offset: 5 });

@@ -1,4 +1,4 @@
-// Waiting, motion, what an answer cost, small screens.
+// Tests what the page says while the user waits, how it announces the end of an answer, usage, reduced motion, and small screens.
 
 import { ChatPage, openGroups } from "../kit/chat.ts";
 import { playTurn, playTurnByClock, scriptTurn, started } from "../kit/live.ts";
@@ -47,7 +47,7 @@ test("the end of an answer leaves the focus where it is, also on nothing", async
   const end = { assistant_message_id: 2, content: "Done", tool_calls: [], status: "complete", stop_reason: "end_turn" };
   await turn.say("message_end", { ...end, usage: NOTHING });
   await expect(page.getByTestId("stop")).toHaveCount(0);
-  // The focus was given by the next frame.
+  // If the page moved the focus, it would do so in the next frame.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await expect(composer).not.toBeFocused();
 });
@@ -88,7 +88,7 @@ test("an answer says what it cost, and the conversation what all cost", async ({
   const costs = conversation("Costs", [["One", { content: "First.", usage }], ["Two", { content: "Second." }]]);
   await open(page, costs);
   await expect(page.getByTestId("usage")).toHaveText(["1,200 tokens in · 300 out"]);
-  // One answer says all there is to say.
+  // Only one answer reports its usage, so no total is shown.
   await expect(page.getByTestId("usage-in-all")).toHaveCount(0);
 
   await page.getByTestId("composer").fill("Three");
@@ -138,7 +138,7 @@ test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
     return Math.max(document.documentElement.scrollWidth, ...boxes.map((box) => box.getBoundingClientRect().right));
   });
   expect(width).toBeLessThanOrEqual(360);
-  // What does not fit scrolls in its own place, not the messages.
+  // Wide content scrolls within its own box. The list of messages does not scroll sideways.
   const thread = page.locator("#thread");
   expect(await thread.evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
   for (const line of await page.locator(".tool-line").all()) {

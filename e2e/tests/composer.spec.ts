@@ -1,4 +1,4 @@
-// The message field: it grows, breaks lines, sends, and leaves alone what an input method does.
+// Tests the message field: it grows, breaks lines, sends, and ignores keys that belong to an input method.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
@@ -8,7 +8,7 @@ test("it grows with its text, up to a height in which it scrolls", async ({ page
   await page.goto("/");
   const field = page.getByTestId("composer");
   await expect(field).toBeFocused();
-  // What is measured is not replaced meanwhile.
+  // Once the page is interactive, it does not replace the field during the measurement.
   await alive(page);
   const height = async () => (await page.locator(".composer-field").boundingBox())!.height;
   const one = await height();
@@ -43,7 +43,7 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await expect(field, "it is said what Enter does").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
 
   await field.fill("計算して");
-  // What Chromium reports while an input method composes, and what Safari reports after it.
+  // The events that Chromium reports while an input method composes, and Safari right after a composition.
   for (const how of [{ isComposing: true }, { keyCode: 229 }]) await field.dispatchEvent("keydown", { key: "Enter", ...how });
   await expect(field).toHaveValue("計算して");
   await expect(messages).toHaveCount(0);
@@ -95,7 +95,7 @@ test("whoever presses New chat, a conversation or an example writes there at onc
   await page.keyboard.type(", as I said");
   await expect(field).toHaveValue("While it answers, as I said");
 
-  // By the keyboard one may go on to the next.
+  // With the keyboard, the focus stays on the row, so that the user can move on to the next row.
   await page.getByTestId("new-chat").focus();
   await page.keyboard.press("Enter");
   await expect(field, "a new chat begins with writing").toBeFocused();
@@ -121,7 +121,7 @@ test("what one was writing stays in its place", async ({ page }) => {
   await expect(field).toHaveValue("And what about");
   await page.getByTestId("new-chat").click();
   await expect(field).toHaveValue("Something else,\nand more");
-  // What was sent is no draft any more, and what was not goes on with the chat that has begun.
+  // A sent text is no longer a draft. An example sends only itself: the draft of the new chat moves to the conversation that begins.
   await page.getByTestId("example").first().click();
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
   await page.reload();

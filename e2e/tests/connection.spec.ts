@@ -1,24 +1,27 @@
-// The network goes, tabs come and go: what a reader sees in the end is what an undisturbed run shows.
+// Tests lost connections, and tabs that are closed, opened or hidden: in the end the reader sees what an undisturbed run shows.
 
 import type { Browser, Page } from "@playwright/test";
 import { ChatPage, alive, untimedText, watchAnswer } from "../kit/chat.ts";
 import { startProxy } from "../kit/proxy.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that everything here falls into the middle of an answer.
+// Slow enough that every disturbance happens in the middle of an answer.
 test.use({ demoPaceMs: 600 });
 
-// They do not know of each other, and mostly wait: all workers take from this file.
+// The tests are independent and mostly wait, so all workers take tests from this file.
 test.describe.configure({ mode: "parallel" });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 
-/** Every message as text. */
+/** Returns the text of every message. */
 async function wholeText(chat: ChatPage): Promise<string[]> {
   return Promise.all((await chat.messages.all()).map(untimedText));
 }
 
-/** What a run shows that nothing disturbs, in a browser of its own; it goes on beside the rest of the test. */
+/**
+ * Starts a run without disturbances in a separate browser context, in parallel with the rest of the test. The returned function
+ * waits until the run has ended, and returns the texts of its messages.
+ */
 async function undisturbed(browser: Browser, baseURL: string): Promise<() => Promise<string[]>> {
   const context = await browser.newContext({ baseURL });
   const chat = new ChatPage(await context.newPage());
@@ -32,7 +35,7 @@ async function undisturbed(browser: Browser, baseURL: string): Promise<() => Pro
   };
 }
 
-/** Asks, and waits until the answer is in the middle of its last sentence. */
+/** Asks the question, and waits until its answer is in the middle of the last sentence. */
 async function askAndWait(page: Page, address = "/"): Promise<ChatPage> {
   const chat = new ChatPage(page);
   await page.goto(address);
@@ -42,7 +45,7 @@ async function askAndWait(page: Page, address = "/"): Promise<ChatPage> {
   return chat;
 }
 
-/** Makes a tab hidden or shown, as far as its page can tell: a browser under test shows every tab. */
+/** Makes a tab appear hidden or visible to its page, because a browser under test reports every tab as visible. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
@@ -58,7 +61,7 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   const room = () => page.locator("#thread").evaluate((thread) => thread.getBoundingClientRect().height);
   const before = await room();
   await context.setOffline(true);
-  // Being offline concerns new connections only.
+  // `setOffline` affects only new connections, so the proxy closes the existing ones.
   proxy.cut();
   await expect(page.getByText("Reconnecting")).toHaveText(/^Reconnecting… \(retrying in \d+s\)$/);
   await expect(page.getByTestId("stop")).toBeVisible();
@@ -77,7 +80,7 @@ test("who does not want to wait for the next attempt presses Retry now", async (
   const chat = new ChatPage(page);
   await page.goto("/");
   await page.route("**/events*", (route) => (route.request().url().endsWith("/api/events") ? route.continue() : route.abort()));
-  // The stream of the answer breaks off at once.
+  // The stream of the answer ends at once.
   await page.route("**/messages", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
   await page.getByTestId("composer").fill("What is 1 + 1?");
   await page.getByTestId("send").click();
@@ -93,7 +96,7 @@ test("who does not want to wait for the next attempt presses Retry now", async (
 });
 
 test("a connection that dies without a word is noticed after three missed keep-alives", async ({ browser, page, server, tolerated }) => {
-  // A part of the page that is being loaded breaks off, too.
+  // A part of the page that is just being loaded fails, too.
   tolerated.push(/net::ERR_/, /WebAssembly compilation aborted/);
   const expected = await undisturbed(browser, server.url);
   const proxy = await startProxy(server.url);
@@ -111,7 +114,7 @@ test("a connection that dies without a word is noticed after three missed keep-a
 });
 
 test("Stop that gets no answer says so and can be pressed again", async ({ page, server, tolerated }) => {
-  // A part of the page that is being loaded breaks off, too.
+  // A part of the page that is just being loaded fails, too.
   tolerated.push(/net::ERR_/, /WebAssembly compilation aborted/);
   const proxy = await startProxy(server.url);
   await page.clock.install();
@@ -172,7 +175,8 @@ test("one message is answered, and the other tab says why it is not", async ({ c
   await page.goto("/");
   await chat.ask("What is 1 + 1?");
   const other = new ChatPage(await context.newPage());
-  // It does not hear in time that a turn began: without locks, it does not share the feed of the first tab.
+  // The other tab is not notified of the new turn in time. Without locks it does not share the feed of the first tab, and its own
+  // feed is blocked.
   await other.page.addInitScript(() => Object.defineProperty(navigator, "locks", { value: undefined }));
   await other.page.route("**/api/events", (route) => route.abort());
   await other.page.goto(page.url());
@@ -225,7 +229,7 @@ test("a page that is older than its server says so, and is not when it was loade
     const headers = { "tallybook-page": "/pkg/0123456789abcdef" };
     return updated ? route.fulfill({ contentType: "text/event-stream", headers, body: "" }) : route.continue();
   });
-  // What follows the comparison.
+  // The request that the page sends after it has compared its version with the server's.
   const refreshed = () => page.waitForResponse(/\/api\/conversations\?/);
   const compared = refreshed();
   await page.goto("/");

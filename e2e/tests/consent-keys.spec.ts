@@ -1,4 +1,4 @@
-// Keys decide only what they were meant for: the card with the focus, with a fresh press, once it has been there a moment.
+// Tests that a key decides only on the card with the focus, with a new key press, and after a short delay.
 
 import { goOn, onDecision, openWaiting, pay, ready, waiting } from "../kit/consent.ts";
 import type { Call } from "../kit/seed.ts";

@@ -1,5 +1,5 @@
-// Consent with a real tool server: a call that waits outlives the server, another tab hears what was decided, and the model
-// is told what came of it.
+// Tests approvals with a real tool server. A waiting call survives a crash of the server, another tab is notified of decisions,
+// and the model receives the results.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,8 @@ const everything = join(import.meta.dirname, "../node_modules/@modelcontextproto
 const file = join(tmpdir(), `tallybook-consent-${process.pid}.json`);
 const ECHO = "everything__echo";
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
   const program = { command: process.execPath, args: [everything, "stdio"], risk: "high" };
   writeFileSync(file, JSON.stringify({ mcpServers: { everything: program } }));
@@ -24,7 +25,7 @@ test.use({ scripted: true, settings: { MCP_SERVERS_FILE: file, LLM_TITLES: "fals
 
 test.afterAll(() => rmSync(file, { force: true }));
 
-/** Waits until the tool server is connected, with the server of these tests or another one. */
+/** Waits until the tool server is connected to the server of these tests, or to the server at the address `server`. */
 async function connected(page: Page, server = ""): Promise<void> {
   const status = async () => {
     const { servers }: { servers: { status: string }[] } = await (await page.request.get(`${server}/api/tools`)).json();
@@ -33,7 +34,7 @@ async function connected(page: Page, server = ""): Promise<void> {
   await expect.poll(status, { timeout: 30_000 }).toBe("connected");
 }
 
-/** Asks something that the model wants so many calls of `echo` for. */
+/** Asks a question to which the model responds with one call of `echo` per message. */
 async function askForCalls(page: Page, model: ScriptedModel, ...messages: string[]): Promise<ChatPage> {
   await connected(page);
   const chat = new ChatPage(page);
@@ -50,7 +51,7 @@ test("a call that waits outlives the server, and runs with another input whereve
   const chat = await askForCalls(page, model, "こだま");
   await server.kill();
   await server.restart();
-  // Where servers share their data, another one takes the decision.
+  // If the database supports several servers, a replica receives the decision.
   const elsewhere = (await server.replica()) ?? server.url;
   await connected(page, elsewhere);
   await page.goto(elsewhere + new URL(page.url()).pathname);

@@ -1,4 +1,4 @@
-// What a card shows is what runs: hidden characters are written as codes, and nothing is allowed that was not in sight.
+// Tests that a card shows what runs: hidden characters appear as codes, and an input can be allowed only after all of it was visible.
 
 import type { Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
@@ -12,7 +12,7 @@ function send(input: object): Call {
   return call("mail__send", input, { status: "awaiting_approval", output: null, duration_ms: null });
 }
 
-/** Brings the end of the input into sight, as a reader's wheel does. */
+/** Scrolls to the end of the first card's input, as the reader's mouse wheel does. */
 async function scrollToEnd(page: Page): Promise<void> {
   await page.getByTestId("consent").first().locator(".consent-edge").last().evaluate((edge) => edge.scrollIntoView());
 }
@@ -144,7 +144,7 @@ for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 
     await page.locator("#thread").evaluate((area) => area.scrollBy(0, -20));
     for (const button of ["allow-once", "deny"]) {
       await first.getByTestId(button).scrollIntoViewIfNeeded();
-      // A click fails where something else lies over it.
+      // A trial click fails if another element covers the button.
       await first.getByTestId(button).click({ trial: true });
     }
     await expect(page.getByTestId("jump"), "nothing lies over them").toHaveCount(0);

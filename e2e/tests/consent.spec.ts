@@ -1,5 +1,5 @@
-// A call that waits for a decision, as its reader meets it: who asks for what, the choices by hand and by key, what is
-// sent, and what becomes of it. What the server does with a decision is in consent-live.spec.ts.
+// Tests a call that waits for approval, from the user's view. Covers who requests what, the choices by mouse and by key, the
+// request that is sent, and the result. `consent-live.spec.ts` tests what the server does with a decision.
 
 import { goOn, onDecision, openWaiting, pay, ready, waiting } from "../kit/consent.ts";
 import { watchNotifications } from "../kit/notifications.ts";

@@ -1,9 +1,9 @@
-// A person asks for a calculation, and everything about it is there afterwards.
+// Tests a complete conversation: the user asks for a calculation, and everything about it is still there afterwards.
 
 import { ChatPage, alive, toolCalls, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that even a browser that has just started draws the answer's beginning before its end.
+// Slow enough that even a browser that has just started draws the beginning of the answer before its end.
 test.use({ demoPaceMs: 250 });
 
 const QUESTION = "What is (12.5 + 7.25) × 4?";
@@ -24,7 +24,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
   expect(answered, `the answer grows before the reader's eyes: ${texts.join(" → ")}`).toBeGreaterThan(1);
 
   await test.step("each tool call is one collapsed line, opened by a click or a key", async () => {
-    // Finished neighbours fold; the reader unfolds them.
+    // Adjacent finished calls are grouped. The reader opens the group.
     await answer.getByTestId("tool-group").click();
     const calls = toolCalls(answer);
     const last = calls.last();

@@ -1,12 +1,12 @@
-// A server that is killed in mid-answer: the page shows what became of the answer by itself, and has it go on.
+// Tests a server that is killed in the middle of an answer: the page shows by itself that the answer was interrupted, and resumes it.
 
 import { ChatPage, untimedText } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that the server dies in the middle of the answer's last sentence.
+// Slow enough that the server is killed in the middle of the answer's last sentence.
 test.use({ demoPaceMs: 600 });
 
-// They do not know of each other, and mostly wait: all workers take from this file.
+// The tests are independent and mostly wait, so all workers take tests from this file.
 test.describe.configure({ mode: "parallel" });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
@@ -44,7 +44,7 @@ test("a stopped answer goes on, also where it was read as it stood", async ({ pa
   await expect(answer).toContainText("Done:");
   await page.getByTestId("stop").click();
   await expect(answer).toHaveAttribute("data-status", "stopped");
-  // The server drew it here, as something that is over.
+  // In this tab, the server rendered the answer as ended.
   const elsewhere = new ChatPage(await context.newPage());
   await elsewhere.page.goto(page.url());
   await expect(elsewhere.page.getByTestId("continue")).toBeVisible();

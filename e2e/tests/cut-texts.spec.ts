@@ -1,4 +1,4 @@
-// Tool calls with texts that messages carry cut: their beginning is shown, and the rest is loaded when it is wanted.
+// Tests tool calls whose texts are truncated in messages: the page shows the beginning, and loads the rest on request.
 
 import type { Page, Route } from "@playwright/test";
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
@@ -8,14 +8,17 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
-// Lines of different lengths, among them what must stay text.
+// Lines of different lengths, with markup that must remain text.
 const OUTPUT = Array.from({ length: 10_000 }, (_, at) => `${at}: <b>not bold</b> ${"=".repeat(at % 20)}`).join("\n").slice(0, 300_000);
 
 const details = (page: Page) => page.getByTestId("tool-call-details");
 const showAll = (page: Page) => page.getByTestId("show-all");
 const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
-/** Opens a conversation with this call, which the API gives whole as `answer` decides, and opens the call. Counts requests. */
+/**
+ * Opens a conversation with this call, truncated, and opens the call. `answer` responds to requests for the full call. The returned
+ * function counts these requests.
+ */
 async function openCall(page: Page, whole: Call, answer: (route: Route) => Promise<void>): Promise<() => number> {
   let asked = 0;
   await page.route(`**/api/tool-calls/${whole.tool_call_id}`, (route) => {
@@ -102,7 +105,7 @@ test("a failure says what to do, and can be tried again", async ({ page, tolerat
   await showAll(page).click();
   await expect(problem).toHaveText("The rest of this tool call is gone. Its conversation may have been deleted.");
   await showAll(page).click();
-  // The problem is gone while the rest is on its way.
+  // The error message disappears while the rest is loading.
   const output = page.getByRole("group", { name: "Output" }).locator("pre");
   await expect.poll(() => output.textContent()).toBe(OUTPUT);
   await expect(problem).toHaveCount(0);

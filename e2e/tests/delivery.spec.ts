@@ -1,4 +1,4 @@
-// How the page is delivered: from names that change with their content, under a policy that lets nothing else run.
+// Tests how the page is delivered: from file names that change with their content, and with a policy that blocks all other scripts.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -105,7 +105,8 @@ test("no page of ours is refused anything by the policy", async ({ page, tolerat
 test("a page that comes slowly is first shown when it is whole", async ({ browser, request }) => {
   const address = await converse(request, 2);
   const html = await (await request.get(address)).text();
-  // Its style comes at once, and of its text the rest when it has had every opportunity to be shown.
+  // This server sends the styles at once. It sends the second half of the HTML after the browser had every opportunity to show the
+  // first half.
   const styles = new Map<string, Buffer>();
   for (const [, style] of html.matchAll(/<link rel="stylesheet" href="([^"]+)"/g)) {
     styles.set(style!, await (await request.get(style!)).body());

@@ -1,4 +1,4 @@
-// Texts that are being written outlive their tab, a reload, and what happens elsewhere.
+// Tests that unfinished texts survive a closed tab, a reload, and changes in other tabs.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -13,7 +13,7 @@ async function* held(words: string, until: Promise<void>) {
   await until;
 }
 
-/** The message field of a page that is alive. */
+/** Opens a page, waits until it is interactive, and returns its message field. */
 async function fieldOf(page: Page, address: string) {
   await page.goto(address);
   await alive(page);
@@ -33,7 +33,7 @@ test("two tabs show the newest text, and the one that is typed in keeps its own"
   const other = await context.newPage();
   const there = await fieldOf(other, "/");
   await here.fill("Older");
-  // Browsers without a window give every tab the focus.
+  // Headless browsers give every tab the focus.
   await here.blur();
   await there.fill("Older, and newer");
   await expect(here).toHaveValue("Older, and newer");
@@ -78,7 +78,7 @@ test("an edited question is there again after a reload, and in the message field
   const other = new ChatPage(await context.newPage());
   await other.page.goto(page.url());
   await alive(other.page);
-  // The other tab has the same edit, gives it up, and shows another version.
+  // The other tab has the same edit open. It overwrites the text and sends it, so another version of the question is shown.
   model.answer(["Another answer."]);
   await other.page.getByTestId("edit-field").fill("Another");
   await other.page.getByTestId("edit-field").press("Enter");
@@ -122,7 +122,7 @@ test("the edited input of a call is there again after a reload", async ({ page }
   const field = page.getByTestId("input-field");
   await edit.click();
   await field.fill('{"amount": 4}');
-  // Loads the page again, and opens the conversation in it.
+  // This loads the page again, and opens the conversation in it.
   await openWaiting(page, told);
   await expect(edit).toHaveText("Continue editing the input");
   await edit.click();

@@ -1,4 +1,4 @@
-// The list of conversations on a phone: over the page, and nothing behind it.
+// Tests the conversation list on a phone: it covers the page, and nothing behind it can be focused.
 
 import type { Page } from "@playwright/test";
 import { alive } from "../kit/chat.ts";

@@ -1,4 +1,4 @@
-// What goes wrong is said, and the conversation goes on.
+// Tests that errors are reported, and that the conversation continues after them.
 
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
@@ -44,7 +44,7 @@ test("a conversation that could not be loaded is loaded with one press", async (
   await page.route(address, (route) => route.fulfill({ status: 503, body: "{}" }));
   await page.locator(`[href="${path}"]`).click();
   await expect(page.getByRole("alert")).toContainText("This page could not be loaded");
-  // Asked for by this press, before the page tries again by itself.
+  // This click must cause the request, before the page retries by itself.
   const asked = page.waitForRequest(address);
   await page.getByRole("link", { name: "Try again" }).click();
   await asked;

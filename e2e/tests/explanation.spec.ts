@@ -1,4 +1,4 @@
-// What was done for an answer and why: asked for under it, and shown there.
+// Tests the explanation of an answer: the user requests it below the answer, and it appears there.
 
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
@@ -17,7 +17,7 @@ test("an answer with tool calls says on request what was done and why", async ({
     "It added the numbers <b>exactly</b>.",
     "It read the result.",
   ]);
-  // Where nothing was called there is nothing to ask.
+  // An answer without tool calls offers no explanation.
   model.answer(["You are welcome."]);
   const thanks = await chat.ask("Thanks");
   await expect(thanks.getByTestId("regenerate")).toBeVisible();

@@ -1,4 +1,4 @@
-// A conversation as a file, with everything in it that could be more than text: kept by the menu, and opened by its address.
+// Tests the export of a conversation that contains every attack: the file from the menu, and the page at the export's address.
 
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-// The start, the bar at the top, failures and the way on, and where things stand.
+// Tests the start page, the header, the folded sidebar, recovery actions after a failure, and the positions of elements.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";

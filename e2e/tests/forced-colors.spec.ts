@@ -1,4 +1,4 @@
-// Colours of the reader's own, a page at 400 %, and paper.
+// Tests forced colors, 400 % zoom, print, and reduced motion.
 
 import { violations } from "../kit/axe.ts";
 import { playTurn } from "../kit/live.ts";
@@ -24,7 +24,7 @@ test("with forced colours what is chosen, said and ready can be told apart", asy
 
 test("at 400 % most of the height is left to read in", async ({ page }) => {
   await open(page, TALK);
-  // 1280 × 720, as zoom makes it.
+  // A window of 1280 × 720 at 400 % zoom.
   await page.setViewportSize({ width: 320, height: 180 });
   await expect.poll(async () => (await page.locator("#thread").boundingBox())!.height).toBeGreaterThan(80);
   await expect(page.getByTestId("composer")).toBeInViewport({ ratio: 1 });

@@ -1,4 +1,4 @@
-// The end of an answer that is written while nobody sees the tab.
+// Tests the end of an answer while the tab is hidden: the title of the page, and a system notification.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
-/** Makes a tab hidden or shown, as far as its page can tell. */
+/** Makes a tab appear hidden or visible to its page. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });

@@ -1,4 +1,4 @@
-// Text from outside is text where admins read it, and where people come in, with scripts and without.
+// Tests that untrusted text stays text on the pages of the tool history, and on the sign-in pages, with scripts and without.
 
 import type { Browser, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
@@ -6,14 +6,14 @@ import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";
 
 test.use({ scripted: true, settings: { ACCOUNTS: "on", SIGN_UP: "open", LLM_TITLES: "false" } });
 
-/** A page of a browser of its own, and the watch over it. */
+/** Opens a page in a new browser context. Also returns the check that no attack had an effect. */
 async function open(browser: Browser, baseURL: string, javaScriptEnabled: boolean): Promise<[Page, () => Promise<void>]> {
   const context = await browser.newContext({ baseURL, javaScriptEnabled, serviceWorkers: "block" });
   const page = await context.newPage();
   return [page, await watch(page)];
 }
 
-/** Signs in by the form. */
+/** Signs in with the form. */
 async function signIn(page: Page): Promise<void> {
   await page.getByLabel("Name").fill(ADMIN);
   await page.getByLabel("Password").fill(PASSWORD);
@@ -30,7 +30,7 @@ for (const javaScriptEnabled of [true, false]) {
     await expect(page).toHaveURL(/\/admin$/);
     const title = LINE.slice(0, 200);
     const { uuid } = await (await page.request.post("/api/conversations", { data: { title } })).json();
-    // The first is refused for what is in it, which the error repeats; the second is no tool at all.
+    // The first call fails because of its input, which the error repeats. The second one names a tool that does not exist.
     model.answer([ALL, { tool: "add", input: JSON.stringify({ a: ALL, b: 1 }) }, { tool: ATTACKS[0]!, input: ALL }]);
     model.answer([ALL]);
     const answer = await page.request.post(`/api/conversations/${uuid}/messages`, { data: { content: ALL } });
@@ -57,7 +57,7 @@ for (const javaScriptEnabled of [true, false]) {
     await calls.locator(".when a").click();
     await expect(page.locator("pre").first()).toContainText(ATTACKS[1]!);
     await harmless();
-    // Run again with other words of the same kind.
+    // Re-runs the call with another hostile input.
     await page.locator("#input").fill(JSON.stringify({ a: LINE }));
     await page.locator(".book-rerun button").click();
     await expect(page.getByTestId("again").locator("pre").first()).toContainText(ATTACKS[0]!);
@@ -83,7 +83,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto("/sign-in?next=%2Fadmin");
     await signIn(page);
     await expect(page).toHaveURL(/\/admin$/);
-    // Names are letters, so nobody has one that is an attack.
+    // User names allow only letters, digits and some punctuation, so the server accepts no attack as a name.
     for (const attack of ATTACKS) {
       const made = await page.request.post("/api/users", { data: { name: attack.slice(0, 64), password: PASSWORD } });
       expect(made.status(), attack).toBe(422);
@@ -138,7 +138,7 @@ for (const javaScriptEnabled of [true, false]) {
         await harmless();
       }
     }
-    // Few, since an address that guesses too often is held up.
+    // Only two attacks, because the server slows down an address with many failed sign-ins.
     for (const attack of [ATTACKS[1]!, ATTACKS[3]!]) {
       await page.goto("/sign-in");
       await page.getByLabel("Name").fill(attack.slice(0, 64));

@@ -1,4 +1,4 @@
-// The name of the model is text from outside too.
+// Tests that the name of a model stays text, because it is untrusted text, too.
 
 import { alive } from "../kit/chat.ts";
 import { LINE, watch } from "../kit/hostile.ts";

@@ -1,4 +1,4 @@
-// Text from outside is text, wherever the page shows it, live and reloaded.
+// Tests that untrusted text stays text wherever the page shows it, live and after a reload.
 
 import { alive } from "../kit/chat.ts";
 import { ALL, ATTACKS, LINE, watch } from "../kit/hostile.ts";

@@ -1,4 +1,4 @@
-// What makes the page one that can be installed, and what it says while the server is out of reach.
+// Tests that the page can be installed as an app, and what it shows while the server is unreachable.
 
 import { NOTHING, findings } from "../kit/axe.ts";
 import { alive } from "../kit/chat.ts";
@@ -24,7 +24,7 @@ test("the page names what it is installed as, with icons that are there", async 
   }, manifest.icons);
   expect(sizes).toEqual(["192x192", "512x512", "512x512"]);
   expect(manifest.icons.filter(({ purpose }: { purpose?: string }) => purpose === "maskable")).toHaveLength(1);
-  // The browser's own judgement.
+  // The browser's own checks of the manifest.
   const session = await page.context().newCDPSession(page);
   const { errors } = await session.send("Page.getAppManifest");
   expect(errors).toEqual([]);

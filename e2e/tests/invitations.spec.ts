@@ -1,4 +1,4 @@
-// Open invitations in the settings of an admin: they are listed until they are used, and can be revoked.
+// Tests open invitations in the settings of an admin: they are listed until they are used, and can be revoked.
 
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
 import { findingsInAllLooks } from "../kit/axe.ts";

@@ -1,4 +1,4 @@
-// Signing in by an issuer of OpenID Connect: linked in the settings, and from then on without a password and without scripts.
+// Tests an OpenID Connect provider: the user links it in the settings, and then signs in without a password and without scripts.
 
 import { ADMIN, PASSWORD, expect, test as base } from "../kit/accounts.ts";
 import { findingsInAllLooks } from "../kit/axe.ts";
@@ -15,7 +15,7 @@ const test = base.extend({
   ],
 });
 
-// The wrong password is refused.
+// The server refuses the wrong password, and the browser logs that.
 test.use({ tolerated: [/status of 403 .*\/api\/identities/] });
 
 test("whoever links an identity signs in by it, without scripts, until it is unlinked", async ({ page, browser, baseURL }) => {

@@ -1,4 +1,4 @@
-// The keys, and the sheet that lists them.
+// Tests the keyboard shortcuts, and the help dialog that lists them.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";

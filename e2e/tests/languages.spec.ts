@@ -1,4 +1,4 @@
-// English and Japanese, light and dark: chosen by the browser or by hand, and remembered.
+// Tests English and Japanese, light and dark: the browser's preference is the default, and the user's choice is remembered.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { call, conversation, open } from "../kit/seed.ts";

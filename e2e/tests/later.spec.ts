@@ -1,4 +1,4 @@
-// The parts of the page's program that come later: when somebody uses the page, and missed by nobody.
+// Tests the lazy parts of the page's WASM module and style: they load when the user begins to use the page, and can arrive late.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";

@@ -1,5 +1,5 @@
-// A conversation that is longer than its model reads: it is answered all the same, and the page says from where on the model
-// was told it whole.
+// Tests a conversation that is longer than the model's context window. The model still answers, and the page shows from which
+// message on the model received the full text.
 
 import { expect, test } from "../kit/test.ts";
 
@@ -8,7 +8,7 @@ test.use({ scripted: true, locale: "ja-JP", trace: "off", settings });
 
 test("a conversation of 400 messages is answered, and the line stands where the model's own reading begins", async ({ page, request }) => {
   const { uuid } = await (await request.post("/api/conversations", { data: { title: "Long" } })).json();
-  // Whatever is asked, for an answer or a summary, gets the same words.
+  // The model gives the same text to every request, whether for an answer or for a summary.
   for (let turn = 0; turn < 200; turn++) {
     const content = `Question ${turn}: what would you say to this?`;
     const answer = await request.post(`/api/conversations/${uuid}/messages`, { data: { content } });

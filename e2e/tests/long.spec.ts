@@ -1,4 +1,4 @@
-// A long conversation: it opens at its end, and what came before is loaded as one goes up, without anything moving.
+// Tests a long conversation: it opens at its end, and earlier messages load as the user scrolls up, without moving anything.
 
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
@@ -6,10 +6,10 @@ import { converse, question } from "../kit/converse.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-/** How many messages the page loads at a time. */
+/** Number of messages that the page loads at a time. */
 const AT_ONCE = 50;
 
-// A trace would keep a picture of all of it after each step.
+// A trace would store a snapshot of the whole page after each step.
 test.use({ trace: "off", demoPaceMs: 0 });
 
 test("who went up before the page was alive stays there", async ({ page, request }) => {
@@ -26,7 +26,7 @@ test("who went up before the page was alive stays there", async ({ page, request
   expect(await top()).toBe(0);
 });
 
-/** A conversation of so many turns with two calls each. */
+/** Returns a conversation of this number of turns, with two tool calls each. */
 function long(turns: number) {
   return conversation(
     "Long",
@@ -39,15 +39,15 @@ function long(turns: number) {
   );
 }
 
-/** What browsers tell of something that moved though nobody moved it; TypeScript does not know it. */
+/** Performance entry of an unexpected layout shift, for which TypeScript has no type. */
 interface LayoutShift extends PerformanceEntry {
   value: number;
   sources: { previousRect: DOMRectReadOnly }[];
 }
 
 /**
- * Goes to `top` in what is loaded, waits until `more` messages are loaded then, and tells by how much the message in sight
- * moved in the end, and how much anything moved that was seen meanwhile.
+ * Scrolls to `top`, and waits until `more` messages have been loaded. Returns by how many pixels the message in view moved in the
+ * end, and the layout shift of all elements that were visible meanwhile.
  */
 function goUp(thread: Locator, top: number, more: number): Promise<{ moved: number; shifted: number }> {
   return thread.evaluate(
@@ -55,7 +55,7 @@ function goUp(thread: Locator, top: number, more: number): Promise<{ moved: numb
       const frame = () => new Promise(requestAnimationFrame);
       const messages = () => area.querySelectorAll(".message");
       let shifted = 0;
-      // What was not laid out before has only come into sight.
+      // An element without a previous size was not laid out before. It only came into view.
       const add = (shifts: PerformanceEntryList) => {
         for (const { value, sources } of shifts as LayoutShift[]) {
           if (sources.some(({ previousRect }) => previousRect.width > 0)) shifted += value;
@@ -82,7 +82,7 @@ function goUp(thread: Locator, top: number, more: number): Promise<{ moved: numb
   );
 }
 
-/** Lets requests for earlier messages through only when `allowed` has come to pass. */
+/** Holds requests for earlier messages until `allowed` resolves. */
 async function holdEarlier(page: Page, allowed: Promise<void>): Promise<void> {
   await page.route(/[?&]before=/, async (route) => {
     await allowed;
@@ -91,7 +91,7 @@ async function holdEarlier(page: Page, allowed: Promise<void>): Promise<void> {
 }
 
 test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and is read to its beginning", async ({ page }) => {
-  // Twenty pages are read: a minute of a machine that does nothing else.
+  // The test loads twenty batches, which takes a minute on an idle machine.
   test.setTimeout(240_000);
   const turns = 500;
   await open(page, long(turns));
@@ -101,7 +101,7 @@ test("a conversation of 1,000 messages with 1,000 tool calls opens at its end an
 
   const thread = page.locator("#thread");
   for (let loaded = AT_ONCE; loaded < 2 * turns; loaded += AT_ONCE) {
-    // At the very top, where the button that one sees goes up and away, and near it.
+    // Alternates between the very top, where the visible button moves up and out of view, and a place near the top.
     const top = loaded % 100 === 0 ? 0 : 300;
     const { moved, shifted } = await goUp(thread, top, AT_ONCE);
     expect(moved).toBeLessThan(3);
@@ -137,7 +137,7 @@ test("the keyboard leads to the beginning", async ({ page }) => {
   await thread.focus();
   await page.keyboard.press("Control+Home");
   await expect(messages).toHaveCount(100);
-  // The last of them take the button away; the focus stays with the messages.
+  // With the last messages, the button disappears, and the focus moves to the message list.
   await page.getByTestId("show-earlier").focus();
   await expect(messages).toHaveCount(120);
   await expect(thread).toBeFocused();
@@ -167,7 +167,7 @@ test.describe("while earlier messages cannot be had", () => {
     await expect(page.getByTestId("show-earlier-problem")).toHaveText(detail);
     await expect(page.getByTestId("show-earlier")).toHaveText("Try again");
     await expect(messages).toHaveCount(AT_ONCE);
-    // Nobody asks again and again by moving about.
+    // After a failure, scrolling causes no further requests.
     for (const top of [200, 0]) await thread.evaluate((area, top) => area.scrollTo(0, top), top);
     await page.getByTestId("show-earlier").click();
     await expect(page.getByTestId("show-earlier-problem")).toBeVisible();
@@ -223,7 +223,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
   });
 
   await test.step("another version, and back: what is above stays, and the version is in sight", async () => {
-    // The first answer that was loaded with the newest.
+    // `answer` is the first answer of the batch that the page opened with.
     const first = await messages.first().locator(".bubble").textContent();
     const answer = messages.nth(AT_ONCE + 1);
     await answer.getByTestId("regenerate").click();
@@ -249,7 +249,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
     await expect(messages).toHaveCount(2);
     await expect(page.getByTestId("show-earlier")).toHaveCount(0);
-    // The branch that was written last ends in the answer that was written anew, and all of it is there.
+    // The branch that was written last ends with the regenerated answer, and all of it is loaded.
     await asked.getByTestId("older-version").click();
     await expect(messages.last().getByTestId("version")).toHaveText("2/2");
     await expect(messages.first()).toContainText(question(0));

@@ -1,5 +1,5 @@
-// What is told in the settings of one's own things: who looked at them and why, which links lead to them; and the end of it
-// all.
+// Tests what the settings show users about their data: which admins opened it and why, and which links share it. Also tests the
+// deletion of an account.
 
 import type { Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
@@ -7,7 +7,7 @@ import { findingsInAllLooks } from "../kit/axe.ts";
 
 test.use({ demoPaceMs: 0, settings: { ACCOUNTS: "on" } });
 
-/** Signs in by the form. */
+/** Signs in with the form, which then leads to `next`. */
 async function signIn(page: Page, name: string, next: string): Promise<void> {
   await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
   await page.locator("#name").fill(name);
@@ -64,7 +64,7 @@ test("one is told who looked and what is shared, and all of it ends with the acc
   await expect(anns).toHaveURL(/\/sign-in/);
   await signIn(anns, "ann", "/");
   await expect(anns.getByTestId("problem")).toHaveText("The name or the password is wrong.");
-  // For whoever runs the server it is still there, until it is purged.
+  // Admins still see the deleted data in the tool history until it is purged.
   await page.goto("/admin");
   await expect(page.getByTestId("call")).toContainText("deleted");
   await context.close();

@@ -1,5 +1,5 @@
-// Many visible windows of one browser: they share the list feed, and every request finds a free connection. Browsers open only
-// six connections to a host over HTTP/1.1.
+// Tests many visible windows of one browser: they share the list feed, and every request finds a free connection. Browsers open
+// only six connections to a host over HTTP/1.1.
 
 import type { BrowserContext, Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";

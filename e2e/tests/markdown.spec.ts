@@ -1,4 +1,4 @@
-// Markdown in an answer, live and reloaded: what it looks like, and what it never does.
+// Tests Markdown in an answer, live and after a reload: how it is drawn, and that it runs no script and loads nothing foreign.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, holdProgram } from "../kit/chat.ts";
@@ -41,11 +41,11 @@ fn main() {
 [late]: https://example.com/late
 `;
 
-/** The answer's elements and text as HTML, without the attributes of the message around it. */
+/** Returns the elements and text of the answer as HTML, without the attributes of the message around it. */
 async function prose(page: Page): Promise<string> {
   await expect(page.locator(".part:not([data-measured])")).toHaveCount(0);
   return page.locator(".prose").evaluate((element) => {
-    // Neighbouring text nodes look alike to a reader.
+    // Merges adjacent text nodes, because a reader cannot tell them apart.
     element.normalize();
     return element.innerHTML;
   });
@@ -80,7 +80,7 @@ test("each construct is drawn, and a reload shows just the same", async ({ page,
 test("an answer of many blocks stands in parts, the same after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  // The link that is defined last makes paragraphs of the first blocks change once more in the end.
+  // The link is defined last, so paragraphs of the first blocks change once more at the end.
   model.answer(Array.from({ length: 90 }, (_, at) => `Block [late] ${at}.\n\n`).concat("[late]: https://example.com/late\n"));
   const answer = await chat.ask("Write at length.");
   await expect(answer.locator(".part")).toHaveCount(3);

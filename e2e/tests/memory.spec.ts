@@ -1,4 +1,4 @@
-// A long conversation: the page says from where on the model was told it whole, and what it was told in place of the rest.
+// Tests the note in a long conversation: it shows from which message on the model received the full text, and the summary before that.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,8 @@ import { expect, test } from "../kit/test.ts";
 
 const always = join(tmpdir(), `tallybook-memory-${process.pid}.toml`);
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(always, "[memory]\nafter_tokens = 0\n");
 test.afterAll(() => rmSync(always, { force: true }));
 
@@ -23,7 +24,7 @@ test("a line says that earlier messages were summed up, and opens to how", async
   await chat.ask("How much is two and three?");
   const note = page.getByTestId("told");
   await expect(note).toHaveCount(0);
-  // The summary is written after the answer, and nothing tells when it is there but the next one.
+  // The summary is written after the answer. The page shows it only with the next answer, so the test polls the usage.
   const spent = async () => (await (await page.request.get("/api/me")).json()).this_month;
   await expect.poll(spent).toContainEqual(expect.objectContaining({ purpose: "summary", calls: 1 }));
   model.answer(["It is 9."]);
@@ -37,7 +38,7 @@ test("a line says that earlier messages were summed up, and opens to how", async
     await note.locator("summary").click();
     await expect(note.locator("blockquote"), when).toBeVisible();
     expect(await note.locator("blockquote").textContent(), "it is text").toBe(summary);
-    // It stands between the answer that it covers and the question that was told whole.
+    // The note is between the answer that the summary covers and the question that the model received in full.
     const order = await page.locator("article[data-role], [data-testid=told]").evaluateAll((all) => all.map((one) => one.tagName));
     expect(order, when).toEqual(["ARTICLE", "ARTICLE", "DETAILS", "ARTICLE", "ARTICLE"]);
     if (when === "reloaded") break;

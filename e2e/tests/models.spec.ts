@@ -1,4 +1,4 @@
-// Several models to choose from: for a conversation, for one answer written anew, and what is left of one that is gone.
+// Tests several models: the choice for a conversation, a message or a regenerated answer, and a model that was removed.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,12 +10,13 @@ import { expect, test } from "../kit/test.ts";
 
 const file = join(tmpdir(), `tallybook-models-${process.pid}.toml`);
 
-/** Two are the built-in model; what counts here is under which name it answers. The third is never asked. */
+/** Two of the models are the built-in model under different names. The third one is never called. */
 const ARITHMETIC = '[[models]]\nname = "Arithmetic"\nprovider = "demo"\n';
 const SUMS = '[[models]]\nname = "Sums"\nprovider = "demo"\ninput_price = 3.0\noutput_price = 15.0\n';
 const LOCAL = '[[models]]\nname = "Local"\nprovider = "ollama"\nmodel = "small"\ntool_mode = "prompt"\n';
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC + SUMS + LOCAL);
 
 test.use({ demoPaceMs: 0, settings: { CONFIG_FILE: file } });
@@ -143,7 +144,7 @@ test("a choice that fails is told, whatever is heard of the conversation meanwhi
   });
   const picker = page.locator("select[data-testid=model]");
   await picker.selectOption("Sums");
-  // What is told of a conversation that is pinned has its model, too.
+  // The event about the pinned conversation contains its model, too.
   await request.patch(chat.api(), { data: { pinned: true } });
   await expect(picker).toHaveValue("Arithmetic");
   held.open();

@@ -1,11 +1,11 @@
-// Notifications that are refused, what is dropped on the page, and keys that are switched off.
+// Tests refused notifications, content that is dropped or pasted, single-key shortcuts, and the settings of a server without accounts.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
 import { watchNotifications } from "../kit/notifications.ts";
 import { expect, test } from "../kit/test.ts";
 
-/** Drags something over the page and drops it, and tells of both whether the browser was kept from what it would do. */
+/** Drags something over the page and drops it. Returns for both events whether the page prevented the browser's default action. */
 function drop(page: Page, kind: "file" | "text"): Promise<boolean[]> {
   return page.evaluate((kind) => {
     const dataTransfer = new DataTransfer();
@@ -22,7 +22,7 @@ test("a browser that refuses is named", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   await page.keyboard.press("Control+/");
-  // Not `check`, which insists that it stays checked.
+  // `check` would fail, because the box does not stay checked.
   await page.getByTestId("notifications").click();
   await expect(page.getByTestId("help")).toContainText("Your browser refuses.");
   await expect(page.getByTestId("notifications")).not.toBeChecked();
@@ -107,7 +107,7 @@ test("a server without accounts has the settings that make sense there", async (
   await page.getByTestId("setting-theme").selectOption("dark");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
   await expect(page.getByTestId("theme")).toHaveValue("dark");
-  // One choice, wherever it is shown.
+  // Both places show the same setting.
   await page.getByTestId("section-keyboard").getByTestId("single-keys").uncheck();
   await page.getByRole("button", { name: "Show all shortcuts" }).click();
   await expect(page.getByTestId("help").getByTestId("single-keys")).not.toBeChecked();

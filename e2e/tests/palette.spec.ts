@@ -1,4 +1,4 @@
-// The command palette.
+// Tests the command palette.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";

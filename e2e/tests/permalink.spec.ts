@@ -1,4 +1,4 @@
-// The lasting address of a message: copied, opened, wherever the message is, and what is said when it is gone.
+// Tests permanent links to messages: copying them, opening them wherever the message is, and the notice if the message is gone.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { converse, question } from "../kit/converse.ts";
@@ -7,7 +7,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0, contextOptions: { permissions: ["clipboard-read", "clipboard-write"] } });
 
-/** The row ids of the messages of a conversation, oldest first. */
+/** Returns the row ids of a conversation's messages, oldest first. */
 async function ids(request: import("@playwright/test").APIRequestContext, address: string): Promise<number[]> {
   const told = await (await request.get(`/api${address.replace("/c/", "/conversations/")}`)).json();
   return told.messages.map(({ id }: { id: number }) => id);
@@ -21,7 +21,7 @@ test("a copied link leads to its message, also far up, and back again", async ({
 
   await test.step("it is copied", async () => {
     await page.getByTestId("copy-link").last().click();
-    // What is pressed in a message before it is alive is done when it is.
+    // A click in a message that is not interactive yet takes effect when it is.
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await expect.poll(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);
   });
@@ -107,7 +107,7 @@ test("each message says when it was written, and an answer by which model", asyn
   expect(told[1]).toContain(String(new Date().getFullYear()));
   expect(told[2]).toMatch(/^\d{1,2}:\d\d\s?(AM|PM)?$/);
   await expect(page.getByTestId("author")).toHaveText("demo");
-  // What is heard as it happens has its time too.
+  // A message that arrives live has its time, too.
   await new ChatPage(page).ask("What is 2 + 3?");
   await expect(times).toHaveCount(4);
 });

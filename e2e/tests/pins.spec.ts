@@ -1,4 +1,4 @@
-// Conversations that are pinned, put into the archive, or dealt with several at once.
+// Tests conversations that are pinned or archived, and actions on several conversations at once.
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -7,7 +7,7 @@ import { startServer } from "../kit/server.ts";
 import { chooseInMenu, row } from "../kit/sidebar.ts";
 import { test as base, expect } from "../kit/test.ts";
 
-/** Each test has a server of its own, without other conversations in its lists. */
+/** Each test has its own server, so its lists contain no other conversations. */
 const test = base.extend({
   baseURL: async ({ mysqlServer, demoPaceMs, settings }, use) => {
     const server = await startServer({ mysqlServer, demoPaceMs, settings });
@@ -16,7 +16,7 @@ const test = base.extend({
   },
 });
 
-/** Makes conversations of these titles, the last one newest, and opens the page. */
+/** Creates conversations with these titles, the last one newest, and opens the page. Returns their ids by title. */
 async function openWith(page: Page, request: APIRequestContext, titles: string[]): Promise<Record<string, string>> {
   const made: Record<string, string> = {};
   for (const title of titles) {
@@ -186,7 +186,7 @@ test("several are chosen, by the keyboard too, and dealt with at once with one w
   await choose("Four").click();
   await page.getByTestId("delete-chosen").click();
   await expect(links(page)).toHaveText(["Two", "One", "Six", "Five"]);
-  // What is left undone is done when the page is left.
+  // When the user leaves the page, deletions that can still be undone are carried out.
   await page.goto("about:blank");
   for (const title of ["Three", "Four"]) {
     await expect.poll(async () => (await request.get(`/api/conversations/${made[title]}`)).status()).toBe(404);

@@ -1,4 +1,4 @@
-// Answers by a plan: the list that fills up while it is worked on, what becomes of steps that fail, and what stands in them.
+// Tests planned answers: the list of steps that fills up during the turn, steps that fail, and the contents of steps.
 
 import type { Page } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
@@ -13,13 +13,13 @@ test.use({
   contextOptions: { permissions: ["clipboard-read", "clipboard-write"] },
 });
 
-/** What a planner writes. */
+/** Returns the text of a plan as the model writes it. */
 function plan(...instructions: string[]): string[] {
   const steps = instructions.map((instruction) => ({ instruction, expected: "A number" }));
   return [JSON.stringify({ success_criteria: "Both results are known.", steps })];
 }
 
-/** So long that nobody is asked whether it will do. */
+/** Returns a step's result that is long enough to pass without a judgment by the model. */
 function result(words: string): string {
   return `${words} I went over all of it once more, and it came to the same.`;
 }

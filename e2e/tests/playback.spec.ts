@@ -1,4 +1,4 @@
-// Playing an answer again: it grows as it did, can be stopped, stepped through and gone about in, by hand and by keys.
+// Tests playback of an answer: it grows as it did, and the user can pause it, step through it and seek, by mouse and by keyboard.
 
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage, alive, toolCalls } from "../kit/chat.ts";
@@ -11,7 +11,7 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
   const asked = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "Count" } });
   expect(await asked.text()).toContain("event: message_end");
-  // As if it had taken its time: two seconds from each event to the next.
+  // Simulates a slow answer, with two seconds between events.
   let events = 0;
   await page.route(/\/playback$/, async (route) => {
     const told = await (await route.fetch()).json();
@@ -23,7 +23,7 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   await page.clock.install();
   await page.goto(`/c/${uuid}`);
   await expect(page.getByTestId("play-again")).toBeVisible();
-  // Until the message is alive, time has to pass.
+  // The message becomes interactive only while the clock runs.
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await page.clock.pauseAt(Date.now() + 60_000);
@@ -33,7 +33,7 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   const ms = async () => Number(await place.inputValue());
   await expect(toggle).toHaveText("Pause");
   await expect(place).toHaveAttribute("max", String(2000 * (events - 1)));
-  // A frame more or less.
+  // The position may deviate by about a frame.
   const passed = async (from: number, time: number, expected: number) => {
     await page.clock.runFor(time);
     await expect.poll(async () => Math.abs((await ms()) - from - expected)).toBeLessThan(expected / 4 + 1);
@@ -56,7 +56,7 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   await expect(sheet.locator(".message .when time"), "when it was written").toHaveAttribute("datetime", written);
   await toggle.click();
   await expect.poll(ms, "and begins anew").toBe(0);
-  // Paused and played within one frame, it still plays once.
+  // Two clicks within one frame, pause and play, do not start a second playback.
   await toggle.evaluate((button: HTMLButtonElement) => [button.click(), button.click()]);
   await expect(toggle).toHaveText("Pause");
   await passed(0, 1000, 500);

@@ -1,4 +1,4 @@
-// How far a call is, as its tool tells: seen below its line while it runs, and not spoken at each step.
+// Tests the progress that a tool reports: it is visible below the call's line while the call runs, and no step of it is announced.
 
 import { playTurn } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";

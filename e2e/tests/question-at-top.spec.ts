@@ -1,4 +1,4 @@
-// A new question goes to the top, and its answer grows below it.
+// Tests that a new question moves to the top, and that its answer grows below it.
 
 import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";

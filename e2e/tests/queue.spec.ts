@@ -1,4 +1,4 @@
-// What is sent while an answer is being written waits for its end.
+// Tests that messages sent during a turn wait in a queue until the answer ends.
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";

@@ -1,4 +1,4 @@
-// What a model shows of its thinking: one line while it thinks and after, which opens to the words, as text.
+// Tests the reasoning that a model shows: one line during and after it, which opens to show the reasoning as plain text.
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
@@ -28,7 +28,7 @@ test("thinking is a line that opens to its words while they come, by keyboard, a
   await expect(line).toContainText("Thinking…");
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await expect(words).toHaveCount(0);
-  // Nothing else says so beside it.
+  // No second indicator says the same.
   await expect(page.locator(".thinking")).toHaveCount(0);
 
   await line.focus();
@@ -53,7 +53,7 @@ test("thinking is a line that opens to its words while they come, by keyboard, a
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await line.click();
   await expect(words).toHaveText(`${HOSTILE}, and more.`);
-  // It stands before the answer, and is no part of it.
+  // The line is above the answer's text, and is not part of it.
   const [lineBox, proseBox] = [await line.boundingBox(), await chat.answers.first().locator("strong").boundingBox()];
   expect(lineBox!.y).toBeLessThan(proseBox!.y);
 });

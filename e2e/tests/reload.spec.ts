@@ -1,13 +1,13 @@
-// An answer belongs to the server: a page that goes away in the middle of it and comes back misses nothing.
+// Tests that the server continues a turn without the page: a page that is reloaded or closed in the middle misses nothing.
 
 import type { Route } from "@playwright/test";
 import { ChatPage, alive, toolCalls, untimedText, watchAnswer } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that a reload falls into the middle of the answer's last sentence.
+// Slow enough that a reload happens in the middle of the answer's last sentence.
 test.use({ demoPaceMs: 600 });
 
-// They do not know of each other, and mostly wait: all workers take from this file.
+// The tests are independent and mostly wait, so all workers take tests from this file.
 test.describe.configure({ mode: "parallel" });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
@@ -41,7 +41,7 @@ test("a reload in the middle of an answer shows all of it, once and in order", a
 test("what was sent stays, whatever befalls the connection before the answer begins", async ({ page, request }) => {
   const chat = new ChatPage(page);
   const trouble = "This cannot be kept for now.";
-  // The message arrives, the stream of its answer does not.
+  // The server receives the message, but the page does not receive the stream of its answer.
   const posts: Promise<unknown>[] = [];
   await page.route("**/messages", async (route) => {
     const sent = route.request();
@@ -51,7 +51,7 @@ test("what was sent stays, whatever befalls the connection before the answer beg
     await expect.poll(running).toEqual(expect.any(Number));
     await route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" });
   });
-  // The first to read again is told that it cannot be served, in a frame without id.
+  // The first request to subscribe again receives an error event without an id.
   const error = JSON.stringify({ error: trouble, code: "storage_unavailable" });
   const body = `event: error\ndata: ${error}\n\n`;
   const refuse = (route: Route) => route.fulfill({ contentType: "text/event-stream", body });

@@ -1,9 +1,9 @@
-// An answer that failed is asked for again with one press.
+// Tests that the user can retry a failed answer with one click.
 
 import { ChatPage } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
-// A model that nobody can reach: nothing listens on the discard port.
+// The model is unreachable: nothing listens on the discard port.
 test.use({ settings: { LLM_PROVIDER: "openai", LLM_BASE_URL: "http://127.0.0.1:9/v1", LLM_MAX_RETRIES: "0" } });
 
 test("a failed answer has a Retry, and stays beside what comes of it", async ({ page }) => {

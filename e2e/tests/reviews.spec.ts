@@ -1,5 +1,4 @@
-// Models that review: what they say of a call stands on its card, as it comes and when the page is loaded anew, and a person
-// decides.
+// Tests models that review calls: their reviews appear on the card of the call, live and after a reload, and the user decides.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +9,8 @@ import { expect, test } from "../kit/test.ts";
 const everything = join(import.meta.dirname, "../node_modules/@modelcontextprotocol/server-everything/dist/index.js");
 const file = join(tmpdir(), `tallybook-reviews-${process.pid}.toml`);
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the file at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
   const args = JSON.stringify([everything, "stdio"]);
   const server = `[tool_servers.everything]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${args}\n`;

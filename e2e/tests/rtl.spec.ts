@@ -1,4 +1,4 @@
-// Text that is read from right to left stands on the right, with what belongs to it; code and formulas do not.
+// Tests right-to-left text: it begins on the right, with its bullets, quote lines and tables. Code and formulas stay left to right.
 
 import { conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
@@ -21,7 +21,7 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
   expect(await direction(".code")).toBe("ltr");
   await expect(page.locator(".bubble")).toHaveCSS("direction", "rtl");
 
-  /** On which side of its box the text of a block begins. */
+  /** Returns the side of its box on which the text of a block begins. */
   const side = (place: string) =>
     answer.locator(place).first().evaluate((block) => {
       const range = document.createRange();

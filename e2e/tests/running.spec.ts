@@ -1,4 +1,4 @@
-// What can be done with a conversation while it is being answered.
+// Tests what users can do with a conversation during a turn.
 
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -6,12 +6,12 @@ import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that there is time to try.
+// Slow enough to leave time for actions during the turn.
 test.use({ demoPaceMs: 250 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
 
-/** The row of the conversation at an address. */
+/** Returns the list row of the conversation at an address. */
 function rowOf(page: Page, address: string): Locator {
   return page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(address).pathname}"]`) });
 }
@@ -50,7 +50,7 @@ for (const place of ["list", "header"] as const) {
     await expect(field).toBeFocused();
     await page.keyboard.type("My own wo");
     await expect(answer).toHaveAttribute("data-status", "complete");
-    // Another title comes from elsewhere, too.
+    // Another client changes the title meanwhile.
     const heading = page.getByRole("heading", { level: 1, name: "From elsewhere" });
     await request.patch(chat.api(), { data: { title: "From elsewhere" } });
     await expect(heading).toBeAttached();
@@ -67,7 +67,7 @@ test("rows that change places do not take the field away in which one is renamed
   await make("Highest");
   await page.goto("/");
   await alive(page);
-  // Below them there may be others.
+  // The list may contain other conversations below these three.
   const firstThree = async () => (await page.getByTestId("conversation-link").allTextContents()).slice(0, 3);
   expect(await firstThree()).toEqual(["Highest", "Renamed", "Lowest"]);
   await chooseInMenu(rowOf(page, `${page.url()}c/${renamed}`), "rename");

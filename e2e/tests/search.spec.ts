@@ -1,4 +1,4 @@
-// Searching in everything, and finding something in one conversation.
+// Tests the search in all conversations, and finding text in one conversation.
 
 import type { APIRequestContext, Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -11,7 +11,7 @@ test.use({ demoPaceMs: 0 });
 
 const UUID = "00000000-0000-4000-8000-000000000001";
 
-/** Places in messages, as the API tells of them. */
+/** Returns search hits in the API's format. */
 function hits(from: number, count: number): object[] {
   return Array.from({ length: count }, (_, at) => ({
     conversation_uuid: UUID,
@@ -29,11 +29,11 @@ async function openSearch(page: Page, words: string): Promise<void> {
   await expect(page.getByTestId("search")).toBeEnabled();
   await page.keyboard.press("Control+Shift+F");
   await expect(page.getByTestId("search")).toBeFocused();
-  // At once: each pause between keys asks for what is there by then.
+  // Inserts the whole text at once, because the page sends a search at each pause between keys.
   await page.keyboard.insertText(words);
 }
 
-/** Asks something, and waits for the answer. */
+/** Asks a question in a new conversation, and waits for the answer. Returns the id of the conversation. */
 async function say(request: APIRequestContext, title: string, content: string): Promise<string> {
   const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
   await (await request.post(`/api/conversations/${uuid}/messages`, { data: { content } })).text();
@@ -44,7 +44,7 @@ test("what is found in a message is gone to, marked there, with the arrow keys a
   const uuid = await say(request, "Zebra crossing", "What is 77001 + 5?");
   await openSearch(page, "77001");
   const found = page.getByTestId("search-hit");
-  // The question, the call and what the answer says of it.
+  // The question, the tool call and the answer contain the number.
   await expect(found.first()).toContainText("Zebra crossing");
   await expect(found.first().locator("mark").first()).toHaveText("77001");
   await expect(page.getByTestId("search-status")).toHaveText(/^\d+ places$/);
@@ -54,7 +54,7 @@ test("what is found in a message is gone to, marked there, with the arrow keys a
   const asked = found.filter({ hasText: "You" });
   await expect(asked).toHaveCount(1);
   const place = await found.evaluateAll((rows) => rows.findIndex((row) => row.textContent.includes("You")));
-  // The conversation comes before them.
+  // In the list, the conversation comes before the hits.
   for (let down = 0; down <= place + 1; down++) await page.keyboard.press("ArrowDown");
   await expect(asked).toBeFocused();
   await page.keyboard.press("ArrowUp");
@@ -110,7 +110,7 @@ test("a late answer is dropped, and pages join", async ({ page }) => {
     asked.push([query.get("query"), query.get("cursor")]);
     if (query.get("query") === "ta") {
       await held.opened;
-      // The page may have let go of it.
+      // The page may have canceled this request.
       return route.fulfill({ json: { items: hits(900, 1), next_cursor: null, complete: true } }).catch(() => {});
     }
     const more = query.get("cursor") !== null;
@@ -158,7 +158,7 @@ test.describe("within a conversation", () => {
     await page.getByTestId("sidebar").locator(`[href="${second}"]`).click();
     await expect(page).toHaveURL(new RegExp(second));
     await expect(page.getByTestId("composer")).toBeFocused();
-    // It is given the focus once more in the next frame.
+    // The page focuses the message field once more in the next frame.
     await page.evaluate(() => new Promise(requestAnimationFrame));
     await page.locator("#thread").focus();
     await page.keyboard.press("/");

@@ -1,4 +1,4 @@
-// The settings, with accounts and without.
+// Tests the settings of a server with accounts.
 
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { ADMIN, PASSWORD, expect, test } from "../kit/accounts.ts";
@@ -7,7 +7,7 @@ import { ChatPage, alive } from "../kit/chat.ts";
 
 test.use({ settings: { ACCOUNTS: "on", MAX_TURNS_PER_PERSON: "1", DEMO_PACE_MS: "500" } });
 
-/** A browser of one's own, signed in. */
+/** Opens the settings in a new browser context, signed in as the admin. */
 async function signedIn(browser: Browser, baseURL: string, options = {}): Promise<[BrowserContext, Page]> {
   const context = await browser.newContext({ baseURL, serviceWorkers: "block", ...options });
   const page = await context.newPage();
@@ -39,7 +39,7 @@ test("what one decides is kept, and a key is shown this once", async ({ browser,
   expect((await page.request.get("/api/models", { headers })).status()).toBe(200);
   await page.reload();
   await expect(page.getByTestId("instructions")).toHaveValue("Answer in rhymes.");
-  // Those of other tests stay.
+  // The list may also contain keys of other tests.
   const row = page.getByTestId("key").filter({ hasText: "Backup" });
   await expect(row).toContainText(key.slice(0, 6));
   await expect(page.getByText(key)).toHaveCount(0);
@@ -68,7 +68,7 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
   await page.getByTestId("change-password").click();
   await expect(page.getByTestId("problem")).toHaveText("The current password is wrong.");
   await page.getByTestId("password-current").fill(PASSWORD);
-  // The same again, so that the other tests know it.
+  // The new password is the old one, because the other tests use it.
   await page.getByTestId("password-new").fill(PASSWORD);
   await page.getByTestId("change-password").click();
   await expect(page.getByText("The password is changed. Other browsers are signed out.")).toBeVisible();

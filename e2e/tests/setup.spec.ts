@@ -1,4 +1,4 @@
-// A server that has nobody yet: the form by which its first admin comes in, for everybody.
+// Tests a server without users: the form that creates the first admin, and its accessibility.
 
 import { LOOKS, violations } from "../kit/axe.ts";
 import { expect, test } from "../kit/test.ts";
@@ -16,7 +16,7 @@ test("the first admin comes in by the link that the server printed, once", async
     await expect(page.locator("#password")).toBeVisible();
     await expect(page.locator("html")).toHaveAttribute("lang", look.locale.slice(0, 2));
     expect(await violations(page), JSON.stringify(look)).toEqual([]);
-    // What is wrong is said, and leaves the form as it was.
+    // The page reports an invalid name, and the form remains usable.
     await page.locator("#name").fill("<b>");
     await page.locator("#password").fill("a password of some length");
     await page.locator("button").click();

@@ -1,4 +1,4 @@
-// Sharing a conversation by a link: made on the page, read by somebody without an account and without scripts, taken back.
+// Tests sharing a conversation with a link: created on the page, opened without an account and without scripts, and revoked.
 
 import { NOTHING, findings } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";

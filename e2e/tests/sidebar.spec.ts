@@ -1,4 +1,4 @@
-// The list of conversations: found, renamed, deleted and taken back, and in step with what happens elsewhere.
+// Tests the conversation list: search, rename, delete and undo, and updates from other tabs.
 
 import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
@@ -174,17 +174,17 @@ test("nothing moves when the page comes alive", async ({ page, request }) => {
     };
     new PerformanceObserver(note).observe({ type: "layout-shift", buffered: true });
   });
-  // What the server drew is there to be read before the page's program is.
+  // The server-rendered page can be read before its WASM module is loaded.
   const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "domcontentloaded" });
-  /** Gives what moved so far. The browser tells of it a frame later. */
+  /** Returns the texts of the elements that moved since the last call. Waits, because the browser reports a shift a frame later. */
   const moved = () =>
     page.evaluate(async () => {
       for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
       return (window as unknown as { moved: string[] }).moved.splice(0);
     });
   await expect(page.getByTestId("conversation-link").filter({ hasText: "Here already" }).first()).toBeVisible();
-  // A browser may show the page before it has read all of it.
+  // Ignores earlier shifts: a browser may show the page before it has received all of it.
   await moved();
   release();
   await expect(page.getByTestId("search")).toBeEnabled();

@@ -1,4 +1,4 @@
-// A page that cannot start, or whose program stops, says so and how to go on.
+// Tests a page that cannot start, or whose WASM module stops: the page says so, and offers a reload.
 
 import type { Page, Route } from "@playwright/test";
 import { NOTHING, findings } from "../kit/axe.ts";
@@ -16,7 +16,7 @@ function notice(page: Page) {
 }
 
 test("a program that does not load is said, and a reload goes on", async ({ page }) => {
-  // For the page that is there it never comes, however often that asks.
+  // In this page the module never loads, no matter how often the page requests it.
   let isReloaded = false;
   await page.route(PROGRAM, (route) => (isReloaded ? route.continue() : route.fulfill({ status: 503 })));
   await page.goto("/");
@@ -44,7 +44,7 @@ test("a program that comes late starts the page by itself", async ({ page }) => 
 for (const [how, fail] of Object.entries({
   "comes to nothing": (route: Route) => route.fulfill({ status: 503 }),
   "is not reached": (route: Route) => route.abort(),
-  // As a server answers that does not have it: what is no style is not looked into.
+  // The response of a server without the file. With `nosniff`, the browser does not try to use it as a style.
   "is something else": (route: Route) =>
     route.fulfill({ status: 404, contentType: "text/plain", headers: { "x-content-type-options": "nosniff" }, body: "No." }),
 })) {
@@ -61,7 +61,7 @@ test("a program that stops is said", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   await expect(notice(page)).toBeHidden();
-  // As a panic ends a program.
+  // A panic ends the module with such an error.
   await page.evaluate(() => setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }));
   await expect(notice(page)).toContainText("broke");
 });

@@ -1,10 +1,10 @@
-// Stop: it always leads to an end, however early it is pressed, and is pressed by nobody by mistake.
+// Tests Stop: it always ends the turn, no matter how early it is pressed, and it cannot be pressed by mistake.
 
 import { ChatPage } from "../kit/chat.ts";
 import { gate } from "../kit/model.ts";
 import { expect, test } from "../kit/test.ts";
 
-// Slow enough that there is something to stop.
+// Slow enough that there is an answer to stop.
 test.use({ demoPaceMs: 400 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8)?";
@@ -94,7 +94,7 @@ test("after Ctrl+K the next key is heard, and Esc closes what is open before it 
   await page.goto("/");
   const answer = await chat.send(QUESTION);
   await expect(answer).toHaveAttribute("data-status", "streaming");
-  // Both at once, as from a quick hand: no frame passes in between.
+  // Presses the key and reads the focus without a frame in between, as for a fast typist.
   await page.evaluate(() => {
     const press = { key: "k", ctrlKey: true, bubbles: true, cancelable: true };
     document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", press));

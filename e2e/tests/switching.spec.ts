@@ -1,4 +1,4 @@
-// Going from conversation to conversation: what is written and pressed belongs to the one that is shown.
+// Tests switching between conversations: what the user writes and presses belongs to the conversation that is shown.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive } from "../kit/chat.ts";
@@ -7,7 +7,7 @@ import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
-/** Makes a tab hidden or shown, as far as its page can tell. */
+/** Makes a tab appear hidden or visible to its page. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
@@ -50,7 +50,7 @@ test("Back leads to where a conversation was read", async ({ page, request }) =>
   await page.goto(long);
   await alive(page);
   const thread = page.locator("#thread");
-  /** The first message in sight, and how far below the top it begins. While the conversation is loaded there is none. */
+  /** Returns the id of the first message in view, and its distance from the top in pixels. The id is empty while messages load. */
   const reading = () =>
     thread.evaluate((area) => {
       const top = area.getBoundingClientRect().top;
@@ -62,7 +62,7 @@ test("Back leads to where a conversation was read", async ({ page, request }) =>
   await thread.hover();
   await page.mouse.wheel(0, -1500);
   await expect(page.getByTestId("jump")).toBeVisible();
-  // Until it has come to rest.
+  // Waits until scrolling has ended.
   let [id, offset] = await reading();
   await expect.poll(async () => {
     const [before, at] = [id, offset];
@@ -119,7 +119,7 @@ test("a conversation that is being deleted takes no messages, and one that was t
   await chat.ask("What is 1 + 1?");
   const row = page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(page.url()).pathname}"]`) });
   await expect(row).toBeVisible();
-  // The time for second thoughts passes no faster than this test.
+  // Pauses the clock, so that the time to undo the deletion does not run out.
   await page.clock.pauseAt(start + 600_000);
   await chooseInMenu(row, "delete");
   await page.getByTestId("composer").fill("What is 2 + 3?");

@@ -1,4 +1,4 @@
-// What is taken from an answer into other programs, and footnotes.
+// Tests copying and downloading parts of an answer, and footnotes.
 
 import { readFile } from "node:fs/promises";
 import { conversation, open } from "../kit/seed.ts";

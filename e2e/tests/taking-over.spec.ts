@@ -1,4 +1,4 @@
-// Taking over what the server drew: the newest messages first, and nothing that is done meanwhile is lost.
+// Tests mounting the page over the server-rendered one: the newest messages first, and nothing that the user does meanwhile is lost.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, alive, holdProgram } from "../kit/chat.ts";
@@ -9,17 +9,20 @@ test.use({ demoPaceMs: 0 });
 
 declare global {
   interface Window {
-    /** Lets what was held go on. */
+    /** Runs the callbacks that were held, and holds no more. */
     release(): void;
   }
 }
 
-/** The page has no more frames, or tasks of its own, once there is a `sign`: that it is alive, so that what is built after that waits. */
+/**
+ * Holds the callbacks of animation frames, or of timers without a delay, once an element matches `sign`. By default, that is when
+ * the page is interactive, so that everything that the page builds afterwards waits.
+ */
 async function hold(page: Page, what: "requestAnimationFrame" | "setTimeout", sign = "body[data-alive]"): Promise<void> {
   await page.addInitScript(({ what, sign }) => {
     const ask = window[what].bind(window) as (act: () => void, ...rest: unknown[]) => number;
     let held: (() => void)[] | undefined = [];
-    // Timers that really wait are not for building.
+    // The page does not use timers with a delay for building, so they are not held.
     const holding = (act: () => void, ...rest: unknown[]) =>
       held && !rest[0] && document.querySelector(sign) ? held.push(() => ask(act, ...rest)) : ask(act, ...rest);
     Object.assign(window, { [what]: holding });
@@ -93,7 +96,7 @@ test("what is held down while the page becomes alive is pressed when it is let g
   await page.getByTestId("conversation-menu").hover();
   await page.mouse.down();
   release();
-  // Long enough to be there otherwise, and no assertion depends on it.
+  // Without the held button, the page would be interactive after so many frames. No assertion depends on this wait.
   await page.evaluate(async () => {
     for (let frame = 0; frame < 120; frame++) await new Promise((done) => requestAnimationFrame(done));
   });

@@ -1,4 +1,4 @@
-// What the model gives besides its answers: a title after the first one, and what each cost.
+// Tests the title that the model writes after the first answer, and the usage of answers and conversations.
 
 import { violations } from "../kit/axe.ts";
 import { ChatPage } from "../kit/chat.ts";
@@ -60,7 +60,7 @@ test("an answer says what it cost, to the figure, and the title is nobody's cost
 });
 
 test("what was used is told by what it was for, when one asks: of an answer, and of the conversation with its title", async ({ page, model, tolerated }) => {
-  // The last question is broken off on purpose.
+  // The test aborts the last request on purpose.
   tolerated.push(/Failed to load resource: net::ERR_FAILED/);
   const chat = new ChatPage(page);
   const asked: string[] = [];

@@ -1,4 +1,4 @@
-// The lines of tool calls: what they say, how they fold, and what is inside.
+// Tests the lines of tool calls: what they show, how they are grouped, and their details.
 
 import type { Page } from "@playwright/test";
 import { ChatPage, toolCalls } from "../kit/chat.ts";
@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 const group = (page: Page) => page.getByTestId("tool-group");
 
-/** A colour of the design as computed styles say it. */
+/** Returns a color of the design in the format of computed styles. */
 function colour(page: Page, name: string): Promise<string> {
   return page.evaluate((name) => {
     const sample = document.body.appendChild(document.createElement("span"));
@@ -54,7 +54,7 @@ test("every state has its icon and its word, and every length its unit", async (
     call("mail", { to: "a@b.c" }, { status: "interrupted", output: null, duration_ms: null }),
     call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null }),
   ];
-  // Text between them, so that none folds.
+  // Text between the calls keeps them from being grouped.
   const content = states.map(({ tool_name }) => `Now ${tool_name}.`).join("\n\n");
   for (const state of states) state.offset = content.indexOf(`Now ${state.tool_name}.`) + `Now ${state.tool_name}.`.length;
   await open(page, conversation("States", [["Try all", { content, calls: states }]]));

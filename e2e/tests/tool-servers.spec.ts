@@ -1,5 +1,5 @@
-// Tools of a real tool server, over its standard streams by the settings file, and over HTTP by the other one: called in a turn,
-// their progress told, and stopped.
+// Tests tools of a real tool server, over stdio from the settings file, and over HTTP from the file of MCP servers. A turn calls
+// them, the page shows their progress, and Stop ends them.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,8 @@ async function freePort(): Promise<number> {
 const port = await freePort();
 let overHttp: ChildProcess | undefined;
 
-// The server is started before any hook runs. Whoever only lists the tests loads this file, too, and needs no server.
+// Writes the files at load time, because the server starts before any hook runs. Outside of workers, Playwright loads this
+// file only to list the tests, which needs no server.
 if (process.env.TEST_WORKER_INDEX !== undefined) {
   const args = JSON.stringify([everything, "stdio"]);
   const program = `command = ${JSON.stringify(process.execPath)}\nargs = ${args}\nrisk = "low"\n`;
@@ -38,7 +39,7 @@ if (process.env.TEST_WORKER_INDEX !== undefined) {
 test.use({ scripted: true, settings: { CONFIG_FILE: settings, MCP_SERVERS_FILE: others, LLM_TITLES: "false" } });
 
 test.beforeAll(() => {
-  // Tallybook tries again until it is there.
+  // Tallybook retries the connection until this server listens.
   const env = { PATH: process.env.PATH, PORT: String(port) };
   overHttp = spawn(process.execPath, [everything, "streamableHttp"], { env, stdio: "ignore" });
 });

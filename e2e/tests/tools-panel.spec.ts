@@ -1,4 +1,4 @@
-// The tools of a conversation: what is on offer and where from, and what is turned off there.
+// Tests the tools panel of a conversation: the available tools by server, and turning tools off.
 
 import type { Page, Request } from "@playwright/test";
 import { alive } from "../kit/chat.ts";
@@ -21,7 +21,7 @@ const TOOLS = {
   ],
 };
 
-/** Lets the API tell of these tools and of what is off. */
+/** Mocks the API with these tools, of which `off` are turned off. The result has the current list of those, and the PUT requests. */
 async function offer(page: Page, tools: object = TOOLS, off: string[] = []): Promise<{ off: string[]; puts: Request[] }> {
   const told = { off, puts: [] as Request[] };
   await page.route("**/api/tools", (route) => route.fulfill({ json: tools }));
@@ -36,7 +36,7 @@ async function offer(page: Page, tools: object = TOOLS, off: string[] = []): Pro
   return told;
 }
 
-/** The switch of a tool. */
+/** Returns the switch of a tool, or of all tools of a server. */
 function switchOf(page: Page, name: string) {
   return page.getByTestId("tools-panel").getByRole("switch", { name, exact: true });
 }

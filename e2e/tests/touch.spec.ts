@@ -1,4 +1,4 @@
-// The main ways through the page by touch, on a phone: everything is reached by tapping and scrolling alone.
+// Tests the main uses of the page by touch on a phone: the user reaches everything by tapping and scrolling alone.
 
 import type { Locator, Page } from "@playwright/test";
 import { ChatPage, alive, holdProgram, toolCalls } from "../kit/chat.ts";
@@ -7,9 +7,9 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 700 }, demoPaceMs: 0 });
 
-/** What the page's main controls are wide and high, in CSS pixels. */
+/** Minimum width and height of the page's main controls, in CSS pixels. */
 const MAIN = 44;
-/** The same for every other: WCAG 2.5.8 Target Size (Minimum). */
+/** Minimum width and height of all other controls: WCAG 2.5.8 Target Size (Minimum). */
 const LEAST = 24;
 
 async function open(page: Page, address: string): Promise<ChatPage> {
@@ -18,7 +18,7 @@ async function open(page: Page, address: string): Promise<ChatPage> {
   return new ChatPage(page);
 }
 
-/** Goes to a conversation by the list. */
+/** Opens a conversation from the list. */
 async function goTo(page: Page, address: string): Promise<void> {
   await page.getByTestId("open-sidebar").tap();
   await page.getByTestId("sidebar").locator(`[href="${address}"]`).tap();
@@ -26,7 +26,7 @@ async function goTo(page: Page, address: string): Promise<void> {
   await expect(page.getByTestId("search"), "the list makes way").toBeHidden();
 }
 
-/** Draws the page down by a finger, again and again. Playwright has taps alone. */
+/** Swipes down with a finger this number of times. Playwright itself only offers taps. */
 async function swipeDown(page: Page, times: number): Promise<void> {
   const screen = await page.context().newCDPSession(page);
   const send = (type: "touchStart" | "touchMove" | "touchEnd", ...touchPoints: { x: number; y: number }[]) =>
@@ -45,7 +45,7 @@ async function expectSize(target: Locator, least: number): Promise<void> {
   expect(Math.min(width, height), await target.evaluate((element) => element.outerHTML.slice(0, 200))).toBeGreaterThanOrEqual(least);
 }
 
-/** Those of the controls in sight that are too small for a finger. Links within a text may be as high as its lines. */
+/** Returns the visible controls that are too small for a finger. Links within a text may be as high as its lines. */
 function tooSmall(page: Page): Promise<string[]> {
   return page.evaluate((least) => {
     const controls = document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary, [role=option]");

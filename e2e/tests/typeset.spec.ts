@@ -1,4 +1,4 @@
-// The typesetter: code gets colours and formulas their shape, when a page first shows some, and never at the price of text.
+// Tests the typesetter, which colors code and lays out formulas. It loads when a page first shows some, and never harms the text.
 
 import type { Locator, Page } from "@playwright/test";
 import { violations } from "../kit/axe.ts";
@@ -13,7 +13,7 @@ test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const SECOND = /\/typeset(\.js|_bg\.wasm)/;
 
-/** The names of the typesetter's files as they are asked for. */
+/** Returns the names of the typesetter's files that are requested from now on. The list grows. */
 function second(page: Page): string[] {
   const asked: string[] = [];
   page.on("request", (request) => {
@@ -23,7 +23,7 @@ function second(page: Page): string[] {
   return asked;
 }
 
-/** What has a colour on the page, by its name in the style, in the order of the page. */
+/** Returns the colored texts of the page, by the name of their highlight, in the order of the page. */
 function coloured(page: Page): Promise<Record<string, string[]>> {
   return page.evaluate(() => {
     const read = (ranges: Highlight) =>
@@ -42,7 +42,7 @@ function coloured(page: Page): Promise<Record<string, string[]>> {
   });
 }
 
-/** The TeX that a formula's shape carries along. */
+/** Returns the TeX source that is contained in a formula's MathML. */
 function source(formula: Locator): Promise<string | null> {
   return formula.evaluate((element) => element.querySelector("annotation[encoding='application/x-tex']")!.textContent);
 }
@@ -245,7 +245,7 @@ test("hostile formulas, labels and code are text", async ({ page, model }) => {
     await page.locator("#thread").evaluate(async (thread) => {
       for (let top = 0; top < thread.scrollHeight; top += 1000) {
         thread.scrollTo({ top, behavior: "instant" });
-        // What comes near is laid out in one frame, and seen to be there in another.
+        // What comes near is laid out in one frame. The page notices it in a later one.
         for (let frames = 0; frames < 4; frames++) await new Promise(requestAnimationFrame);
       }
     });

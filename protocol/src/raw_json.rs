@@ -39,12 +39,16 @@ impl RawJson {
     }
 }
 
-/// Returns the nesting depth of the brackets in a JSON text. Brackets in strings count too. So opening brackets in strings make
-/// the result too large, and closing brackets in strings can make it too small.
+/// Returns the maximum nesting depth of arrays and objects in a JSON text. Brackets in strings do not count.
 pub fn json_depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0usize);
+    let (mut is_in_string, mut is_escaped) = (false, false);
     for byte in text.bytes() {
         match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_in_string => is_escaped = true,
+            b'"' => is_in_string = !is_in_string,
+            _ if is_in_string => {}
             b'[' | b'{' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -66,7 +70,7 @@ impl Eq for RawJson {}
 
 #[cfg(test)]
 mod tests {
-    use super::RawJson;
+    use super::{RawJson, json_depth};
 
     #[test]
     fn numbers_and_key_order_survive() {
@@ -79,6 +83,21 @@ mod tests {
     #[test]
     fn what_is_not_json_becomes_a_string() {
         assert_eq!(RawJson::from_text("{\"a\":").as_str(), r#""{\"a\":""#);
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_count_as_depth() {
+        for (text, depth) in [
+            (r#"["]",["]",["]"]]]"#, 3),
+            (r#"{"a":"[[[[","b":["\"[[",{}]}"#, 3),
+            (r#"["\\",["x"]]"#, 2),
+            (r#""[""#, 0),
+            ("7", 0),
+        ] {
+            assert_eq!(json_depth(text), depth, "{text}");
+        }
+        let hidden = format!("{}1{}", r#"["]","#.repeat(200), "]".repeat(200));
+        assert!(RawJson::from_text(&hidden).as_str().starts_with('"'), "it is too deep for an answer");
     }
 
     #[test]

@@ -13,8 +13,8 @@ use tracing::{Instrument as _, Span};
 use super::{
     error::AgentError,
     halt::Halt,
-    hiding::Hiding,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
+    redaction::Hiding,
     result::bounded_call,
     secret_input::{SecretInput, repeats},
     spans,
@@ -185,7 +185,7 @@ async fn follow(
     loop {
         match next_event {
             ModelEvent::RetryIn(wait) => recorder.activity(Activity::Retrying(wait)),
-            ModelEvent::CallGrew { name, bytes } => {
+            ModelEvent::ToolCallProgress { name, bytes } => {
                 recorder.activity(Activity::WritingCall { tool_name: &name, bytes });
             }
             ModelEvent::Attempt(attempt) => answer.begin(attempt),
@@ -253,7 +253,7 @@ async fn next(stream: &mut ModelStream, answer: &mut Answer, halt: &Halt<'_>) ->
     let event = event.unwrap_or_else(|| {
         Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
     })?;
-    if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. }) {
+    if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::ToolCallProgress { .. }) {
         answer.first_event_at.get_or_insert_with(Instant::now);
     }
     Ok(event)

@@ -32,7 +32,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             let Some(tool) = tool_to_ask_for(tools, &calls[index]) else { continue };
             if subjects.len() < MAX_REVIEWED_CALLS
                 && input.len() <= MAX_REVIEWED_INPUT_BYTES
-                && !recorder.is_approved_for_good(tool).await?
+                && !recorder.has_saved_approval(tool).await?
             {
                 indexes.push(index);
                 subjects.push(Subject { request, tool, input });
@@ -66,7 +66,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     pub(crate) async fn consent(&mut self, index: usize, review: Review) -> Result<Leave, AgentError> {
         let call = &mut self.calls[index];
         let Some(tool) = tool_to_ask_for(self.tools, call) else { return Ok(Leave::Given) };
-        if call.secret.is_some() && review.ruling.is_none() && !self.recorder.is_approved_for_good(tool).await? {
+        if call.secret.is_some() && review.ruling.is_none() && !self.recorder.has_saved_approval(tool).await? {
             return self.refuse_to_wait(index).await;
         }
         let id = match self.recorder.request_consent(&call.started(self.step), tool, &review).await? {

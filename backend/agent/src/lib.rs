@@ -1,38 +1,37 @@
 //! The agent loop between a model and its tools. It contains no SQL and no HTTP: everything to be stored or shown goes
 //! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
-mod alone;
-mod aside;
 mod ask;
 mod consent;
 mod error;
 mod halt;
-mod hiding;
 mod limits;
 mod memory;
+mod model_context;
 mod offer;
 mod plan;
 mod prompt;
 mod react;
 mod reasoning;
 mod recorder;
+mod redaction;
 mod result;
 mod review;
 mod running;
 mod secret_input;
 mod service;
+mod side_call;
 mod spans;
+mod standalone_call;
 mod step_run;
 #[cfg(test)]
 mod tests;
 mod title;
-mod told;
 mod tool_step;
 mod turn;
 mod vote;
 mod zone;
 
-pub use aside::Aside;
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
 pub use memory::{SummedExchange, sum_up_conversation};
@@ -47,6 +46,7 @@ pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
 pub use secret_input::SecretInput;
 pub use service::AgentService;
+pub use side_call::SideCall;
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;

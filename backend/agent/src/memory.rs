@@ -9,13 +9,13 @@ use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::{
-    aside::{Aside, Question, ask_aside},
     error::AgentError,
     limits::{
         MAX_SUMMARY_ANSWER_BYTES, MAX_SUMMARY_TOKENS, MAX_SUMMED_ANSWER_CHARS, MAX_SUMMED_QUESTION_CHARS,
         SUMMARY_TIMEOUT,
     },
     recorder::Purpose,
+    side_call::{Question, SideCall, complete_side_call},
 };
 
 /// A question and its answer, truncated for the summary.
@@ -53,14 +53,14 @@ struct Prompt {
 }
 
 /// Asks the model for a summary and returns its unchecked answer, which may be too long. Sends `temperature` if it is
-/// set. Fails only if the prompt cannot be rendered; if the model fails, the error is in [`Aside::text`].
+/// set. Fails only if the prompt cannot be rendered; if the model fails, the error is in [`SideCall::text`].
 pub async fn sum_up_conversation(
     model: &dyn ModelClient,
     before: Option<&str>,
     exchanges: &[SummedExchange],
     max_chars: usize,
     temperature: Option<f64>,
-) -> Result<Aside, AgentError> {
+) -> Result<SideCall, AgentError> {
     let question = Question {
         purpose: Purpose::Summary,
         step: 0,
@@ -70,7 +70,7 @@ pub async fn sum_up_conversation(
         sampling: Sampling { max_tokens: Some(MAX_SUMMARY_TOKENS), temperature, stop: Vec::new() },
         deadline: Instant::now() + SUMMARY_TIMEOUT,
     };
-    Ok(ask_aside(model, question, pending()).await)
+    Ok(complete_side_call(model, question, pending()).await)
 }
 
 #[cfg(test)]

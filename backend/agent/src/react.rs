@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use tallybook_llm::{ModelClient, ModelRequest, Sampling, StopReason, ToolChoice, ToolResult, tokens};
 use tallybook_protocol::Usage;
-use tallybook_tools::{ToolRegistry, Whose};
+use tallybook_tools::{ToolRegistry, UserKey};
 
 use super::{
     ask::{Answer, ask},
     error::AgentError,
     halt::Halt,
-    hiding::Hiding,
+    model_context::ModelContext,
     offer::Offer,
     recorder::TurnRecorder,
+    redaction::Hiding,
     step_run::ToolRunner,
-    told::Told,
     turn::{AnsweredStep, EndReason, PlannedCall, TurnOutcome},
 };
 
@@ -38,12 +38,12 @@ pub(crate) struct React<'a, R> {
     pub(crate) model: &'a dyn ModelClient,
     pub(crate) tools: &'a ToolRegistry,
     /// The user key of its calls.
-    pub(crate) whose: Whose,
+    pub(crate) whose: UserKey,
     pub(crate) offer: &'a Offer,
     pub(crate) sampling: Sampling,
     pub(crate) recorder: &'a mut R,
     pub(crate) halt: Halt<'a>,
-    pub(crate) told: Told,
+    pub(crate) told: ModelContext,
     /// The number of the next step.
     pub(crate) step: u32,
     /// Number of steps that count against the limit.
@@ -60,7 +60,7 @@ pub(crate) enum RunEnd {
         /// The model's stop reason, or `step_limit` or `client_calls`.
         stop_reason: String,
         /// The text that the model wrote in the last step.
-        last_words: String,
+        final_text: String,
     },
     /// Calls wait for a user's decision.
     AwaitsApproval,
@@ -168,7 +168,7 @@ impl<R: TurnRecorder> React<'_, R> {
 
     /// Returns the end of a run whose last step was answered before the turn resumed.
     fn over_before(&self, stop_reason: &str) -> RunEnd {
-        over(stop_reason, self.told.last_words())
+        over(stop_reason, self.told.final_text())
     }
 
     /// Returns the outcome of the turn from the end of its last run.
@@ -181,6 +181,6 @@ impl<R: TurnRecorder> React<'_, R> {
     }
 }
 
-fn over(stop_reason: &str, last_words: String) -> RunEnd {
-    RunEnd::Over { stop_reason: stop_reason.to_owned(), last_words }
+fn over(stop_reason: &str, final_text: String) -> RunEnd {
+    RunEnd::Over { stop_reason: stop_reason.to_owned(), final_text }
 }

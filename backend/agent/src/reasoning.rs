@@ -9,10 +9,10 @@ use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::{
-    aside::{Aside, Question, ask_aside},
     error::AgentError,
     limits::{MAX_REASONING_ANSWER_BYTES, MAX_REASONING_LINE_CHARS, MAX_REASONING_TEXT_BYTES, REASONING_TIMEOUT},
     recorder::Purpose,
+    side_call::{Question, SideCall, complete_side_call},
 };
 
 /// Maximum number of lines in a summary.
@@ -36,13 +36,13 @@ pub struct SummedCall<'a> {
 struct Prompt;
 
 /// Asks the model for a summary and returns its unchecked answer, which [`reasoning_lines`] parses. Fails only if the
-/// prompt cannot be rendered; if the model fails, the error is in [`Aside::text`].
+/// prompt cannot be rendered; if the model fails, the error is in [`SideCall::text`].
 pub async fn sum_up_reasoning(
     model: &dyn ModelClient,
     question: &str,
     calls: &[SummedCall<'_>],
     answer: &str,
-) -> Result<Aside, AgentError> {
+) -> Result<SideCall, AgentError> {
     let words = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});
     let question = Question {
         purpose: Purpose::ReasoningSummary,
@@ -53,7 +53,7 @@ pub async fn sum_up_reasoning(
         sampling: Sampling::default(),
         deadline: Instant::now() + REASONING_TIMEOUT,
     };
-    Ok(ask_aside(model, question, pending()).await)
+    Ok(complete_side_call(model, question, pending()).await)
 }
 
 /// Returns the lines of a summary, without the list markers that models often put before them.

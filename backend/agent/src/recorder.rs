@@ -27,7 +27,7 @@ pub trait TurnRecorder: Send {
     fn text_was_reasoning(&mut self, step: u32, words: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
     /// Returns whether a user always allows this tool.
-    fn is_approved_for_good(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
+    fn has_saved_approval(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
 
     /// Requests approval for a high-risk call. Unless a user always allows the tool, stores the call as waiting,
     /// together with the reviewers' votes and, if they decide, their decision. The turn's subscribers are notified of

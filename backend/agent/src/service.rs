@@ -8,6 +8,7 @@ use super::{
     error::AgentError,
     halt::Halt,
     limits::Limits,
+    model_context::ModelContext,
     offer::Offer,
     plan,
     prompt::{SystemPrompt, instructions},
@@ -15,7 +16,6 @@ use super::{
     recorder::TurnRecorder,
     review::Reviewers,
     step_run::ToolRunner,
-    told::Told,
     turn::{ContinuedTurn, TurnInput, TurnOutcome},
     zone::Zone,
 };
@@ -88,7 +88,7 @@ impl AgentService {
         let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
-        let told = Told::new(system, input.summary.as_deref(), input.history)?;
+        let told = ModelContext::new(system, input.summary.as_deref(), input.history)?;
         let ContinuedTurn { answered, next_step, whole_steps, calls, usage, active, plan } =
             input.continued.unwrap_or_default();
         let mut react = React {
@@ -110,9 +110,9 @@ impl AgentService {
             Some(planning) => plan::run(&mut react, planning, plan, answered).await?,
             None => react.run(answered, &input.tool_choice).await?,
         };
-        if let RunEnd::Over { stop_reason, last_words } = &end
+        if let RunEnd::Over { stop_reason, final_text } = &end
             && stop_reason == STEP_LIMIT
-            && last_words.trim().is_empty()
+            && final_text.trim().is_empty()
         {
             react.recorder.text(react.step.saturating_sub(1), STEP_LIMIT_WORDS).await?;
         }

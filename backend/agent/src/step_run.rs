@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage};
-use tallybook_tools::{Secrets, ToolRegistry, Whose};
+use tallybook_tools::{Secrets, ToolRegistry, UserKey};
 use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 
 use super::{
@@ -51,7 +51,7 @@ impl ToolRunner {
 pub(crate) struct StepRun<'a, R> {
     pub(crate) runner: &'a ToolRunner,
     pub(crate) tools: &'a ToolRegistry,
-    pub(crate) whose: Whose,
+    pub(crate) whose: UserKey,
     pub(crate) step: u32,
     pub(crate) calls: Vec<PlannedCall>,
     pub(crate) recorder: &'a mut R,

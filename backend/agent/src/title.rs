@@ -8,10 +8,10 @@ use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::{
-    aside::{Aside, Question, ask_aside},
     error::AgentError,
     limits::{MAX_TITLE_ANSWER_BYTES, MAX_TITLE_INPUT_BYTES, TITLE_TIMEOUT},
     recorder::Purpose,
+    side_call::{Question, SideCall, complete_side_call},
 };
 
 /// Asks a model for conversation titles. The tokens are not part of a turn's outcome; the caller records them.
@@ -34,8 +34,8 @@ impl TitleWriter {
     }
 
     /// Asks the model for a title and returns its unchecked answer. Fails only if the prompt cannot be rendered; if the
-    /// model fails, the error is in [`Aside::text`].
-    pub async fn write(&self, question: &str, answer: &str) -> Result<Aside, AgentError> {
+    /// model fails, the error is in [`SideCall::text`].
+    pub async fn write(&self, question: &str, answer: &str) -> Result<SideCall, AgentError> {
         let words = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
         let question = Question {
             purpose: Purpose::Title,
@@ -46,7 +46,7 @@ impl TitleWriter {
             sampling: Sampling::default(),
             deadline: Instant::now() + TITLE_TIMEOUT,
         };
-        Ok(ask_aside(&*self.model, question, pending()).await)
+        Ok(complete_side_call(&*self.model, question, pending()).await)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 use futures_util::{FutureExt as _, future::BoxFuture};
 use tallybook_llm::ToolResult;
 use tallybook_protocol::{ToolCallStatus, Usage, without_nul};
-use tallybook_tools::{BegunCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, Whose};
+use tallybook_tools::{AdmittedCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, UserKey};
 use tokio::{
     sync::OwnedSemaphorePermit,
     task::{Id, JoinError},
@@ -49,14 +49,15 @@ impl ToolRunner {
     /// one.
     pub(crate) async fn run(
         &self,
-        (tools, whose): (&ToolRegistry, Whose),
+        (tools, whose): (&ToolRegistry, UserKey),
         request: &str,
         step: u32,
         calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
         halt: &Halt<'_>,
     ) -> Result<StepEnd, AgentError> {
-        let (high, low): (Vec<usize>, Vec<usize>) = (0..calls.len()).partition(|&index| is_alone(tools, &calls[index]));
+        let (high, low): (Vec<usize>, Vec<usize>) =
+            (0..calls.len()).partition(|&index| runs_exclusively(tools, &calls[index]));
         let running = Running::new(self.slots.clone());
         let results = vec![None; calls.len()];
         let (calls, usage) = (calls.to_vec(), Usage::default());
@@ -92,7 +93,7 @@ impl ToolRunner {
     /// limit of their own, in `tallybook_tools`.
     pub(crate) fn call(
         &self,
-        mut call: BoxFuture<'static, BegunCall>,
+        mut call: BoxFuture<'static, AdmittedCall>,
         own_secrets: &Secrets,
         slot: Option<OwnedSemaphorePermit>,
     ) -> impl Future<Output = ToolReturn> + Send + 'static {
@@ -154,7 +155,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                         self.recorder.settle().await?;
                     }
                 }
-                Some(Next::Progress(calls)) => self.tell_progress(&calls),
+                Some(Next::Progress(calls)) => self.report_progress(&calls),
                 Some(Next::Halt(error)) => return Err(error),
             }
         }
@@ -176,7 +177,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 
     /// Sends the progress of the calls that are still running.
-    fn tell_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
+    fn report_progress(&mut self, calls: &BTreeMap<usize, Progress>) {
         for call in self.running.calls.values() {
             if let Some(progress) = calls.get(&call.index) {
                 let secrets = self.runner.secrets.and(&self.calls[call.index].secret_values());
@@ -237,7 +238,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 }
 
 /// Returns whether a call runs by itself, after the low-risk calls of its step.
-fn is_alone(tools: &ToolRegistry, call: &PlannedCall) -> bool {
+fn runs_exclusively(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || call.needs_consent(tools)
 }
 

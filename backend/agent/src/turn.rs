@@ -4,7 +4,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, Whose};
+use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
 
 use super::{recorder::StartedToolCall, secret_input::SecretInput, zone::Zone};
 
@@ -27,7 +27,7 @@ pub struct TurnInput {
     /// The time zone of the date in the prompt.
     pub zone: Zone,
     /// The user key of its calls.
-    pub whose: Whose,
+    pub whose: UserKey,
     /// The tools that the turn may use until it ends, even if the available tools change in the meantime.
     pub tools: Arc<ToolRegistry>,
     /// The API client's tools, which take precedence if names clash. A step that calls one of them is the turn's last:

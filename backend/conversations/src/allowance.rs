@@ -8,7 +8,8 @@ use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
 use tallybook_protocol::{Allowance, Allowances, MessageId, MessagePart};
 
-use super::{
+use crate::models::Model;
+use crate::{
     ServiceError,
     context::Context,
     limits::QUARTERS,
@@ -19,7 +20,6 @@ use super::{
         usage::{self, Since, UsedUp},
     },
 };
-use crate::models::Model;
 
 /// Tokens that a turn reserves for the conversation's history when it begins, before its prompt is known.
 const HISTORY_TOKENS: usize = 8_000;

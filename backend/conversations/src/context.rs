@@ -9,20 +9,20 @@ use tallybook_agent::AgentService;
 use tallybook_database::Database;
 use tallybook_mcp::ToolServers;
 use tallybook_protocol::MessageId;
-use tallybook_tools::Slots;
+use tallybook_tools::FairSemaphore;
 use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument as _;
 use uuid::Uuid;
 
-use super::{
+use crate::{
     MemorySettings, PlanSettings, ServiceError,
     feeds::Feeds,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
-    turn::group_commit::GroupCommit,
+    turn::recorder::text_flusher::GroupCommit,
     turn_counts::TurnCounts,
 };
 use crate::{journal::Journal, models::Catalog, tool_pins::ToolPins, work_counts::WorkCounts};
@@ -42,13 +42,13 @@ pub(crate) struct Context {
     /// The last known time zone of each user.
     pub(crate) time_zones: TimeZones,
     /// Permits for searches.
-    pub(crate) searches: Slots<UserId>,
+    pub(crate) searches: FairSemaphore<UserId>,
     /// Permits for exports.
-    pub(crate) exports: Slots<UserId>,
+    pub(crate) exports: FairSemaphore<UserId>,
     /// Permits for direct model calls.
-    pub(crate) plain_calls: Slots<UserId>,
+    pub(crate) plain_calls: FairSemaphore<UserId>,
     /// Permits for standalone tool calls, outside turns.
-    pub(crate) direct_calls: Slots<UserId>,
+    pub(crate) direct_calls: FairSemaphore<UserId>,
     /// Identifies this process in the leases of its turns.
     pub(crate) owner: String,
     pub(crate) running: RunningTurns,
@@ -118,10 +118,10 @@ impl Context {
             journal: Journal::default(),
             feeds: Feeds::default(),
             time_zones: TimeZones::default(),
-            searches: Slots::new(MAX_SEARCHES),
-            exports: Slots::new(MAX_EXPORTS),
-            plain_calls: Slots::new(MAX_PLAIN_CALLS),
-            direct_calls: Slots::new(MAX_DIRECT_CALLS),
+            searches: FairSemaphore::new(MAX_SEARCHES),
+            exports: FairSemaphore::new(MAX_EXPORTS),
+            plain_calls: FairSemaphore::new(MAX_PLAIN_CALLS),
+            direct_calls: FairSemaphore::new(MAX_DIRECT_CALLS),
             owner: Uuid::new_v4().to_string(),
             running: RunningTurns::default(),
             turn_counts: TurnCounts::default(),

@@ -2,9 +2,9 @@
 //! calls are not stored: the tool history has only the calls of answers.
 
 use tallybook_accounts::UserId;
-use tallybook_tools::{Risk, ToolError, ToolOutput, ToolSpec, Whose};
+use tallybook_tools::{Risk, ToolError, ToolOutput, ToolSpec, UserKey};
 
-use super::{limits::MAX_DIRECT_OUTPUT_BYTES, service::ConversationService};
+use crate::{limits::MAX_DIRECT_OUTPUT_BYTES, service::ConversationService};
 
 impl ConversationService {
     /// Returns the tools that can be called outside turns: built-in tools of low risk, ordered by name. Tools of tool
@@ -29,8 +29,9 @@ impl ConversationService {
         // The call ends when the server shuts down, even if a caller still waits for it.
         let task = context.spawn(async move {
             let _slot = slot;
-            let end =
-                shut_down.run_until_cancelled_owned(agent.call_alone(&tools, Whose(user.0), &name, &input)).await?;
+            let end = shut_down
+                .run_until_cancelled_owned(agent.run_standalone(&tools, UserKey(user.0), &name, &input))
+                .await?;
             counts.count_tool_call(Some(&tool), &end);
             Some(end)
         });

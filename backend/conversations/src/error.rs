@@ -2,7 +2,7 @@
 
 use tallybook_database::{TransactionError, storage_failed};
 
-use super::person_limits::Reached;
+use crate::person_limits::Reached;
 use crate::tool_pins::MAX_PINS;
 
 /// An error of a use case. The messages are written for users and API clients.

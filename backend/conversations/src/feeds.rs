@@ -86,7 +86,7 @@ impl UserFeed {
     }
 
     /// Sends events to all readers.
-    pub(crate) fn tell(&self, news: Vec<FeedEvent>) {
+    pub(crate) fn publish(&self, news: Vec<FeedEvent>) {
         // There may be no readers left.
         let _ = self.news.send(news.into());
     }
@@ -97,7 +97,7 @@ mod tests {
     use futures_util::FutureExt as _;
     use tallybook_accounts::UserId;
 
-    use super::Feeds;
+    use crate::feeds::Feeds;
 
     #[test]
     fn a_feed_hears_of_its_own_users_changes_and_of_no_others() {

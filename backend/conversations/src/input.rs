@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tallybook_protocol::{CallDecision, Decision, MessagePart, NewMessage, RawJson, ToolCallId};
 use tallybook_tools::MAX_INPUT_BYTES;
 
-use super::{
+use crate::{
     ServiceError,
     limits::{
         MAX_CLIENT_ID_CHARS, MAX_DECISIONS, MAX_MESSAGE_CHARS, MAX_MESSAGE_PARTS, MAX_REASON_BYTES, MAX_SEARCH_CHARS,

@@ -7,14 +7,14 @@ use tallybook_database::Database;
 use tallybook_mcp::ToolServers;
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::{
+use crate::models::Catalog;
+use crate::{
     ServiceError,
     context::{Context, ConversationSettings},
     retention,
     service::ConversationService,
-    turn::{self, recovery::Recovery, stop, waiting},
+    turn::{self, approval::timeout, finish::stop, recovery::Recovery},
 };
-use crate::models::Catalog;
 
 /// Timeout for cancelled turns to end, for remaining requests, and for closing the database's connections.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -34,8 +34,8 @@ impl ConversationService {
         recovery.close_at_start().await?;
         context.spawn(recovery.watch());
         context.spawn(stop::watch_for_stop_requests(Arc::clone(&context)));
-        context.spawn(waiting::watch_waiting_turns(Arc::clone(&context)));
-        context.spawn(turn::retention::purge_journals(Arc::clone(&context)));
+        context.spawn(timeout::watch_waiting_turns(Arc::clone(&context)));
+        context.spawn(turn::recovery::retention::purge_journals(Arc::clone(&context)));
         context.spawn(retention::purge_deleted(Arc::clone(&context)));
         Ok(Self { context })
     }

@@ -1,5 +1,5 @@
 //! Limits on what users and models may write, and on what is read, sent and searched at a time. User input is checked once
-//! (`input`), model output as it arrives (`turn/storing_recorder`).
+//! (`input`), model output as it arrives (`turn/recorder`).
 
 /// Maximum size of an answer's text in all its steps, in bytes of JSON. The end event and snapshots contain all of it;
 /// clients accept events up to 16 MiB (`protocol::sse::MAX_FRAME_BYTES`), and MariaDB accepts as much in one statement. The

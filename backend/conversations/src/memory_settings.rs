@@ -1,5 +1,5 @@
 //! Settings of conversation summaries (`[memory]`): when a conversation is summarized, and by which model.
-//! `turn::memory` writes the summaries.
+//! `turn::context::summary` writes the summaries.
 
 use std::fmt;
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::{ServiceError, context::Context};
 use crate::models::Model;
+use crate::{ServiceError, context::Context};
 
 impl Context {
     /// Returns the model with this name, or an error that lists the available names.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::{
+use crate::{
     limits::QUARTERS,
     store::usage::{UseRow, UsedUp},
 };
@@ -148,7 +148,7 @@ mod tests {
     use chrono::TimeDelta;
     use tallybook_database::now;
 
-    use super::{PersonLimits, Reached, UseRow, UsedUp, Weight};
+    use crate::person_limits::{PersonLimits, Reached, UseRow, UsedUp, Weight};
 
     #[test]
     fn a_limit_is_reached_and_says_when_there_is_room() {

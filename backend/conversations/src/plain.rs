@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{
+use crate::{
     ServiceError,
     allowance::{self, Request},
     context::Context,
@@ -137,7 +137,7 @@ fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent>
         Ok(
             ModelEvent::Attempt(_)
             | ModelEvent::RetryIn(_)
-            | ModelEvent::CallGrew { .. }
+            | ModelEvent::ToolCallProgress { .. }
             | ModelEvent::ToolCall(_)
             | ModelEvent::ReasoningDelta(_)
             | ModelEvent::Opaque(_),

@@ -6,13 +6,13 @@ use std::{sync::Arc, time::Duration};
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, now, with_retries};
 
-use super::{
+use crate::{
     context::Context,
     store::{model_requests, retention, turns},
 };
 
 /// Interval between checks for conversations that are due.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
+const POLL_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Pause between two parts of a purge, so that other writes are not held up.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -65,11 +65,11 @@ pub(crate) async fn purge_deleted(context: Arc<Context>) {
                 if let Err(error) = model_requests::delete_expired(&context.db, now()).await {
                     tracing::warn!(%error, "requests that no longer count could not be deleted");
                 }
-                LOOK_EVERY
+                POLL_INTERVAL
             }
             Err(error) => {
                 tracing::warn!(%error, "what was deleted could not be purged");
-                LOOK_EVERY
+                POLL_INTERVAL
             }
         };
         tokio::select! {
@@ -114,7 +114,7 @@ mod tests {
     };
     use tallybook_database::{Database, select};
 
-    use super::purge_all_due;
+    use crate::retention::purge_all_due;
 
     /// SQLite has one writer. A statement that writes on another connection can block a turn's write until that write
     /// fails.

@@ -5,7 +5,7 @@ use tallybook_database::{now, with_retries};
 use tallybook_protocol::{Message, NewShare, Share, ShareId, SharedConversation, Window};
 use uuid::Uuid;
 
-use super::{
+use crate::{
     ServiceError,
     limits::{MAX_SHARED_BYTES, MAX_SHARES},
     service::ConversationService,

@@ -39,7 +39,7 @@ impl TimeZones {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_USERS, TimeZones, UserId};
+    use crate::time_zones::{MAX_USERS, TimeZones, UserId};
 
     #[test]
     fn the_last_zone_counts_and_the_number_of_users_is_limited() {

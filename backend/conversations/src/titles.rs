@@ -1,6 +1,6 @@
 //! Makes a conversation's title, from the first question or from the text that a model wrote when asked for a title.
 
-use super::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
+use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
 
 /// Maximum number of layers of marks that are removed from a model's title. Further layers stay.
 const MAX_LAYERS: usize = 8;
@@ -165,9 +165,9 @@ fn is_format(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::input::check_title, MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS, title_from_message,
-        title_from_model,
+    use crate::{
+        input::check_title,
+        titles::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS, title_from_message, title_from_model},
     };
 
     #[test]

@@ -3,7 +3,7 @@
 use tallybook_accounts::UserId;
 use tallybook_protocol::{ToolCall, ToolCallId};
 
-use super::{
+use crate::{
     ServiceError,
     service::ConversationService,
     store::{rows::ToolCallRow, tool_calls},

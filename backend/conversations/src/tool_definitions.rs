@@ -1,6 +1,6 @@
 //! Accepts a tool's current definition. `mcp` detects changed definitions, and `tool_pins` stores the accepted ones.
 
-use super::{ServiceError, service::ConversationService};
+use crate::{ServiceError, service::ConversationService};
 
 impl ConversationService {
     /// Accepts the current definition of a tool, which is identified by its server's name for it. If `hash` (in hex) is

@@ -13,20 +13,6 @@ use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 /// Maximum number of stored tools per server. Reaching it removes none of them: a tool beyond the limit cannot be accepted.
 pub const MAX_PINS: u32 = 1000;
 
-const LIST: &str = "SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?";
-
-// An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
-const COUNT_SINCE: &str = "SELECT COUNT(*) FROM tool_pins \
-     WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?";
-
-const CREATE: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)";
-
-// The derived table lets MySQL read the table that the statement writes.
-const CREATE_ACCEPTED: &str = "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
-     SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins WHERE server = ?) AS counted WHERE tools < ?";
-
-const ACCEPT: &str = "UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?";
-
 /// The store of accepted definitions.
 #[derive(Clone, Debug)]
 pub struct ToolPins {
@@ -48,16 +34,31 @@ impl ToolPins {
         since: DateTime<Utc>,
     ) -> sqlx::Result<bool> {
         let count: i64 = {
-            let query =
-                self.db.reader().query(select!(COUNT_SINCE)).bind(server).bind(hex::encode(definition)).bind(since);
+            // An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
+            let query = self
+                .db
+                .reader()
+                .query(select!(
+                    "SELECT COUNT(*) FROM tool_pins \
+                     WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?"
+                ))
+                .bind(server)
+                .bind(hex::encode(definition))
+                .bind(since);
             query.fetch_value().await
         }?;
         Ok(count > 0)
     }
 
     async fn list(&self, server: &str) -> sqlx::Result<HashMap<String, String>> {
-        let rows: Vec<(String, String)> =
-            self.db.reader().query(select!(LIST)).bind(server).bind(MAX_PINS).fetch_all().await?;
+        let rows: Vec<(String, String)> = self
+            .db
+            .reader()
+            .query(select!("SELECT tool, hash FROM tool_pins WHERE server = ? ORDER BY id LIMIT ?"))
+            .bind(server)
+            .bind(MAX_PINS)
+            .fetch_all()
+            .await?;
         Ok(rows.into_iter().collect())
     }
 
@@ -87,7 +88,12 @@ impl ToolPins {
         let mut tx = self.db.begin().await?;
         for (tool, hash) in seen {
             {
-                let query = tx.query(CREATE).bind(id(server, tool)).bind(server).bind(tool).bind(hex::encode(hash));
+                let query = tx
+                    .query("INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)")
+                    .bind(id(server, tool))
+                    .bind(server)
+                    .bind(tool)
+                    .bind(hex::encode(hash));
                 query.bind(now()).execute().await.map(|_| ())
             }?;
         }
@@ -99,11 +105,33 @@ impl ToolPins {
     pub async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
         let (id, hash) = (id(server, tool), hex::encode(definition));
         let update = || async {
-            Ok(self.db.writer().query(ACCEPT).bind(&hash).bind(now()).bind(&id).execute().await?.rows == 1)
+            Ok(self
+                .db
+                .writer()
+                .query("UPDATE tool_pins SET hash = ?, accepted_at = ? WHERE id = ?")
+                .bind(&hash)
+                .bind(now())
+                .bind(&id)
+                .execute()
+                .await?
+                .rows
+                == 1)
         };
         let create = || async {
-            let query =
-                self.db.writer().query(CREATE_ACCEPTED).bind(&id).bind(server).bind(tool).bind(&hash).bind(now());
+            // The derived table lets MySQL read the table that the statement writes.
+            let query = self
+                .db
+                .writer()
+                .query(
+                    "INSERT INTO tool_pins (id, server, tool, hash, first_seen_at, accepted_at) \
+                     SELECT ?, ?, ?, ?, ?, ? FROM (SELECT COUNT(*) AS tools FROM tool_pins \
+                     WHERE server = ?) AS counted WHERE tools < ?",
+                )
+                .bind(&id)
+                .bind(server)
+                .bind(tool)
+                .bind(&hash)
+                .bind(now());
             let query = query.bind(now()).bind(server).bind(MAX_PINS);
             Ok::<_, sqlx::Error>(query.execute().await?.rows == 1)
         };

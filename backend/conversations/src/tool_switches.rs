@@ -9,7 +9,7 @@ use tallybook_tools::{ToolRegistry, is_tool_name};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{
+use crate::{
     ServiceError,
     context::Context,
     limits::MAX_DISABLED_TOOLS,

@@ -7,7 +7,7 @@ use tallybook_database::now;
 use tallybook_protocol::{MessageId, PurposeUsage, UsageByPurpose};
 use uuid::Uuid;
 
-use super::{
+use crate::{
     ServiceError,
     service::ConversationService,
     store::{
@@ -55,7 +55,7 @@ fn month_of(time: DateTime<Utc>) -> DateTime<Utc> {
 
 #[cfg(test)]
 mod tests {
-    use super::month_of;
+    use crate::usage::month_of;
 
     #[test]
     fn a_month_begins_on_its_first_day() {

@@ -178,7 +178,7 @@ mod tests {
     use tallybook_agent::EndedToolCall;
     use tallybook_protocol::ToolCallStatus;
 
-    use super::{MAX_NAMES, WorkCounts};
+    use crate::work_counts::{MAX_NAMES, WorkCounts};
 
     #[test]
     fn names_without_end_are_a_bounded_number_of_figures() {

@@ -10,10 +10,10 @@ use super::{
     model::ModelClient,
     openai::OpenAi,
     provider::ProviderKind,
-    provider_model::ProviderModel,
     quirks::{Quirk, Quirks},
     settings::{ConnectError, ModelSettings},
     tool_mode::ToolMode,
+    wire_format::ProviderModel,
 };
 
 /// Creates a client for the model in the settings. Sends no request yet.

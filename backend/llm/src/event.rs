@@ -18,7 +18,7 @@ pub enum ModelEvent {
     RetryIn(RetryWait),
     /// A tool call is being written. Sent from time to time while it grows. The name is truncated to the maximum length
     /// of a tool name. [`ToolCall`](Self::ToolCall) follows if the call is completed.
-    CallGrew {
+    ToolCallProgress {
         /// Name of the tool, as the model wrote it.
         name: String,
         /// Size of its arguments so far, in bytes.
@@ -59,7 +59,7 @@ impl ModelEvent {
             }),
             event @ (Self::Attempt(_)
             | Self::RetryIn(_)
-            | Self::CallGrew { .. }
+            | Self::ToolCallProgress { .. }
             | Self::Opaque(_)
             | Self::Ended { .. }) => event,
         }

@@ -165,7 +165,10 @@ fn assert_bounded(events: &[ModelEvent]) {
             // If it is encoded as JSON again, a control character takes six bytes.
             json.len() / 6
         }
-        ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. } | ModelEvent::Ended { .. } => 0,
+        ModelEvent::Attempt(_)
+        | ModelEvent::RetryIn(_)
+        | ModelEvent::ToolCallProgress { .. }
+        | ModelEvent::Ended { .. } => 0,
     });
     let size: usize = sizes.sum();
     // Generated IDs and the fields around blocks add to the size.

@@ -29,7 +29,6 @@ mod priced;
 mod prompted;
 mod property_names;
 mod provider;
-mod provider_model;
 mod quirks;
 mod reader;
 mod reason;
@@ -47,6 +46,7 @@ mod testing;
 mod tests;
 pub mod tokens;
 mod tool_mode;
+mod wire_format;
 
 pub use api_key::ApiKey;
 pub use connect::connect;

@@ -20,8 +20,8 @@ pub(crate) struct PendingCall {
     pub(crate) input: String,
     /// Tracks whether each fragment of the arguments repeats everything before it, as some servers do.
     repeats: Repeats,
-    /// Size of the arguments at the last [`ModelEvent::CallGrew`], in bytes; `None` before the first one.
-    pub(crate) told_bytes: Option<usize>,
+    /// Size of the arguments at the last [`ModelEvent::ToolCallProgress`], in bytes; `None` before the first one.
+    pub(crate) reported_bytes: Option<usize>,
 }
 
 /// State of the check whether a call's arguments repeat.
@@ -77,22 +77,22 @@ impl PendingCall {
         !self.input.trim().is_empty() && arguments::is_object(&self.mended_input())
     }
 
-    /// Returns a [`ModelEvent::CallGrew`] once the call's name is known, and again whenever its arguments grew by
-    /// [`GROWTH_TOLD`].
+    /// Returns a [`ModelEvent::ToolCallProgress`] once the call's name is known, and again whenever its arguments grew by
+    /// [`PROGRESS_STEP_BYTES`].
     pub(crate) fn growth(&mut self) -> Option<ModelEvent> {
         let bytes = self.input.len();
-        let is_news = self.told_bytes.is_none_or(|told| bytes - told >= GROWTH_TOLD);
+        let is_news = self.reported_bytes.is_none_or(|told| bytes - told >= PROGRESS_STEP_BYTES);
         (is_news && !self.name.is_empty()).then(|| {
-            self.told_bytes = Some(bytes);
+            self.reported_bytes = Some(bytes);
             // The event is sent many times, and the name may be as long as an answer.
-            ModelEvent::CallGrew { name: self.name.chars().take(MAX_TOOL_NAME_CHARS).collect(), bytes }
+            ModelEvent::ToolCallProgress { name: self.name.chars().take(MAX_TOOL_NAME_CHARS).collect(), bytes }
         })
     }
 }
 
 /// Growth of the arguments between two events, in bytes. Clients are notified a few times a second at most, and a model
 /// writes a few hundred bytes in that time.
-const GROWTH_TOLD: usize = 64;
+const PROGRESS_STEP_BYTES: usize = 64;
 
 /// Ends an answer: returns the calls to pass on, then `Ended`.
 ///
@@ -177,7 +177,7 @@ mod tests {
             .collect();
         assert_eq!(told.len(), 1000);
         let bytes = |event: &ModelEvent| match event {
-            ModelEvent::CallGrew { name, .. } => name.len(),
+            ModelEvent::ToolCallProgress { name, .. } => name.len(),
             other => panic!("{other:?}"),
         };
         assert!(told.iter().map(bytes).all(|bytes| bytes <= 64));

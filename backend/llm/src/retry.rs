@@ -35,7 +35,7 @@ pub(crate) fn stream<R: StreamReader + 'static>(
                     Some(Ok(event)) => {
                         handed_on |= !matches!(
                             event,
-                            ModelEvent::Opaque(_) | ModelEvent::CallGrew { .. } | ModelEvent::ReasoningDelta(_)
+                            ModelEvent::Opaque(_) | ModelEvent::ToolCallProgress { .. } | ModelEvent::ReasoningDelta(_)
                         );
                         yield event.without_nul();
                     }

@@ -1,7 +1,7 @@
 //! Helpers for tests and fuzzing: read complete streams, and extract parts of the events.
 
-use super::event::StopReason;
 #[cfg(test)]
+use super::event::StopReason;
 use super::{
     event::ModelEvent,
     reader::{BodyEnd, Parser, Portion, StreamReader},

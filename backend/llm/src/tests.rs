@@ -68,7 +68,7 @@ fn question() -> ModelRequest {
     request(vec![ModelMessage::user_text("What is 1 + 2?")])
 }
 
-/// A long call produces [`ModelEvent::CallGrew`] events while the model writes it.
+/// A long call produces [`ModelEvent::ToolCallProgress`] events while the model writes it.
 #[tokio::test]
 async fn a_long_call_is_told_of_as_it_grows() {
     for provider in PROVIDERS {
@@ -79,7 +79,7 @@ async fn a_long_call_is_told_of_as_it_grows() {
         let mut told = Vec::new();
         let whole = loop {
             match stream.next().await.unwrap().unwrap() {
-                ModelEvent::CallGrew { name, bytes } => told.push((name, bytes)),
+                ModelEvent::ToolCallProgress { name, bytes } => told.push((name, bytes)),
                 ModelEvent::ToolCall(call) => break call,
                 other => panic!("{other:?}"),
             }
@@ -102,7 +102,7 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
                 events.push(ModelEvent::TextWasReasoning(thought));
             }
             // `a_long_call_is_told_of_as_it_grows` tests this event.
-            Ok(ModelEvent::CallGrew { .. }) => {}
+            Ok(ModelEvent::ToolCallProgress { .. }) => {}
             Ok(event) => events.push(event),
             Err(error) => return (text, events, Some(error)),
         }

@@ -19,7 +19,7 @@ use super::{exact::Arguments, limits::FAREWELL_TIMEOUT, text};
 
 /// Handler for a server's notifications.
 #[derive(Clone, Default)]
-pub(crate) struct Ears {
+pub(crate) struct NotificationHandler {
     /// Notified when the server reports that its tools changed.
     pub(crate) tools_changed: Arc<Notify>,
     calls: Arc<Calls>,
@@ -40,7 +40,7 @@ impl Calls {
     }
 }
 
-impl ClientHandler for Ears {
+impl ClientHandler for NotificationHandler {
     async fn on_progress(&self, params: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         drop(self.calls.sending.lock().await);
         let Some(sender) = self.calls.progress().get(&params.progress_token).cloned() else { return };
@@ -66,7 +66,7 @@ impl ClientHandler for Ears {
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) peer: Peer<RoleClient>,
-    pub(crate) ears: Ears,
+    pub(crate) ears: NotificationHandler,
 }
 
 impl Connection {

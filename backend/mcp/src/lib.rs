@@ -32,8 +32,8 @@ mod stdio;
 mod text;
 mod token;
 mod tool;
+mod transport;
 mod variables;
-mod way;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;

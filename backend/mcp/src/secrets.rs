@@ -18,12 +18,13 @@ impl ToolServersSettings {
     ///
     /// `find` returns the value of an environment variable. A variable that is not set has no secret.
     pub fn secrets(&self, find: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-        let own = self.servers.iter().filter_map(|(_, server)| server.oauth.as_ref());
-        let clients = own.chain(&self.oauth).filter_map(|oauth| find(&oauth.client_secret_env));
         let servers = || self.servers.iter().map(|(_, server)| server);
+        let token_sources = || servers().filter_map(|server| server.oauth.as_ref()).chain(&self.oauth);
+        let clients = token_sources().filter_map(|oauth| find(&oauth.client_secret_env));
         let named = servers().flat_map(|server| server.env.iter().chain(&server.headers));
         let named = named.filter(|(name, _)| is_secret_name(name)).filter_map(|(_, value)| expanded(value, find).ok());
-        let values = || servers().flat_map(ToolServerSettings::values);
+        let token_urls = || token_sources().map(|oauth| &oauth.token_url);
+        let values = || servers().flat_map(ToolServerSettings::values).chain(token_urls());
         let variables = values().flat_map(|value| variables_in(value));
         let held = variables.filter(|name| is_secret_name(name)).filter_map(find);
         let addresses = values().filter_map(|value| expanded(value, find).ok()).flat_map(|value| in_address(&value));
@@ -112,7 +113,10 @@ fn without_scheme(value: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::read_servers_file, is_secret_name};
+    use super::{
+        super::{OAuthSettings, ToolServerSettings, ToolServersSettings, read_servers_file},
+        is_secret_name,
+    };
 
     #[test]
     fn what_is_called_a_secret_is_one_and_what_is_not_is_none() {
@@ -128,6 +132,27 @@ mod tests {
         assert_eq!(secrets, ["abc.def", "held by GITHUB_PAT", "k 1", "p"]);
         assert!(is_secret_name("OPENAI_API_KEY") && is_secret_name("x-apikey") && !is_secret_name("MONKEY"));
         assert!(is_secret_name("accessToken") && is_secret_name("--apiKey") && !is_secret_name("tokenizer"));
+    }
+
+    #[test]
+    fn secrets_in_the_address_of_a_token_endpoint_are_found() {
+        let oauth = |token_url: &str| OAuthSettings {
+            token_url: token_url.to_owned(),
+            client_id_env: "ID".to_owned(),
+            client_secret_env: "UNSET".to_owned(),
+            scope: None,
+        };
+        let server = ToolServerSettings {
+            oauth: Some(oauth("https://x.example/token?key=k1")),
+            ..ToolServerSettings::default()
+        };
+        let mut settings = ToolServersSettings::default();
+        settings.add("one".to_owned(), server).unwrap();
+        settings.oauth = Some(oauth("https://y.example/${MY_TOKEN}/token"));
+        let find = |name: &str| (name == "MY_TOKEN").then(|| "k2".to_owned());
+        let mut secrets = settings.secrets(&find);
+        secrets.sort_unstable();
+        assert_eq!(secrets, ["k1", "k2"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use parking_lot::{Mutex, MutexGuard};
-use tallybook_tools::{ProgressSender, Secrets, Slot, Slots, ToolError, ToolOutput, Whose};
+use tallybook_tools::{FairSemaphore, ProgressSender, Secrets, Slot, ToolError, ToolOutput, UserKey};
 use tokio::{
     sync::Notify,
     time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout},
@@ -30,7 +30,7 @@ use super::{
     result::tool_result,
     settings::{OAuthSettings, ToolServerSettings},
     text,
-    way::{Open, Way},
+    transport::{OpenTransport, Transport},
 };
 
 /// Connection state of a server.
@@ -59,11 +59,11 @@ impl Status {
 pub(crate) struct Server {
     pub(crate) name: Arc<str>,
     settings: ToolServerSettings,
-    way: Result<Way, ServerError>,
+    transport: Result<Transport, ServerError>,
     state: Mutex<State>,
     pins: Arc<dyn PinStore>,
     secrets: Secrets,
-    slots: Slots<Whose>,
+    slots: FairSemaphore<UserKey>,
     /// Notified when a call finds that the server may be gone.
     doubted: Notify,
     /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer era's
@@ -100,8 +100,8 @@ impl Server {
         find: &impl Fn(&str) -> Option<String>,
     ) -> Self {
         let endpoint = Endpoint::of(&settings, oauth, find).map_err(ServerError::from);
-        let way = endpoint.and_then(|endpoint| Way::of(endpoint, secrets));
-        let (status, error) = match &way {
+        let transport = endpoint.and_then(|endpoint| Transport::of(endpoint, secrets));
+        let (status, error) = match &transport {
             Ok(_) => (Status::Connecting, None),
             Err(error) => (Status::Failed, Some(error.clone())),
         };
@@ -116,11 +116,11 @@ impl Server {
         Self {
             name: name.into(),
             settings,
-            way,
+            transport,
             state: Mutex::new(state),
             pins,
             secrets: secrets.clone(),
-            slots: Slots::new(MAX_CONCURRENT_CALLS),
+            slots: FairSemaphore::new(MAX_CONCURRENT_CALLS),
             doubted: Notify::new(),
             is_old: AtomicBool::new(false),
         }
@@ -139,8 +139,8 @@ impl Server {
     /// tools.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken, changed: impl Fn() + Send) {
         let server = &*self.name;
-        let way = match &self.way {
-            Ok(way) => way,
+        let transport = match &self.transport {
+            Ok(transport) => transport,
             Err(error) => {
                 tracing::error!(server, %error, "a tool server cannot be used; correct its settings and start again");
                 return;
@@ -154,7 +154,7 @@ impl Server {
             let over = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                over = self.connect_and_watch(way, &stop, &changed) => over,
+                over = self.connect_and_watch(transport, &stop, &changed) => over,
             };
             let Err(error) = over else { return };
             if begun.elapsed() > SETTLED_AFTER {
@@ -175,11 +175,11 @@ impl Server {
     /// Connects to the server and monitors it. Closes the connection at the end. Returns `Ok` only if `stop` was cancelled.
     async fn connect_and_watch(
         &self,
-        way: &Way,
+        transport: &Transport,
         stop: &CancellationToken,
         changed: &impl Fn(),
     ) -> Result<(), ServerError> {
-        let connected = timeout(HANDSHAKE_TIMEOUT, way.connect(&self.name, &self.is_old));
+        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.is_old));
         let mut open = connected.await.map_err(|_| ServerError::handshake_timeout())??;
         let watched = tokio::select! {
             biased;
@@ -191,7 +191,7 @@ impl Server {
     }
 
     /// Lists the tools, and lists them again whenever they may have changed. Ends when the server is lost.
-    async fn watch(&self, open: &mut Open, changed: &impl Fn()) -> Result<(), ServerError> {
+    async fn watch(&self, open: &mut OpenTransport, changed: &impl Fn()) -> Result<(), ServerError> {
         let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -303,7 +303,7 @@ impl Server {
     /// Describes an error without the server's address, which the server may have repeated in its own message.
     pub(crate) fn plain(&self, error: &ServerError) -> String {
         let text = error.plain(&self.name);
-        let Ok(Way::Http(_, endpoint)) = &self.way else { return text };
+        let Ok(Transport::Http(_, endpoint)) = &self.transport else { return text };
         let address = &endpoint.url[Position::BeforeHost..Position::AfterPort];
         let host = endpoint.url.host_str().filter(|host| host.contains(['.', ':'])).unwrap_or(address);
         text.replace(address, "[address]").replace(host, "[address]")
@@ -325,7 +325,7 @@ impl Server {
     }
 
     /// Waits for a free slot for a call of this user. Fails if the server is being closed.
-    pub(crate) async fn room(&self, whose: Whose) -> Result<Slot, ToolError> {
+    pub(crate) async fn room(&self, whose: UserKey) -> Result<Slot, ToolError> {
         let closed = || self.failed(&ServerError::Unavailable("it is being closed".to_owned()));
         self.slots.acquire(whose).await.ok_or_else(closed)
     }

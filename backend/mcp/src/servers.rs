@@ -217,10 +217,10 @@ impl Shared {
         // Withheld tools get their names last, so that no available tool changes its name because of them.
         for (server, tool) in withheld {
             if let Some(name) = tool_name(&server, &tool.name, |name| tools.find_spec(name).is_some()) {
-                tools.know(&name, &tool.input_schema);
+                tools.remember_schema(&name, &tool.input_schema);
             }
         }
-        tools.know_all_of(&offer.tools);
+        tools.inherit_schemas(&offer.tools);
         *offer = Offer { tools: Arc::new(tools), named: all, is_awaited };
         drop(offer);
         self.changes.send_modify(|version| *version += 1);

@@ -104,7 +104,7 @@ pub enum ServerNameError {
 }
 
 impl ToolServerSettings {
-    /// Returns the values of the server's own keys in which variables are expanded. The `token_url` of `oauth` is not among them.
+    /// Returns the values of the server's own keys in which variables are expanded, except those of `oauth`.
     pub(crate) fn values(&self) -> impl Iterator<Item = &String> {
         let named = self.headers.values().chain(self.env.values());
         self.url.iter().chain(&self.command).chain(&self.args).chain(named)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tallybook_tools::{AnyTool, BegunCall, MAX_INPUT_BYTES, ProgressSender, Slot, ToolError, ToolSpec, Whose};
+use tallybook_tools::{AdmittedCall, AnyTool, MAX_INPUT_BYTES, ProgressSender, Slot, ToolError, ToolSpec, UserKey};
 
 use super::{exact::Arguments, offering::OfferedTool, server::Server};
 
@@ -36,11 +36,11 @@ impl AnyTool for ServerTool {
         &self.spec
     }
 
-    fn room(self: Arc<Self>, whose: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+    fn room(self: Arc<Self>, whose: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
         Box::pin(async move { self.server.room(whose).await.map(Some) })
     }
 
-    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> BegunCall {
+    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> AdmittedCall {
         Box::pin(async move {
             if input_text.len() > MAX_INPUT_BYTES {
                 return Err(ToolError::invalid("arguments", format_args!("longer than {MAX_INPUT_BYTES} bytes")));

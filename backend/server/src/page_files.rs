@@ -15,23 +15,6 @@ const MAX_VERSION_BYTES: usize = 32 * 1024 * 1024;
 /// Size of a part, in bytes. A part and its statement fit in any server's `max_allowed_packet`.
 const PART_BYTES: usize = 256 * 1024;
 
-const SET_STARTED: &str = "UPDATE page_versions SET started_at = ? WHERE folder = ?";
-
-const CREATE_VERSION: &str = "INSERT INTO page_versions (folder, started_at) VALUES (?, ?)";
-
-const CREATE_FILE: &str = "INSERT INTO page_files (folder, name, media_type, tag) VALUES (?, ?, ?, ?)";
-
-const CREATE_PART: &str = "INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)";
-
-// The inner query keeps MySQL from merging the subquery: MySQL cannot read from the table that the statement deletes
-// from.
-const DELETE_OLD: &str = "DELETE FROM page_versions WHERE folder NOT IN (SELECT folder FROM \
-     (SELECT folder FROM page_versions ORDER BY started_at DESC, folder LIMIT ?) newest)";
-
-const FIND: &str = "SELECT name, media_type, tag FROM page_files WHERE folder = ? AND name = ?";
-
-const LIST_PARTS: &str = "SELECT bytes FROM page_file_parts WHERE folder = ? AND name = ? ORDER BY part";
-
 /// A file of a version, or a compressed form of it.
 #[derive(Clone, Debug)]
 pub(crate) struct NewFile<'a> {
@@ -80,25 +63,48 @@ impl PageFiles {
 
     /// Returns the metadata of a file; `None` if it is not stored.
     pub(crate) async fn find(&self, folder: &str, name: &str) -> sqlx::Result<Option<FileRow>> {
-        self.db.reader().query(select!(FIND)).bind(folder).bind(name).fetch_optional().await
+        self.db
+            .reader()
+            .query(select!("SELECT name, media_type, tag FROM page_files WHERE folder = ? AND name = ?"))
+            .bind(folder)
+            .bind(name)
+            .fetch_optional()
+            .await
     }
 
     /// Returns the content of a file; `None` if it has just been deleted.
     pub(crate) async fn read(&self, folder: &str, name: &str) -> sqlx::Result<Option<Bytes>> {
-        let parts: Vec<Vec<u8>> =
-            self.db.reader().query(select!(LIST_PARTS)).bind(folder).bind(name).fetch_values().await?;
+        let parts: Vec<Vec<u8>> = self
+            .db
+            .reader()
+            .query(select!("SELECT bytes FROM page_file_parts WHERE folder = ? AND name = ? ORDER BY part"))
+            .bind(folder)
+            .bind(name)
+            .fetch_values()
+            .await?;
         Ok((!parts.is_empty()).then(|| parts.concat().into()))
     }
 
     /// Updates the start time of a version. Returns `false` if the version is not stored.
     async fn set_started(&self, folder: &str) -> sqlx::Result<bool> {
-        let done = self.db.writer().query(SET_STARTED).bind(now()).bind(folder).execute().await?;
+        let done = self
+            .db
+            .writer()
+            .query("UPDATE page_versions SET started_at = ? WHERE folder = ?")
+            .bind(now())
+            .bind(folder)
+            .execute()
+            .await?;
         Ok(done.rows == 1)
     }
 
     async fn create(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
-        { tx.query(CREATE_VERSION).bind(folder).bind(now()).execute().await.map(|_| ()) }?;
+        tx.query("INSERT INTO page_versions (folder, started_at) VALUES (?, ?)")
+            .bind(folder)
+            .bind(now())
+            .execute()
+            .await?;
         for file in files {
             create_file(&mut tx, folder, file).await?;
         }
@@ -106,21 +112,42 @@ impl PageFiles {
     }
 
     async fn delete_old(&self) -> sqlx::Result<()> {
-        self.db.writer().query(DELETE_OLD).bind(MAX_VERSIONS).execute().await.map(|_| ())
+        // The inner query keeps MySQL from merging the subquery: MySQL cannot read from the table that the statement deletes
+        // from.
+        self.db
+            .writer()
+            .query(
+                "DELETE FROM page_versions WHERE folder NOT IN (SELECT folder FROM \
+                 (SELECT folder FROM page_versions ORDER BY started_at DESC, folder LIMIT ?) newest)",
+            )
+            .bind(MAX_VERSIONS)
+            .execute()
+            .await
+            .map(|_| ())
     }
 }
 
 async fn create_file(tx: &mut Transaction, folder: &str, file: &NewFile<'_>) -> sqlx::Result<()> {
     let NewFile { name, media_type, tag, bytes } = file;
     {
-        let query = tx.query(CREATE_FILE).bind(folder).bind(name).bind(media_type).bind(tag);
+        let query = tx
+            .query("INSERT INTO page_files (folder, name, media_type, tag) VALUES (?, ?, ?, ?)")
+            .bind(folder)
+            .bind(name)
+            .bind(media_type)
+            .bind(tag);
         query.execute().await.map(|_| ())
     }?;
     // An empty file has one part, too.
     let parts = if bytes.is_empty() { vec![&bytes[..]] } else { bytes.chunks(PART_BYTES).collect() };
     for (number, part) in (0_i32..).zip(parts) {
         {
-            let query = tx.query(CREATE_PART).bind(folder).bind(name).bind(number).bind(part);
+            let query = tx
+                .query("INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)")
+                .bind(folder)
+                .bind(name)
+                .bind(number)
+                .bind(part);
             query.execute().await.map(|_| ())
         }?;
     }

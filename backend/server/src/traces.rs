@@ -26,7 +26,7 @@ const MAX_WAITING_SPANS: usize = 4096;
 /// Interval between two sends.
 const SEND_EVERY: Duration = Duration::from_secs(5);
 /// Timeout of one request, and of the last send at shutdown.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a response, in bytes; reading stops after it. A response says only how many spans were refused.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
@@ -36,13 +36,13 @@ pub(crate) struct Traces(SdkTracerProvider);
 impl Traces {
     /// Creates the sender for the collector at this URL. Requests run on `runtime`.
     pub(crate) fn to(endpoint: &str, runtime: Handle) -> anyhow::Result<Self> {
-        let http = tallybook_http_client::client().timeout(PATIENCE);
+        let http = tallybook_http_client::client().timeout(TIMEOUT);
         let client = Client { http: http.build()?, runtime, is_failing: AtomicBool::new(false) };
         let exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(client)
             .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
-            .with_timeout(PATIENCE)
+            .with_timeout(TIMEOUT)
             .build()?;
         let config = BatchConfigBuilder::default()
             .with_max_queue_size(MAX_WAITING_SPANS)
@@ -69,7 +69,7 @@ impl Traces {
 
     /// Sends the spans that still wait, for at most five seconds.
     pub(crate) fn end(self) {
-        if let Err(error) = self.0.shutdown_with_timeout(PATIENCE) {
+        if let Err(error) = self.0.shutdown_with_timeout(TIMEOUT) {
             tracing::warn!(%error, "the last traces were not sent");
         }
     }

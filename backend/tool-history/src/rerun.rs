@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tallybook_accounts::Caller;
 use tallybook_database::now;
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
-use tallybook_tools::{HIDDEN, Risk, ToolRegistry, Whose};
+use tallybook_tools::{HIDDEN, Risk, ToolRegistry, UserKey};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -49,7 +49,7 @@ pub struct BegunRerun {
     tools: Arc<ToolRegistry>,
     tool: String,
     input: String,
-    whose: Whose,
+    whose: UserKey,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -82,7 +82,7 @@ impl ToolHistory {
             tools,
             tool: row.tool_name,
             input,
-            whose: Whose(reader.user.0),
+            whose: UserKey(reader.user.0),
             _permit: permit,
         })
     }
@@ -141,7 +141,7 @@ impl BegunRerun {
     /// Runs the call to its end. Dropping the future cancels the call, and its outcome stays unknown.
     pub async fn run(self) {
         let Self { id, book, tools, tool, input, whose, _permit } = self;
-        let end = book.context.agent.call_alone(&tools, whose, &tool, &input).await;
+        let end = book.context.agent.run_standalone(&tools, whose, &tool, &input).await;
         book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
             tracing::warn!(%error, rerun = %id, "what came of a call that was run again could not be stored");

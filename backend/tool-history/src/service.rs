@@ -9,7 +9,7 @@ use tallybook_conversations::tool_pins::ToolPins;
 use tallybook_conversations::work_counts::WorkCounts;
 use tallybook_database::{Database, now};
 use tallybook_mcp::ToolServers;
-use tallybook_tools::Slots;
+use tallybook_tools::FairSemaphore;
 use tokio::sync::Semaphore;
 
 use super::{
@@ -45,7 +45,7 @@ pub(crate) struct Context {
     /// Limits concurrent re-runs.
     pub(crate) reruns: Arc<Semaphore>,
     /// Limits concurrent list pages, in total and per user.
-    pub(crate) lists: Slots<UserId>,
+    pub(crate) lists: FairSemaphore<UserId>,
 }
 
 impl ToolHistory {
@@ -60,7 +60,7 @@ impl ToolHistory {
         tool_servers: ToolServers,
         counts: Arc<WorkCounts>,
     ) -> Self {
-        let (lists, reruns) = (Slots::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
+        let (lists, reruns) = (FairSemaphore::new(MAX_LISTS), Arc::new(Semaphore::new(MAX_RERUNS)));
         let tool_pins = ToolPins::new(db.clone());
         Self {
             context: Arc::new(Context {

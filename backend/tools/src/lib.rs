@@ -15,6 +15,7 @@ mod fetch_page;
 mod limits;
 mod multiply;
 pub mod notation;
+mod principal;
 mod progress;
 mod registry;
 mod secrets;
@@ -23,17 +24,16 @@ mod subtract;
 #[cfg(test)]
 mod tests;
 mod tool;
-mod whose;
 
 pub use error::ToolError;
 pub use fetch_page::{AllowedHost, BadHost, FetchPage, FetchPageError};
 pub use limits::MAX_INPUT_BYTES;
+pub use principal::UserKey;
 pub use progress::{Progress, ProgressSender};
-pub use registry::{AnyTool, BegunCall, RegistryError, ToolRegistry, is_tool_name, server_in};
+pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
-pub use slots::{Slot, Slots};
+pub use slots::{FairSemaphore, Slot};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
-pub use whose::Whose;
 
 /// Returns the built-in tools. To add a tool, add a file and a line here.
 pub fn builtin() -> Result<ToolRegistry, RegistryError> {

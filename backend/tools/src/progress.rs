@@ -24,7 +24,7 @@ impl ProgressSender {
     }
 
     /// Creates a sender that discards all reports.
-    pub fn to_nobody() -> Self {
+    pub fn noop() -> Self {
         Self::new(drop)
     }
 

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    ProgressSender, Risk, Slot, Tool, ToolError, ToolOutput, ToolSpec, Whose,
+    ProgressSender, Risk, Slot, Tool, ToolError, ToolOutput, ToolSpec, UserKey,
     limits::MAX_INPUT_BYTES,
     notation::{shortened, shortened_to},
     secrets::{HIDDEN, marks_secrets},
@@ -90,26 +90,26 @@ impl ToolRegistry {
         let off: BTreeMap<String, Arc<dyn AnyTool>> = off;
         let mut without = Self { tools, turned_off: names, absent: self.absent.clone() };
         for tool in off.into_values() {
-            without.know(&tool.spec().name, &tool.spec().input_schema);
+            without.remember_schema(&tool.spec().name, &tool.spec().input_schema);
         }
         without
     }
 
     /// Keeps the schema of an unavailable tool, if it marks secrets. At most `MAX_ABSENT` schemas are kept.
-    pub fn know(&mut self, name: &str, schema: &Value) {
+    pub fn remember_schema(&mut self, name: &str, schema: &Value) {
         let is_new = !self.tools.contains_key(name) && !self.absent.contains_key(name);
         if is_new && self.absent.len() < MAX_ABSENT && marks_secrets(schema) {
             self.absent.insert(name.to_owned(), Arc::new(schema.clone()));
         }
     }
 
-    /// Keeps the schemas of all tools that `before` contained or kept and that are not available now, as [`Self::know`] does.
-    pub fn know_all_of(&mut self, before: &Self) {
+    /// Keeps the schemas of all tools that `before` contained or kept and that are not available now, as [`Self::remember_schema`] does.
+    pub fn inherit_schemas(&mut self, before: &Self) {
         for tool in before.tools.values() {
-            self.know(&tool.spec().name, &tool.spec().input_schema);
+            self.remember_schema(&tool.spec().name, &tool.spec().input_schema);
         }
         for (name, schema) in &before.absent {
-            self.know(name, schema);
+            self.remember_schema(name, schema);
         }
     }
 
@@ -136,8 +136,8 @@ impl ToolRegistry {
     /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
     /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with the tool's own error. Sets no
     /// timeout and catches no panic: the agent does.
-    pub fn call(&self, name: &str, input_text: &str) -> BegunCall {
-        let waiting = self.begin(name, input_text, Whose::default(), ProgressSender::to_nobody());
+    pub fn call(&self, name: &str, input_text: &str) -> AdmittedCall {
+        let waiting = self.begin(name, input_text, UserKey::default(), ProgressSender::noop());
         Box::pin(async move { waiting.await.await })
     }
 
@@ -147,15 +147,15 @@ impl ToolRegistry {
         &self,
         name: &str,
         input_text: &str,
-        whose: Whose,
+        whose: UserKey,
         progress: ProgressSender,
-    ) -> BoxFuture<'static, BegunCall> {
+    ) -> BoxFuture<'static, AdmittedCall> {
         let (tool, input_text) = match self.find_callable(name, input_text) {
             Ok(tool) => (tool, input_text.to_owned()),
-            Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as BegunCall)),
+            Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as AdmittedCall)),
         };
         let room = Arc::clone(&tool).room(whose);
-        let begun = room.map(|room| -> BegunCall {
+        let begun = room.map(|room| -> AdmittedCall {
             Box::pin(async move {
                 let _room = room?;
                 tool.call(input_text, progress).await
@@ -197,7 +197,7 @@ impl ToolRegistry {
 }
 
 /// The future of a call that has its slot.
-pub type BegunCall = BoxFuture<'static, Result<ToolOutput, ToolError>>;
+pub type AdmittedCall = BoxFuture<'static, Result<ToolOutput, ToolError>>;
 
 impl std::fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -222,12 +222,12 @@ pub trait AnyTool: Send + Sync {
     }
 
     /// Waits for a slot for a call of this user, if the tool limits concurrent calls. The caller holds the slot until the call ends.
-    fn room(self: Arc<Self>, _: Whose) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+    fn room(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
         Box::pin(ready(Ok(None)))
     }
 
     /// Runs a call with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels the call.
-    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> BegunCall;
+    fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> AdmittedCall;
 }
 
 struct Entry<T> {
@@ -251,7 +251,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         parse_args::<T::Args>(input_text).map(|_| ())
     }
 
-    fn call(self: Arc<Self>, input_text: String, _: ProgressSender) -> BegunCall {
+    fn call(self: Arc<Self>, input_text: String, _: ProgressSender) -> AdmittedCall {
         Box::pin(async move { self.tool.call(parse_args(&input_text)?).await })
     }
 }
@@ -412,15 +412,15 @@ mod tests {
             |registry: &ToolRegistry| registry.absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
         let secret = serde_json::json!({ "properties": { "pin": { "writeOnly": true } } });
         let mut before = ToolRegistry::default().with(Named::<4>).unwrap();
-        before.know("login", &secret);
-        before.know("plain", &serde_json::json!({}));
-        before.know("Good_name-4", &secret);
+        before.remember_schema("login", &secret);
+        before.remember_schema("plain", &serde_json::json!({}));
+        before.remember_schema("Good_name-4", &secret);
         assert_eq!(known(&before), ["login"], "a tool on offer says itself what it takes");
         let mut now = ToolRegistry::default();
-        now.know_all_of(&before.without(["login".to_owned()].into()));
+        now.inherit_schemas(&before.without(["login".to_owned()].into()));
         assert_eq!(known(&now), ["login"]);
         for number in 0..2 * super::MAX_ABSENT {
-            now.know(&format!("tool{number}"), &secret);
+            now.remember_schema(&format!("tool{number}"), &secret);
         }
         assert_eq!(known(&now).len(), super::MAX_ABSENT);
     }

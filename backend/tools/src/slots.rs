@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A fair semaphore whose permits (slots) are shared among users. `Person` is the key of a user.
-pub struct Slots<Person> {
+pub struct FairSemaphore<Person> {
     all: Arc<Semaphore>,
     per_person: usize,
     /// Semaphores of the users who hold a slot or wait for one.
@@ -25,7 +25,7 @@ pub struct Slot {
     _of_all: OwnedSemaphorePermit,
 }
 
-impl<Person: Copy + Eq + Hash> Slots<Person> {
+impl<Person: Copy + Eq + Hash> FairSemaphore<Person> {
     /// Creates a semaphore with this number of slots, at least one.
     pub fn new(slots: usize) -> Self {
         let people = Mutex::default();
@@ -62,7 +62,7 @@ impl<Person: Copy + Eq + Hash> Slots<Person> {
     }
 }
 
-impl<Person> fmt::Debug for Slots<Person> {
+impl<Person> fmt::Debug for FairSemaphore<Person> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slots").field("free", &self.all.available_permits()).finish_non_exhaustive()
     }
@@ -72,11 +72,11 @@ impl<Person> fmt::Debug for Slots<Person> {
 mod tests {
     use futures_util::FutureExt as _;
 
-    use super::Slots;
+    use super::FairSemaphore;
 
     #[tokio::test]
     async fn one_person_has_half_of_them_and_keeps_no_other_waiting() {
-        let (slots, ann, bob, eve) = (Slots::new(4), 1, 2, 3);
+        let (slots, ann, bob, eve) = (FairSemaphore::new(4), 1, 2, 3);
         let anns = [slots.acquire(ann).await.unwrap(), slots.try_acquire(ann).unwrap()];
         assert!(slots.try_acquire(ann).is_none());
         let mut waiting = Box::pin(slots.acquire(ann));

@@ -1,4 +1,4 @@
-// Vercel's AI SDK, by its provider for whatever is compatible with OpenAI.
+// Tests Vercel's AI SDK, with its provider for OpenAI-compatible servers.
 
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { expect, test } from "@playwright/test";
@@ -9,7 +9,7 @@ import { count, key, model as name, newest, url } from "../tallybook.ts";
 const provider = createOpenAICompatible({ name: "tallybook", baseURL: `${url}/v1`, apiKey: key, includeUsage: true });
 const model = provider(name);
 
-/** A tool of the program's own. */
+/** A tool that the client runs. */
 const look = tool({
   description: "Looks at the weather.",
   inputSchema: z.object({ a: z.string() }),

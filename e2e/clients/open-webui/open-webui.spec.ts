@@ -1,11 +1,11 @@
-// Open WebUI, unchanged, in a real browser: its first account is made, a conversation held, an answer stopped; and what
-// Tallybook has of that.
+// Tests an unmodified Open WebUI in a real browser: creates its first account, holds a conversation, and stops an answer. Then
+// checks what Tallybook has stored.
 
 import { type Page, expect, test } from "@playwright/test";
 import { book, calls, conversation, count, key, model, newest, url } from "../tallybook.ts";
 import { type OpenWebUi, start } from "./server.ts";
 
-/** It makes its database first, and its page is large. */
+/** Timeout for the start of Open WebUI, in milliseconds. It creates its database first, and its page is large. */
 const START_LIMIT_MS = 120_000;
 
 let openWebUi: OpenWebUi;
@@ -24,10 +24,10 @@ test.afterAll(async () => {
   await openWebUi?.stop();
 });
 
-/** The chat that is open, by Open WebUI's own id. */
+/** Returns Open WebUI's own ID of the open chat. */
 const chat = () => /\/c\/([-\w]+)/.exec(page.url())![1]!;
 
-/** Writes a message and sends it. */
+/** Types a message and sends it. */
 async function send(words: string): Promise<void> {
   await page.locator("#chat-input").click();
   await page.keyboard.type(words);
@@ -41,7 +41,7 @@ test("its first account is set up, and it finds the models", async () => {
   await page.getByRole("textbox", { name: "Email" }).fill("ann@example.org");
   await page.getByRole("textbox", { name: "Password" }).fill("a password of some length");
   await page.getByRole("button", { name: "Create Admin Account" }).click();
-  // What is new in this version.
+  // Closes the release notes of this version.
   await page.getByRole("button", { name: "Okay, Let's Go!" }).click();
   await page.getByRole("button", { name: /^Selected model/ }).click();
   await expect(page.getByRole("option", { name: `Select ${model}:plain model` })).toBeVisible();
@@ -54,7 +54,7 @@ test("a conversation of three turns with tools is one, and the tools' calls are 
     await send(`use add ${a} ${b}`);
     const answer = answers.nth(2 * turn + 1);
     await expect(answer).toContainText(`"result":"${sum}"`);
-    // The line of Open WebUI's own that says what is being done, which an empty chunk of the stream tells it.
+    // Open WebUI's own status line for the tool call. Its text arrives in a stream chunk without content.
     await expect(answer.getByRole("button", { name: "Toggle status history" })).toHaveText(/add ✓/);
     await expect(page.getByText("Response complete")).toBeAttached();
   }
@@ -77,7 +77,7 @@ test("a second request on a busy chat is answered, and stopping there stops here
   await send("fault:hang");
   const answer = page.getByRole("log").getByRole("listitem").last();
   await expect(answer).toContainText("The beginning of an answer");
-  // As Open WebUI sends it for another tab or device.
+  // Same request as Open WebUI sends from another tab or device.
   const second = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-openwebui-chat-id": chat() },
@@ -89,7 +89,7 @@ test("a second request on a busy chat is answered, and stopping there stops here
   expect((await conversation(uuid)).messages.at(-1)!.status).toBe("streaming");
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await expect.poll(async () => (await conversation(uuid)).messages.at(-1)!.status).toBe("stopped");
-  // And it goes on there.
+  // The same chat continues.
   await send("use multiply 6 7");
   await expect(page.getByRole("log").getByRole("listitem").last()).toContainText('"result":"42"');
   expect((await conversation(uuid)).messages).toHaveLength(10);

@@ -1,4 +1,4 @@
-// Open WebUI, as it is on PyPI, connected to Tallybook by its settings alone.
+// Starts Open WebUI as published on PyPI, connected to Tallybook only through its settings.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ export interface OpenWebUi {
   stop(): Promise<void>;
 }
 
-/** The connection asks for status lines, and tells which chat is meant. */
+/** Settings of the connection: it requests tool calls as status events, and forwards the chat's ID. */
 const CONNECTION = {
   OPENAI_API_BASE_URL: `${tallybook}/v1`,
   OPENAI_API_KEY: key,
@@ -22,7 +22,7 @@ const CONNECTION = {
   ENABLE_FORWARD_USER_INFO_HEADERS: "true",
 };
 
-/** It looks for nothing elsewhere, and embeds nothing. */
+/** Settings that keep Open WebUI from contacting other services and from computing embeddings. */
 const ALONE = {
   OFFLINE_MODE: "true",
   HF_HUB_OFFLINE: "1",
@@ -33,14 +33,14 @@ const ALONE = {
   WEBUI_SECRET_KEY: "not-a-secret",
 };
 
-/** Ends the program when this end of its input is let go of, which happens however the tests end. */
+/** Shell script that ends the program when its standard input closes. That happens no matter how the tests end. */
 const KEEPER = `trap '' INT
 "$@" &
 read -r _
 kill $!
 wait $!`;
 
-/** Starts it in a folder of its own, and waits until it answers. */
+/** Starts Open WebUI in a temporary folder, and waits until it responds. Throws after `limitMs` milliseconds. */
 export async function start(limitMs: number): Promise<OpenWebUi> {
   const folder = await mkdtemp(join(tmpdir(), "tallybook-open-webui-"));
   const port = await freePort();
@@ -60,7 +60,7 @@ export async function start(limitMs: number): Promise<OpenWebUi> {
   const until = Date.now() + limitMs;
   while (Date.now() < until) {
     if (await isReady(url)) return { url, stop };
-    // It does not say when it listens.
+    // Open WebUI does not report when it begins to listen.
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   await stop();

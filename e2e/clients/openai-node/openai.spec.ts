@@ -1,13 +1,13 @@
-// The official Node.js SDK of OpenAI, which takes the agent for a model.
+// Tests OpenAI's official Node.js SDK, which uses the agent as a model.
 
 import { expect, test } from "@playwright/test";
 import OpenAI from "openai";
 import { count, key, model, newest, url } from "../tallybook.ts";
 
-/** How each request was answered, in their order: the SDK tells of the last alone. */
+/** HTTP status of each response, in order. The SDK reports only the last one. */
 let statuses: number[] = [];
 
-/** What is to be done when an answer's head is there, before the SDK sees it. */
+/** Called with the status when a response's headers have arrived, before the SDK sees the response. */
 let onAnswer = (_status: number) => {};
 
 const client = new OpenAI({
@@ -26,12 +26,12 @@ test.beforeEach(() => {
   onAnswer = () => {};
 });
 
-/** A question alone. */
+/** Returns the parameters of a request with one question. */
 function ask(content: string): { model: string; messages: OpenAI.ChatCompletionMessageParam[] } {
   return { model, messages: [{ role: "user", content }] };
 }
 
-/** The error that something fails with. */
+/** Returns the API error that `work` fails with. Throws if it succeeds or fails differently. */
 async function failure(work: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error = await Promise.resolve(work).then(
     () => undefined,
@@ -70,7 +70,7 @@ test("an answer comes as a stream, with what it used up", async () => {
   expect(answer.usage!.total_tokens).toBeGreaterThan(0);
 });
 
-/** A tool of the program's own. */
+/** A tool that the client runs. */
 const look = {
   type: "function" as const,
   function: {
@@ -89,7 +89,7 @@ test("the SDK runs a tool of its own, whole and as a stream", async () => {
   const streamed = client.chat.completions.runTools({ ...ask("use look Bern"), tools: [look], stream: true });
   expect(await streamed.finalContent()).toContain("The tool says: rain in Bern");
   expect(statuses).toEqual([200, 200, 200, 200]);
-  // What goes on with a tool's result goes on in the same conversation, and the call was not Tallybook's.
+  // A request with a tool's result continues the same conversation. The call is the client's, so Tallybook records none.
   expect(await count()).toBe(before + 2);
   expect((await newest()).messages.flatMap((message) => message.tool_calls ?? [])).toEqual([]);
 });
@@ -138,7 +138,7 @@ test("an answer that breaks off in the middle is an error with what came before"
   expect(text).not.toBe("");
 });
 
-/** Begins an answer that never ends. */
+/** Starts an answer that never ends. */
 async function hang() {
   const stream = await client.chat.completions.create({ ...ask("fault:hang"), stream: true });
   const first = await stream[Symbol.asyncIterator]().next();
@@ -154,7 +154,7 @@ test("going away stops the turn", async () => {
 });
 
 test("too many answers at once are a 429, which is tried again until there is room", async () => {
-  // As many as one person may have at a time.
+  // The maximum number of concurrent turns per user.
   const running = await Promise.all([hang(), hang(), hang(), hang()]);
   onAnswer = (status) => {
     if (status === 429) running.forEach((stream) => stream.controller.abort());

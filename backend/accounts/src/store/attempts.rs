@@ -5,26 +5,7 @@ use tallybook_database::{Database, Transaction, now};
 
 use super::super::throttle::Subject;
 
-/// Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the other.
-const TOUCH: &str = "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
-     WHERE subject = ?";
-
-const FIND: &str = "SELECT failures, blocked_until FROM sign_in_attempts WHERE subject = ?";
-
-const CREATE: &str = "INSERT INTO sign_in_attempts (subject, failures, blocked_until, updated_at) VALUES (?, 1, ?, ?)";
-
-const COUNT_ONE: &str = "UPDATE sign_in_attempts SET failures = ?, blocked_until = ?, updated_at = ? WHERE subject = ?";
-
-const FORGIVE_ONE: &str = "UPDATE sign_in_attempts SET failures = failures - 1, blocked_until = NULL \
-     WHERE subject = ? AND failures > 0";
-
 const DELETE: &str = "DELETE FROM sign_in_attempts WHERE subject = ?";
-
-const DELETE_OLD: &str = "DELETE FROM sign_in_attempts WHERE updated_at < ?";
-
-// MySQL cannot delete from a table that a subquery reads. The LIMIT makes it compute the inner query first.
-const DELETE_BEYOND: &str = "DELETE FROM sign_in_attempts WHERE updated_at < (SELECT updated_at FROM \
-     (SELECT updated_at FROM sign_in_attempts ORDER BY updated_at DESC LIMIT 1 OFFSET ?) oldest)";
 
 /// Counts an attempt as a failure, before its outcome is known, and returns `None`. If attempts are blocked, counts nothing and
 /// returns the time at which the block ends.
@@ -35,22 +16,45 @@ pub(crate) async fn count(
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
     let (time, hash) = (now(), &subject.hash.0);
     let is_known = {
-        let done = tx.query(TOUCH).bind(forgotten_before).bind(hash).execute().await?;
+        // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the other.
+        let done = tx
+            .query(
+                "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
+                 WHERE subject = ?",
+            )
+            .bind(forgotten_before)
+            .bind(hash)
+            .execute()
+            .await?;
         done.rows == 1
     };
     if !is_known {
         let blocked_until = subject.blocked_until(1, time);
-        { tx.query(CREATE).bind(hash).bind(blocked_until).bind(time).execute().await.map(|_| ()) }?;
+        tx.query("INSERT INTO sign_in_attempts (subject, failures, blocked_until, updated_at) VALUES (?, 1, ?, ?)")
+            .bind(hash)
+            .bind(blocked_until)
+            .bind(time)
+            .execute()
+            .await?;
         return Ok(None);
     }
-    let (failures, blocked_until): (i32, Option<DateTime<Utc>>) = tx.query(FIND).bind(hash).fetch_one().await?;
+    let (failures, blocked_until): (i32, Option<DateTime<Utc>>) = tx
+        .query("SELECT failures, blocked_until FROM sign_in_attempts WHERE subject = ?")
+        .bind(hash)
+        .fetch_one()
+        .await?;
     if let Some(until) = blocked_until.filter(|until| *until > time) {
         return Ok(Some(until));
     }
     let failures = failures.saturating_add(1);
     let blocked_until = subject.blocked_until(failures, time);
     {
-        let query = tx.query(COUNT_ONE).bind(failures).bind(blocked_until).bind(time).bind(hash);
+        let query = tx
+            .query("UPDATE sign_in_attempts SET failures = ?, blocked_until = ?, updated_at = ? WHERE subject = ?")
+            .bind(failures)
+            .bind(blocked_until)
+            .bind(time)
+            .bind(hash);
         query.execute().await.map(|_| ())
     }?;
     Ok(None)
@@ -58,7 +62,15 @@ pub(crate) async fn count(
 
 /// Subtracts one attempt that turned out not to be a failure, and ends the block.
 pub(crate) async fn forgive(db: &Database, subject: &Subject) -> sqlx::Result<()> {
-    db.writer().query(FORGIVE_ONE).bind(&subject.hash.0).execute().await.map(|_| ())
+    db.writer()
+        .query(
+            "UPDATE sign_in_attempts SET failures = failures - 1, blocked_until = NULL \
+             WHERE subject = ? AND failures > 0",
+        )
+        .bind(&subject.hash.0)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Deletes the counter of a subject.
@@ -68,6 +80,15 @@ pub(crate) async fn forget(db: &Database, subject: &Subject) -> sqlx::Result<()>
 
 /// Deletes counters whose last attempt was before `before`, and the oldest ones beyond `most` rows.
 pub(crate) async fn forget_old(db: &Database, before: DateTime<Utc>, most: i64) -> sqlx::Result<()> {
-    db.writer().query(DELETE_OLD).bind(before).execute().await?;
-    db.writer().query(DELETE_BEYOND).bind(most).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM sign_in_attempts WHERE updated_at < ?").bind(before).execute().await?;
+    // MySQL cannot delete from a table that a subquery reads. The LIMIT makes it compute the inner query first.
+    db.writer()
+        .query(
+            "DELETE FROM sign_in_attempts WHERE updated_at < (SELECT updated_at FROM \
+             (SELECT updated_at FROM sign_in_attempts ORDER BY updated_at DESC LIMIT 1 OFFSET ?) oldest)",
+        )
+        .bind(most)
+        .execute()
+        .await
+        .map(|_| ())
 }

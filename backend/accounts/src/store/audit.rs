@@ -7,11 +7,6 @@ use super::super::UserId;
 
 const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject, created_at) VALUES (?, ?, ?, ?, ?)";
 
-const COUNT_SAME: &str =
-    "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND action = ? AND subject = ?";
-
-const COUNT_OF_ACTION: &str = "SELECT COUNT(*) FROM audit_log WHERE created_at >= ? AND action = ?";
-
 /// An action in the audit log. The stored names are stable, since admins and external tools query them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -103,12 +98,27 @@ pub(crate) async fn note_rarely(
 ) -> sqlx::Result<()> {
     let action = action.as_str();
     let same: i64 = {
-        db.reader().query(select!(COUNT_SAME)).bind(user).bind(since).bind(action).bind(subject).fetch_value().await
+        db.reader()
+            .query(select!(
+                "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND action = ? AND subject = ?"
+            ))
+            .bind(user)
+            .bind(since)
+            .bind(action)
+            .bind(subject)
+            .fetch_value()
+            .await
     }?;
     if same > 0 {
         return Ok(());
     }
-    let all: i64 = db.reader().query(select!(COUNT_OF_ACTION)).bind(since).bind(action).fetch_value().await?;
+    let all: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM audit_log WHERE created_at >= ? AND action = ?"))
+        .bind(since)
+        .bind(action)
+        .fetch_value()
+        .await?;
     if all >= most {
         return Ok(());
     }

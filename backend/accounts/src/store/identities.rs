@@ -6,22 +6,7 @@ use tallybook_protocol::Identity;
 
 use super::super::UserId;
 
-const CREATE: &str =
-    "INSERT INTO identities (user_id, issuer, subject, label, created_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?)";
-
-const FIND: &str = "SELECT i.id, i.user_id, u.deactivated_at FROM identities i JOIN users u ON u.id = i.user_id \
-     WHERE i.issuer = ? AND i.subject = ?";
-
-const LIST: &str = "SELECT id, issuer, subject, label, created_at, last_used_at FROM identities WHERE user_id = ? \
-     ORDER BY created_at, id";
-
-const COUNT: &str = "SELECT COUNT(*) FROM identities WHERE user_id = ?";
-
-const USED: &str = "UPDATE identities SET last_used_at = ?, label = ? WHERE id = ?";
-
 const DELETE: &str = "DELETE FROM identities WHERE id = ? AND user_id = ?";
-
-const DELETE_ALL: &str = "DELETE FROM identities WHERE user_id = ?";
 
 /// An identity to link.
 #[derive(Clone, Debug)]
@@ -54,17 +39,41 @@ struct IdentityRow {
 /// Links an identity and returns its row ID. An identity that is already linked causes a unique violation.
 pub(crate) async fn create(tx: &mut Transaction, user: UserId, new: &NewIdentityRow) -> sqlx::Result<i64> {
     let time = now();
-    let query = tx.query(CREATE).bind(user).bind(&new.issuer).bind(&new.subject).bind(&new.label);
+    let query = tx
+        .query(
+            "INSERT INTO identities (user_id, issuer, subject, label, created_at, last_used_at) \
+             VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(user)
+        .bind(&new.issuer)
+        .bind(&new.subject)
+        .bind(&new.label);
     let done = query.bind(time).bind(new.is_used.then_some(time)).execute().await?;
     Ok(done.inserted_id)
 }
 
 pub(crate) async fn find(db: &Database, issuer: &str, subject: &str) -> sqlx::Result<Option<OwnerRow>> {
-    db.reader().query(select!(FIND)).bind(issuer).bind(subject).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT i.id, i.user_id, u.deactivated_at FROM identities i JOIN users u ON u.id = i.user_id \
+             WHERE i.issuer = ? AND i.subject = ?"
+        ))
+        .bind(issuer)
+        .bind(subject)
+        .fetch_optional()
+        .await
 }
 
 pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<Identity>> {
-    let rows: Vec<IdentityRow> = db.reader().query(select!(LIST)).bind(user).fetch_all().await?;
+    let rows: Vec<IdentityRow> = db
+        .reader()
+        .query(select!(
+            "SELECT id, issuer, subject, label, created_at, last_used_at FROM identities WHERE user_id = ? \
+             ORDER BY created_at, id"
+        ))
+        .bind(user)
+        .fetch_all()
+        .await?;
     let identity = |IdentityRow { id, issuer, subject, label, created_at, last_used_at }| Identity {
         id,
         issuer,
@@ -77,12 +86,19 @@ pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<Identi
 }
 
 pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    tx.query(COUNT).bind(user).fetch_value().await
+    tx.query("SELECT COUNT(*) FROM identities WHERE user_id = ?").bind(user).fetch_value().await
 }
 
 /// Records a sign-in with an identity, and its current label.
 pub(crate) async fn used(db: &Database, id: i64, label: &str) -> sqlx::Result<()> {
-    db.writer().query(USED).bind(now()).bind(label).bind(id).execute().await.map(|_| ())
+    db.writer()
+        .query("UPDATE identities SET last_used_at = ?, label = ? WHERE id = ?")
+        .bind(now())
+        .bind(label)
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Unlinks one of a user's identities. Returns `false` if the user has no identity with this ID.
@@ -92,5 +108,5 @@ pub(crate) async fn delete(tx: &mut Transaction, user: UserId, id: i64) -> sqlx:
 }
 
 pub(crate) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    tx.query(DELETE_ALL).bind(user).execute().await.map(|_| ())
+    tx.query("DELETE FROM identities WHERE user_id = ?").bind(user).execute().await.map(|_| ())
 }

@@ -6,25 +6,6 @@ use tallybook_protocol::{InvitationInfo, UserRole};
 
 use super::super::{UserId, secret::SecretHash};
 
-const CREATE: &str =
-    "INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)";
-
-const COUNT_OPEN: &str =
-    "SELECT COUNT(*) FROM invitations WHERE created_by IS NOT NULL AND used_at IS NULL AND expires_at > ?";
-
-const LIST_OPEN: &str = "SELECT i.id, i.role, u.name AS created_by, i.created_at, i.expires_at \
-     FROM invitations i JOIN users u ON u.id = i.created_by \
-     WHERE i.used_at IS NULL AND i.expires_at > ? ORDER BY i.created_at DESC, i.id DESC";
-
-const DELETE_OPEN: &str = "DELETE FROM invitations WHERE id = ? AND created_by IS NOT NULL AND used_at IS NULL";
-
-const FIND: &str =
-    "SELECT role, created_by FROM invitations WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
-
-const USE: &str = "UPDATE invitations SET used_at = ? WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?";
-
-const DELETE_OLD: &str = "DELETE FROM invitations WHERE expires_at < ?";
-
 #[derive(sqlx::FromRow)]
 struct InvitationRow {
     id: i64,
@@ -51,13 +32,26 @@ pub(crate) async fn create(
     created_by: Option<UserId>,
     expires_at: DateTime<Utc>,
 ) -> sqlx::Result<i64> {
-    let query = tx.query(CREATE).bind(&hash.0).bind(role.as_str()).bind(created_by);
+    let query = tx
+        .query("INSERT INTO invitations (token_hash, role, created_by, created_at, expires_at) VALUES (?, ?, ?, ?, ?)")
+        .bind(&hash.0)
+        .bind(role.as_str())
+        .bind(created_by);
     Ok(query.bind(now()).bind(expires_at).execute().await?.inserted_id)
 }
 
 /// Lists the invitations that can still be used, newest first.
 pub(crate) async fn list_open(db: &Database) -> sqlx::Result<Vec<InvitationInfo>> {
-    let rows: Vec<InvitationRow> = db.reader().query(select!(LIST_OPEN)).bind(now()).fetch_all().await?;
+    let rows: Vec<InvitationRow> = db
+        .reader()
+        .query(select!(
+            "SELECT i.id, i.role, u.name AS created_by, i.created_at, i.expires_at \
+             FROM invitations i JOIN users u ON u.id = i.created_by \
+             WHERE i.used_at IS NULL AND i.expires_at > ? ORDER BY i.created_at DESC, i.id DESC"
+        ))
+        .bind(now())
+        .fetch_all()
+        .await?;
     let info = |InvitationRow { id, role, created_by, created_at, expires_at }| InvitationInfo {
         id,
         role,
@@ -70,24 +64,46 @@ pub(crate) async fn list_open(db: &Database) -> sqlx::Result<Vec<InvitationInfo>
 
 /// Deletes an unused invitation. Returns `false` if no unused invitation has this ID.
 pub(crate) async fn delete_open(tx: &mut Transaction, id: i64) -> sqlx::Result<bool> {
-    Ok(tx.query(DELETE_OPEN).bind(id).execute().await?.rows == 1)
+    Ok(tx
+        .query("DELETE FROM invitations WHERE id = ? AND created_by IS NOT NULL AND used_at IS NULL")
+        .bind(id)
+        .execute()
+        .await?
+        .rows
+        == 1)
 }
 
 pub(crate) async fn count_open(tx: &mut Transaction) -> sqlx::Result<i64> {
-    tx.query(COUNT_OPEN).bind(now()).fetch_value().await
+    tx.query("SELECT COUNT(*) FROM invitations WHERE created_by IS NOT NULL AND used_at IS NULL AND expires_at > ?")
+        .bind(now())
+        .fetch_value()
+        .await
 }
 
 pub(crate) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<LinkRow>> {
-    db.reader().query(select!(FIND)).bind(&hash.0).bind(now()).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT role, created_by FROM invitations WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?"
+        ))
+        .bind(&hash.0)
+        .bind(now())
+        .fetch_optional()
+        .await
 }
 
 /// Marks a link as used. Returns `false` if it is already used or expired, so only one of several concurrent requests succeeds.
 pub(crate) async fn use_up(tx: &mut Transaction, hash: &SecretHash) -> sqlx::Result<bool> {
     let time = now();
-    let done = tx.query(USE).bind(time).bind(&hash.0).bind(time).execute().await?;
+    let done = tx
+        .query("UPDATE invitations SET used_at = ? WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?")
+        .bind(time)
+        .bind(&hash.0)
+        .bind(time)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    db.writer().query(DELETE_OLD).bind(time).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM invitations WHERE expires_at < ?").bind(time).execute().await.map(|_| ())
 }

@@ -8,35 +8,7 @@ use super::{
     CallerRow,
 };
 
-const CREATE: &str = "INSERT INTO sessions \
-     (token_hash, user_id, created_at, last_seen_at, expires_at, user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)";
-
-const FIND: &str = "SELECT s.id, s.user_id, u.name, u.role, u.generation, s.last_seen_at AS seen_at, s.created_at \
-     FROM sessions s JOIN users u ON u.id = s.user_id \
-     WHERE s.token_hash = ? AND s.expires_at > ? AND u.deactivated_at IS NULL";
-
-const SEEN: &str = "UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ?";
-
-const IS_NEWER: &str = "SELECT COUNT(*) FROM sessions WHERE id = ? AND created_at > ?";
-
-const CONFIRM: &str = "UPDATE sessions SET confirmed_at = ? WHERE id = ?";
-
-const USE_CONFIRMATION: &str = "UPDATE sessions SET confirmed_at = NULL WHERE id = ? AND confirmed_at > ?";
-
-const LIST: &str = "SELECT id, created_at, COALESCE(last_seen_at, created_at) AS last_seen_at, expires_at, user_agent, \
-     address FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY last_seen_at DESC, id DESC";
-
 const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND user_id = ?";
-
-const DELETE_ALL: &str = "DELETE FROM sessions WHERE user_id = ?";
-
-const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE user_id = ? AND id <> ?";
-
-const DELETE_EXPIRED: &str = "DELETE FROM sessions WHERE expires_at <= ?";
-
-// MySQL cannot delete from a table that a subquery reads. The LIMIT makes it compute the inner query first.
-const DELETE_BEYOND: &str = "DELETE FROM sessions WHERE user_id = ? AND id NOT IN (SELECT id FROM \
-     (SELECT id FROM sessions WHERE user_id = ? ORDER BY COALESCE(last_seen_at, created_at) DESC, id DESC LIMIT ?) newest)";
 
 /// A session to create.
 #[derive(Clone, Debug)]
@@ -63,41 +35,101 @@ pub(crate) struct SessionRow {
 pub(crate) async fn create(tx: &mut Transaction, new: &NewSessionRow, most: u32) -> sqlx::Result<i64> {
     let time = now();
     let id = {
-        let query = tx.query(CREATE).bind(&new.hash.0).bind(new.user).bind(time).bind(time).bind(new.expires_at);
+        let query = tx
+            .query(
+                "INSERT INTO sessions (token_hash, user_id, created_at, last_seen_at, expires_at, \
+                 user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(&new.hash.0)
+            .bind(new.user)
+            .bind(time)
+            .bind(time)
+            .bind(new.expires_at);
         let done = query.bind(&new.user_agent).bind(&new.address).execute().await?;
         done.inserted_id
     };
-    { tx.query(DELETE_BEYOND).bind(new.user).bind(new.user).bind(most).execute().await.map(|_| ()) }?;
+    // MySQL cannot delete from a table that a subquery reads. The LIMIT makes it compute the inner query first.
+    tx.query(
+        "DELETE FROM sessions WHERE user_id = ? AND id NOT IN (SELECT id FROM (SELECT id FROM sessions \
+         WHERE user_id = ? ORDER BY COALESCE(last_seen_at, created_at) DESC, id DESC LIMIT ?) newest)",
+    )
+    .bind(new.user)
+    .bind(new.user)
+    .bind(most)
+    .execute()
+    .await?;
     Ok(id)
 }
 
 pub(crate) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {
-    db.reader().query(select!(FIND)).bind(&hash.0).bind(now()).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT s.id, s.user_id, u.name, u.role, u.generation, s.last_seen_at AS seen_at, s.created_at \
+             FROM sessions s JOIN users u ON u.id = s.user_id \
+             WHERE s.token_hash = ? AND s.expires_at > ? AND u.deactivated_at IS NULL"
+        ))
+        .bind(&hash.0)
+        .bind(now())
+        .fetch_optional()
+        .await
 }
 
 pub(crate) async fn seen(db: &Database, id: i64, at: DateTime<Utc>, expires_at: DateTime<Utc>) -> sqlx::Result<()> {
-    db.writer().query(SEEN).bind(at).bind(expires_at).bind(id).execute().await.map(|_| ())
+    db.writer()
+        .query("UPDATE sessions SET last_seen_at = ?, expires_at = ? WHERE id = ?")
+        .bind(at)
+        .bind(expires_at)
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns `true` if the session was created after this time.
 pub(crate) async fn is_newer(db: &Database, id: i64, than: DateTime<Utc>) -> sqlx::Result<bool> {
-    let count: i64 = db.reader().query(select!(IS_NEWER)).bind(id).bind(than).fetch_value().await?;
+    let count: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM sessions WHERE id = ? AND created_at > ?"))
+        .bind(id)
+        .bind(than)
+        .fetch_value()
+        .await?;
     Ok(count > 0)
 }
 
 /// Records that the user of a session has proved to own the account.
 pub(crate) async fn confirm(db: &Database, id: i64) -> sqlx::Result<()> {
-    db.writer().query(CONFIRM).bind(now()).bind(id).execute().await.map(|_| ())
+    db.writer()
+        .query("UPDATE sessions SET confirmed_at = ? WHERE id = ?")
+        .bind(now())
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Uses up that proof. Returns `false` if there is none after this time.
 pub(crate) async fn use_confirmation(db: &Database, id: i64, after: DateTime<Utc>) -> sqlx::Result<bool> {
-    let done = db.writer().query(USE_CONFIRMATION).bind(id).bind(after).execute().await?;
+    let done = db
+        .writer()
+        .query("UPDATE sessions SET confirmed_at = NULL WHERE id = ? AND confirmed_at > ?")
+        .bind(id)
+        .bind(after)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<SessionRow>> {
-    db.reader().query(select!(LIST)).bind(user).bind(now()).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT id, created_at, COALESCE(last_seen_at, created_at) AS last_seen_at, expires_at, user_agent, \
+             address FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY last_seen_at DESC, id DESC"
+        ))
+        .bind(user)
+        .bind(now())
+        .fetch_all()
+        .await
 }
 
 /// Ends one of a user's sessions. Returns `false` if the user has no session with this ID.
@@ -107,23 +139,23 @@ pub(crate) async fn delete(db: &Database, user: UserId, id: i64) -> sqlx::Result
 }
 
 pub(crate) async fn delete_all(tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    tx.query(DELETE_ALL).bind(user).execute().await.map(|_| ())
+    tx.query("DELETE FROM sessions WHERE user_id = ?").bind(user).execute().await.map(|_| ())
 }
 
 /// Ends all of a user's sessions except `kept`.
 pub(crate) async fn delete_others(tx: &mut Transaction, user: UserId, kept: i64) -> sqlx::Result<()> {
-    tx.query(DELETE_OTHERS).bind(user).bind(kept).execute().await.map(|_| ())
+    tx.query("DELETE FROM sessions WHERE user_id = ? AND id <> ?").bind(user).bind(kept).execute().await.map(|_| ())
 }
 
 pub(crate) async fn delete_expired(db: &Database) -> sqlx::Result<()> {
-    db.writer().query(DELETE_EXPIRED).bind(now()).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM sessions WHERE expires_at <= ?").bind(now()).execute().await.map(|_| ())
 }
 
 /// Returns those of the sessions that are still valid, each with its owner's permission generation.
 pub(crate) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
     let mut query = db.reader().query(select!(
         "SELECT s.id, u.generation FROM sessions s JOIN users u ON u.id = s.user_id \
-             WHERE u.deactivated_at IS NULL AND s.expires_at > "
+         WHERE u.deactivated_at IS NULL AND s.expires_at > "
     ));
     query.push_bind(now()).push(" AND s.id IN (");
     query.push_list(ids).push(")");

@@ -16,14 +16,7 @@ pub(crate) const NOBODY: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
-const FIND_PASSWORD: &str = "SELECT id, password_hash, deactivated_at, deleted_at FROM users WHERE name = ?";
-
-const HAS_PASSWORD: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL";
-
 const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
-
-const LIST: &str =
-    "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?";
 
 // Nodes of a database cluster replicate changed rows, but not locks. If transactions on two nodes change the same row, only one of
 // them can commit. So the row is really changed, and then changed back.
@@ -32,35 +25,9 @@ const HOLD: [&str; 2] = [
     "UPDATE users SET generation = generation - 1 WHERE id = ?",
 ];
 
-/// Identities of a previously configured issuer do not count, since users cannot sign in with them.
-const HAS_WAY_IN: &str = "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
-     OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
-
-const CREATE: &str = "INSERT INTO users (name, name_skeleton, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)";
-
-const CLAIM_LOCAL: &str = "UPDATE users SET name = ?, name_skeleton = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
-     generation = generation + 1 WHERE id = 1 AND password_hash IS NULL";
-
 const UPDATE: &str = "UPDATE users SET role = ?, deactivated_at = ?, generation = generation + 1 WHERE id = ?";
 
-const UPDATE_PASSWORD: &str = "UPDATE users SET password_hash = ?, generation = generation + 1 WHERE id = ?";
-
-// Keeps the generation: permissions do not change, so the caller's streams stay open. Matches no row if the password was changed
-// in the meantime.
-const REPLACE_PASSWORD: &str = "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?";
-
-const DELETE: &str = "UPDATE users SET deactivated_at = ?, deleted_at = ?, instructions = NULL, \
-     generation = generation + 1 WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL";
-
-const FIND_INSTRUCTIONS: &str = "SELECT COALESCE(instructions, '') FROM users WHERE id = ?";
-
-const UPDATE_INSTRUCTIONS: &str = "UPDATE users SET instructions = ? WHERE id = ?";
-
 const LIST_WITHOUT_SKELETON: &str = "SELECT id, name FROM users WHERE name_skeleton IS NULL LIMIT ?";
-
-const SET_SKELETON: &str = "UPDATE users SET name_skeleton = ? WHERE id = ?";
-
-const COUNT_ALIKE: &str = "SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?";
 
 /// The columns that decide whether a password sign-in succeeds.
 #[derive(Debug, sqlx::FromRow)]
@@ -129,7 +96,16 @@ pub async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
 
 /// Returns `true` if a user can sign in: with a password, or with an identity of `issuer` if one is given.
 pub(crate) async fn has_way_in(tx: &mut Transaction, id: UserId, issuer: Option<&str>) -> sqlx::Result<bool> {
-    let count: i64 = tx.query(HAS_WAY_IN).bind(id).bind(issuer).fetch_value().await?;
+    // Identities of a previously configured issuer do not count, since users cannot sign in with them.
+    let count: i64 = tx
+        .query(
+            "SELECT COUNT(*) FROM users WHERE id = ? AND (password_hash IS NOT NULL \
+             OR id IN (SELECT user_id FROM identities WHERE issuer = ?))",
+        )
+        .bind(id)
+        .bind(issuer)
+        .fetch_value()
+        .await?;
     Ok(count > 0)
 }
 
@@ -140,7 +116,13 @@ pub(crate) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
 /// Returns `true` if another account's name looks like this one.
 pub(crate) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<bool> {
     let skeleton = skeleton_of(name);
-    let count: i64 = { tx.query(COUNT_ALIKE).bind(&skeleton).bind(name).fetch_value().await }?;
+    let count: i64 = {
+        tx.query("SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?")
+            .bind(&skeleton)
+            .bind(name)
+            .fetch_value()
+            .await
+    }?;
     // Accounts of an older server version, for which `fill_skeletons` has not run yet.
     let rest: Vec<(UserId, String)> = {
         let query = tx.query(LIST_WITHOUT_SKELETON).bind(i64::MAX);
@@ -153,18 +135,35 @@ pub(crate) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<
 pub(crate) async fn fill_skeletons(db: &Database, limit: u32) -> sqlx::Result<usize> {
     let rows: Vec<(UserId, String)> = db.reader().query(select!(LIST_WITHOUT_SKELETON)).bind(limit).fetch_all().await?;
     for (id, name) in &rows {
-        { db.writer().query(SET_SKELETON).bind(skeleton_of(name)).bind(id).execute().await.map(|_| ()) }?;
+        {
+            db.writer()
+                .query("UPDATE users SET name_skeleton = ? WHERE id = ?")
+                .bind(skeleton_of(name))
+                .bind(id)
+                .execute()
+                .await
+                .map(|_| ())
+        }?;
     }
     Ok(rows.len())
 }
 
 pub(crate) async fn find_password(db: &Database, name: &str) -> sqlx::Result<Option<PasswordRow>> {
-    db.reader().query(select!(FIND_PASSWORD)).bind(name).fetch_optional().await
+    db.reader()
+        .query(select!("SELECT id, password_hash, deactivated_at, deleted_at FROM users WHERE name = ?"))
+        .bind(name)
+        .fetch_optional()
+        .await
 }
 
 /// Returns `true` if an account has a password.
 pub(crate) async fn has_password(db: &Database, id: UserId) -> sqlx::Result<bool> {
-    let count: i64 = db.reader().query(select!(HAS_PASSWORD)).bind(id).fetch_value().await?;
+    let count: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM users WHERE id = ? AND password_hash IS NOT NULL"))
+        .bind(id)
+        .fetch_value()
+        .await?;
     Ok(count > 0)
 }
 
@@ -177,19 +176,37 @@ pub(crate) async fn find_in(tx: &mut Transaction, id: UserId) -> sqlx::Result<Op
 }
 
 pub(crate) async fn list(db: &Database, after: UserId, limit: u32) -> sqlx::Result<Vec<UserRow>> {
-    db.reader().query(select!(LIST)).bind(after).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id > ? ORDER BY id LIMIT ?"
+        ))
+        .bind(after)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Creates an account and returns its ID. A name that is taken causes a unique violation.
 pub(crate) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<UserId> {
-    let query = tx.query(CREATE).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let query = tx
+        .query("INSERT INTO users (name, name_skeleton, password_hash, role, created_at) VALUES (?, ?, ?, ?, ?)")
+        .bind(&new.name)
+        .bind(skeleton_of(&new.name))
+        .bind(&new.password_hash);
     let done = query.bind(new.role.as_str()).bind(now()).execute().await?;
     Ok(UserId(done.inserted_id))
 }
 
 /// Assigns the local user's row, with all its conversations, to the first admin. Returns `false` if the row is already claimed.
 pub(crate) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
-    let query = tx.query(CLAIM_LOCAL).bind(&new.name).bind(skeleton_of(&new.name)).bind(&new.password_hash);
+    let query = tx
+        .query(
+            "UPDATE users SET name = ?, name_skeleton = ?, password_hash = ?, role = 'admin', deactivated_at = NULL, \
+             generation = generation + 1 WHERE id = 1 AND password_hash IS NULL",
+        )
+        .bind(&new.name)
+        .bind(skeleton_of(&new.name))
+        .bind(&new.password_hash);
     let done = query.execute().await?;
     Ok(done.rows == 1)
 }
@@ -205,27 +222,50 @@ pub(crate) async fn update(
 }
 
 pub(crate) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<()> {
-    tx.query(UPDATE_PASSWORD).bind(hash).bind(id).execute().await.map(|_| ())
+    tx.query("UPDATE users SET password_hash = ?, generation = generation + 1 WHERE id = ?")
+        .bind(hash)
+        .bind(id)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Replaces an account's password hash. Returns `false` if `old` is no longer the stored hash.
 pub(crate) async fn replace_password(tx: &mut Transaction, id: UserId, old: &str, new: &str) -> sqlx::Result<bool> {
-    let done = tx.query(REPLACE_PASSWORD).bind(new).bind(id).bind(old).execute().await?;
+    // Keeps the generation: permissions do not change, so the caller's streams stay open. Matches no row if the password was changed
+    // in the meantime.
+    let done = tx
+        .query("UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?")
+        .bind(new)
+        .bind(id)
+        .bind(old)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Marks an account as deleted and deletes its instructions. Returns `false` if `hash` is no longer the stored password hash.
 pub(crate) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
     let time = now();
-    let done = tx.query(DELETE).bind(time).bind(time).bind(id).bind(hash).execute().await?;
+    let done = tx
+        .query(
+            "UPDATE users SET deactivated_at = ?, deleted_at = ?, instructions = NULL, \
+             generation = generation + 1 WHERE id = ? AND password_hash = ? AND deactivated_at IS NULL",
+        )
+        .bind(time)
+        .bind(time)
+        .bind(id)
+        .bind(hash)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Returns the user's instructions for all conversations; empty if there are none.
 pub(crate) async fn find_instructions(db: &Database, id: UserId) -> sqlx::Result<String> {
-    db.reader().query(select!(FIND_INSTRUCTIONS)).bind(id).fetch_value().await
+    db.reader().query(select!("SELECT COALESCE(instructions, '') FROM users WHERE id = ?")).bind(id).fetch_value().await
 }
 
 pub(crate) async fn update_instructions(db: &Database, id: UserId, text: &str) -> sqlx::Result<()> {
-    db.writer().query(UPDATE_INSTRUCTIONS).bind(text).bind(id).execute().await.map(|_| ())
+    db.writer().query("UPDATE users SET instructions = ? WHERE id = ?").bind(text).bind(id).execute().await.map(|_| ())
 }

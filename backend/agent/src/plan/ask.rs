@@ -7,11 +7,11 @@ use tallybook_llm::{ModelClient, Sampling};
 use tokio::time::Instant;
 
 use super::super::{
-    aside::{Aside, Question, ask_aside},
     error::AgentError,
     limits::MAX_PLAN_ANSWER_BYTES,
     react::React,
     recorder::{Purpose, TurnRecorder},
+    side_call::{Question, SideCall, complete_side_call},
 };
 
 /// Maximum number of positions in a text at which an object is searched for.
@@ -45,7 +45,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
             sampling: Sampling { temperature, ..Sampling::default() },
             deadline,
         };
-        let Aside { text, call } = ask_aside(model, question, halt.reached()).await;
+        let SideCall { text, call } = complete_side_call(model, question, halt.reached()).await;
         react.recorder.model_called(&call).await?;
         react.usage += call.usage;
         match text {

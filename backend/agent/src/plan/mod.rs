@@ -44,7 +44,7 @@ pub(crate) async fn run<R: TurnRecorder>(
             ContinuedPlan { plan: react.recorder.plan_made(&draft).await?, results: HashMap::new() }
         }
     };
-    Planned { react, planning, plan, results, anew: None, gives_up: false }.run(answered).await
+    Planned { react, planning, plan, results, anew: None, is_exhausted: false }.run(answered).await
 }
 
 /// A plan in progress.
@@ -57,7 +57,7 @@ struct Planned<'r, 'a, R> {
     /// The reason for a new plan, if a judge asked for one.
     anew: Option<String>,
     /// `true` if no further plan can be made.
-    gives_up: bool,
+    is_exhausted: bool,
 }
 
 /// The next action.
@@ -86,7 +86,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
                         return Ok(waits);
                     }
                 }
-                Next::PlanAnew(reason) => self.plan_anew(reason).await?,
+                Next::PlanAnew(reason) => self.replan(reason).await?,
                 Next::Answer => {
                     let task = answer_task(&self.plan, &self.results)?;
                     self.react.told.set_task(task);
@@ -102,7 +102,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         if let Some(at) = place(PlanStepStatus::Executing) {
             return Next::Work(at);
         }
-        if self.gives_up || self.is_used_up() {
+        if self.is_exhausted || self.is_used_up() {
             return Next::Answer;
         }
         if let Some(reason) = &self.anew {
@@ -131,7 +131,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         self.react.told.set_task(task);
         let ended = match self.react.run(answered, &ToolChoice::Auto).await {
             Ok(waits @ RunEnd::AwaitsApproval) => return Ok(Some(waits)),
-            Ok(RunEnd::Over { stop_reason, last_words }) => Ok((stop_reason, last_words)),
+            Ok(RunEnd::Over { stop_reason, final_text }) => Ok((stop_reason, final_text)),
             Err(AgentError::Model(error)) => Err(error),
             Err(error) => return Err(error),
         };
@@ -179,11 +179,11 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
     }
 
     /// Makes a plan for the remaining work. If there is none, the answer must be written from the results so far.
-    async fn plan_anew(&mut self, reason: String) -> Result<(), AgentError> {
+    async fn replan(&mut self, reason: String) -> Result<(), AgentError> {
         let draft = make::anew(self.react, self.planning, &self.plan, &self.results, &reason).await?;
         let Some(draft) = draft else {
             tracing::info!("there is no other plan to be had, so the answer is made from what there is");
-            self.gives_up = true;
+            self.is_exhausted = true;
             return Ok(());
         };
         self.anew = None;

@@ -12,12 +12,12 @@ use tallybook_tools::ToolSpec;
 use tokio::time::Instant;
 
 use crate::{
-    aside::{Aside, Question, ask_aside},
     error::AgentError,
     halt::Halt,
     limits::{MAX_REASON_CHARS, MAX_REVIEW_ANSWER_BYTES, MAX_REVIEWED_REQUEST_BYTES},
     recorder::{ModelCallRecord, Purpose},
     result::{one_line, shorten},
+    side_call::{Question, SideCall, complete_side_call},
     vote::Vote,
 };
 
@@ -96,7 +96,7 @@ impl Subject<'_> {
             sampling: Sampling::default(),
             deadline,
         };
-        let Aside { text, call } = ask_aside(&*reviewer.model, question, halt.reached()).await;
+        let SideCall { text, call } = complete_side_call(&*reviewer.model, question, halt.reached()).await;
         let voted = match text {
             Ok(text) => read(&text),
             Err(AgentError::Model(_)) if Instant::now() >= deadline => (Verdict::Abstain, LATE.to_owned()),

@@ -86,7 +86,7 @@ impl TurnRecorder for MemoryRecorder {
         Ok(())
     }
 
-    async fn is_approved_for_good(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
+    async fn has_saved_approval(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
         Ok(self.approved.contains(&tool.name.as_str()))
     }
 

@@ -4,13 +4,11 @@ use tallybook_accounts::UserId;
 use tallybook_protocol::{Conversation, MessageId, Window};
 use uuid::Uuid;
 
-use super::{
-    super::{
-        ServiceError,
-        service::ConversationService,
-        store::{conversations, messages},
-    },
-    tree::newest_end,
+use crate::{
+    ServiceError,
+    branch::tree::newest_end,
+    service::ConversationService,
+    store::{conversations, messages},
 };
 
 impl ConversationService {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use tallybook_protocol::{MessageId, Window};
 
-use super::super::{limits::MAX_WINDOW, store::rows::TreeNode};
+use crate::{limits::MAX_WINDOW, store::rows::TreeNode};
 
 /// Returns the branch that ends in `head`: the nodes from the first message to `head` itself.
 pub(crate) fn branch(places: &[TreeNode], head: Option<MessageId>) -> Vec<TreeNode> {
@@ -75,7 +75,7 @@ pub(crate) fn newest_end(messages: &[TreeNode], id: MessageId) -> Option<Message
 mod tests {
     use tallybook_protocol::{MessageId, Window};
 
-    use super::{MAX_WINDOW, TreeNode, Versions, beginning, branch, newest_end};
+    use crate::branch::tree::{MAX_WINDOW, TreeNode, Versions, beginning, branch, newest_end};
 
     /// Returns a tree with two first questions. The second was answered twice, and the conversation continued from its
     /// first answer.

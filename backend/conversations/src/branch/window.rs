@@ -7,21 +7,19 @@ use tallybook_accounts::UserId;
 use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Usage, Window};
 use uuid::Uuid;
 
-use super::{
-    super::{
-        ServiceError,
-        context::Context,
-        limits::MAX_WINDOW_TEXT_BYTES,
-        service::ConversationService,
-        store::{
-            ConversationId, conversations, messages, model_calls, plans, reasonings,
-            rows::{ConversationRow, TreeNode},
-            tool_calls,
-        },
-    },
-    tree::{Versions, beginning, branch},
-};
 use crate::journal::{Words, stored};
+use crate::{
+    ServiceError,
+    branch::tree::{Versions, beginning, branch},
+    context::Context,
+    limits::MAX_WINDOW_TEXT_BYTES,
+    service::ConversationService,
+    store::{
+        ConversationId, conversations, messages, model_calls, plans, reasonings,
+        rows::{ConversationRow, TreeNode},
+        tool_calls,
+    },
+};
 
 impl ConversationService {
     /// Returns a conversation with the messages of its shown branch that `window` requests, and their tool calls.
@@ -114,7 +112,7 @@ async fn list_shown(
     let mut plan_of = plans::list(&context.db, &ids).await?;
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
     let mut words_elsewhere = match elsewhere {
-        Some(message) => stored::find_words(&context.db, message.id).await?,
+        Some(message) => stored::load_partial(&context.db, message.id).await?,
         None => Words::default(),
     };
     let messages = rows.into_iter().map(|message| {

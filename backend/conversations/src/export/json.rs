@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tallybook_protocol::{ConversationSummary, Message, MessageId, ToolCall};
 
-use super::super::store::rows::{ConversationRow, StoredSummary};
+use crate::store::rows::{ConversationRow, StoredSummary};
 
 /// Version of the file's format. It is raised when readers of the old format could no longer read the file.
 const VERSION: u32 = 1;

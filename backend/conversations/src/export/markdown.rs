@@ -9,7 +9,7 @@ use tallybook_protocol::{
     ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
 };
 
-use super::{
+use crate::export::{
     plain::plain,
     plan::{Mark, marks, plan_block},
     sanitize::{is_open, sanitize},
@@ -281,7 +281,7 @@ mod tests {
     use tallybook_protocol::{AnswerMode, MessageId, RawJson, ToolCallId};
     use uuid::Uuid;
 
-    use super::{
+    use crate::export::markdown::{
         ConversationSummary, DateTime, Message, MessageStatus, MessageWriter, Role, ToolCall, ToolCallStatus, head,
         quoted,
     };

@@ -16,7 +16,8 @@ use tallybook_protocol::{Message, MessageId, MessageStatus, ToolCall};
 use tokio::{sync::mpsc, time::timeout};
 use uuid::Uuid;
 
-use super::{
+use crate::journal::stored;
+use crate::{
     ServiceError,
     branch::tree::branch,
     context::Context,
@@ -27,7 +28,6 @@ use super::{
         tool_calls,
     },
 };
-use crate::journal::stored;
 
 /// Timeout for a client to take one portion.
 const READER_TIMEOUT: Duration = Duration::from_mins(1);
@@ -202,7 +202,7 @@ async fn find_message(
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
     let mut message = row.into_message(Vec::new(), None);
     if message.status == MessageStatus::Streaming {
-        let words = stored::find_words(&context.db, id).await?;
+        let words = stored::load_partial(&context.db, id).await?;
         (message.content, message.reasoning, message.plan) = (words.content, words.reasoning, words.plan);
     } else {
         message.reasoning = reasonings::list_of_turn(&context.db, id).await?;

@@ -76,7 +76,7 @@ fn escaped_at(text: &str, places: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_open, sanitize};
+    use crate::export::sanitize::{is_open, sanitize};
 
     #[test]
     fn what_could_run_or_load_becomes_text() {

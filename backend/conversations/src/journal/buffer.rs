@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tallybook_protocol::{ChatEvent, ContentDelta, ReasoningDelta};
 
-use super::{
+use crate::journal::{
     entry::{LogEntry, WeakLogEntry, event_bytes},
     limits::{MAX_BUFFERED_BYTES, MAX_STORED_TEXT_BYTES},
     progress::Progress,
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    pub(crate) fn all_words(&self) -> Stored {
+    pub(crate) fn all_text(&self) -> Stored {
         Stored { text_bytes: self.progress.content.len(), reasoning_seq: self.last_thought.unwrap_or(-1) }
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tallybook_protocol::{ChatEvent, Plan, PlanStep, Reasoning, ToolCall, ToolCallReview};
 
-use super::EventId;
+use crate::journal::EventId;
 
 /// Encoding in which subscribers receive events. The encoders are in `http`; an entry caches the bytes, so that each
 /// event is encoded once for all subscribers.
@@ -140,7 +140,7 @@ fn text_bytes(text: Option<&String>) -> usize {
 mod tests {
     use tallybook_protocol::{ChatEvent, ContentDelta};
 
-    use super::LogEntry;
+    use crate::journal::entry::LogEntry;
 
     #[test]
     fn json_that_was_stored_is_not_made_again() {

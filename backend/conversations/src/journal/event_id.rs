@@ -47,7 +47,7 @@ impl FromStr for EventId {
 mod tests {
     use tallybook_protocol::MessageId;
 
-    use super::{BadEventId, EventId};
+    use crate::journal::event_id::{BadEventId, EventId};
 
     #[test]
     fn an_id_is_read_back_and_nonsense_is_refused() {

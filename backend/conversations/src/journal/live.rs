@@ -6,7 +6,7 @@ use tallybook_database::now;
 use tallybook_protocol::{ChatEvent, MessageId, ToolCall};
 use tokio::sync::watch;
 
-use super::{
+use crate::journal::{
     buffer::{State, Stored},
     entry::LogEntry,
     event_id::EventId,
@@ -133,8 +133,8 @@ impl TurnLog {
     }
 
     /// Returns the position after all text and reasoning so far.
-    pub fn all_words(&self) -> Stored {
-        self.state.lock().all_words()
+    pub fn all_text(&self) -> Stored {
+        self.state.lock().all_text()
     }
 
     /// Returns the text and reasoning after the position `stored`, as events with the numbers under which to store them, and
@@ -202,7 +202,10 @@ impl TurnLog {
 mod tests {
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageId, ReasoningDelta};
 
-    use super::{super::limits::MAX_STORED_TEXT_BYTES, Stored, TurnLog};
+    use crate::journal::{
+        limits::MAX_STORED_TEXT_BYTES,
+        live::{Stored, TurnLog},
+    };
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {
         let offset = i64::try_from(offset).unwrap();
@@ -249,7 +252,7 @@ mod tests {
             (4, ChatEvent::ReasoningDelta(thought(1, 0, "And", None))),
         ];
         assert_eq!((events, stored), (expected.to_vec(), Stored { text_bytes: 3, reasoning_seq: 4 }));
-        assert_eq!(log.all_words(), stored);
+        assert_eq!(log.all_text(), stored);
         // If the outcome of the commit is unknown, the same events can be requested again.
         assert_eq!(log.unstored(nothing).0.len(), 3);
         assert_eq!(log.unstored(stored), (vec![], stored));

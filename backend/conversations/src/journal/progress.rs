@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{CallsBudget, ChatEvent, MessageStatus, Plan, Snapshot, ToolCall};
 
-use super::{event_id::EventId, item::Item, words::Words};
+use crate::journal::{event_id::EventId, item::Item, words::Words};
 
 /// The message so far.
 #[derive(Clone, Debug, Default)]

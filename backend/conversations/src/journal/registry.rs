@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::Mutex;
 use tallybook_protocol::MessageId;
 
-use super::{live::TurnLog, shared::SharedLogs};
+use crate::journal::{live::TurnLog, shared::SharedLogs};
 
 /// The logs of turns that run in this process, and of other turns that are followed here.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tallybook_database::in_time;
 use tallybook_protocol::MessageId;
 
-use super::live::TurnLog;
+use crate::journal::live::TurnLog;
 
 /// A turn (its assistant message) and an epoch.
 type Key = (MessageId, i32);
@@ -62,7 +62,7 @@ mod tests {
     use tallybook_protocol::MessageId;
     use tokio::task::yield_now;
 
-    use super::{SharedLogs, TurnLog};
+    use crate::journal::shared::{SharedLogs, TurnLog};
 
     #[tokio::test]
     async fn what_is_asked_for_at_once_is_read_once_and_kept_by_its_readers_alone() {

@@ -6,40 +6,14 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
-use super::{
+use crate::journal::{
     EventId, Stored, Words,
     limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
 };
 
-const INSERT_EVENTS: &str = "INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ";
-
 const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
      ORDER BY epoch, seq";
-
-const FIND_LAST_THOUGHT: &str = "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
-     WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'";
-
-const LIST_SIZES_AFTER: &str = "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
-     WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?";
-
-const LIST_BETWEEN: &str = "SELECT seq, event, data, created_at FROM journal_events \
-     WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq";
-
-const LIST_SIZES_FROM: &str = "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
-     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
-
-const LIST_RAW: &str = "SELECT epoch, seq, event, data, created_at FROM journal_events \
-     WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?";
-
-// Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be played
-// back in part.
-const LIST_ENDED_BEFORE: &str = "SELECT DISTINCT j.message_id FROM journal_events j \
-     JOIN messages m ON m.id = j.message_id \
-     WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?";
-
-// If the turn resumes at this very moment, the events that it writes now are kept.
-const DELETE_OF_TURN: &str = "DELETE FROM journal_events WHERE message_id = ? AND created_at < ?";
 
 const FIND_LAST: &str = "SELECT MAX(seq) FROM journal_events WHERE message_id = ? AND epoch = ?";
 
@@ -76,9 +50,10 @@ where
     let now = now();
     while !events.is_empty() {
         let sizes = events.iter().map(|(_, event)| event.borrow().bytes());
-        let (together, rest) = events.split_at(fitting(sizes.clone()));
+        let (together, rest) = events.split_at(batch_len(sizes.clone()));
         tx.check_statement_size(sizes.take(together.len()).sum()).await?;
-        let mut insert = tx.query(INSERT_EVENTS);
+        let mut insert =
+            tx.query("INSERT INTO journal_events (message_id, epoch, seq, event, data, created_at) VALUES ");
         insert.push_rows(together, |row, (id, event)| {
             let event: &EncodedEvent = event.borrow();
             row.push(id.message_id).push(id.epoch).push(id.seq);
@@ -97,17 +72,17 @@ pub async fn create_event(tx: &mut Transaction, id: EventId, event: &EncodedEven
 
 /// Returns how many of the next events, given by their sizes in bytes, fit into one statement: at least one, however
 /// large it is.
-fn fitting(sizes: impl Iterator<Item = usize>) -> usize {
+fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
     let mut bytes = 0;
-    let fitting = sizes.take(MAX_EVENTS_PER_INSERT).take_while(|size| {
+    let batch_len = sizes.take(MAX_EVENTS_PER_INSERT).take_while(|size| {
         bytes += size;
         bytes <= MAX_BYTES_PER_INSERT
     });
-    fitting.count().max(1)
+    batch_len.count().max(1)
 }
 
 /// Returns the stored text, reasoning and plan of a turn.
-pub async fn find_words(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
+pub async fn load_partial(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
     joined(db.reader().query(select!(LIST_WORDS)).bind(message_id).fetch_all().await?)
 }
 
@@ -121,7 +96,13 @@ pub async fn find_stored(
     let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
     let rows = tx.query(LIST_WORDS).bind(message_id).fetch_all().await?;
     let text_bytes = joined(rows)?.content.len();
-    let last_thought = tx.query(FIND_LAST_THOUGHT).bind(message_id).bind(epoch);
+    let last_thought = tx
+        .query(
+            "SELECT COALESCE(MAX(seq), -1) FROM journal_events \
+             WHERE message_id = ? AND epoch = ? AND event = 'reasoning_delta'",
+        )
+        .bind(message_id)
+        .bind(epoch);
     Ok((Stored { text_bytes, reasoning_seq: last_thought.fetch_value().await? }, last_seq))
 }
 
@@ -171,12 +152,30 @@ pub struct StoredEvent {
 pub async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
     let EventId { message_id, epoch, seq } = last;
     let sizes: Vec<(i64, i64)> = {
-        let query = db.reader().query(select!(LIST_SIZES_AFTER)).bind(message_id).bind(epoch).bind(seq);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+                 WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?"
+            ))
+            .bind(message_id)
+            .bind(epoch)
+            .bind(seq);
         query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
     }?;
-    let Some(end) = end_of_read(&sizes) else { return Ok(Vec::new()) };
+    let Some(end) = page_end(&sizes) else { return Ok(Vec::new()) };
     let rows: Vec<(i64, String, String, DateTime<Utc>)> = {
-        db.reader().query(select!(LIST_BETWEEN)).bind(message_id).bind(epoch).bind(seq).bind(end).fetch_all().await
+        db.reader()
+            .query(select!(
+                "SELECT seq, event, data, created_at FROM journal_events \
+                 WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq"
+            ))
+            .bind(message_id)
+            .bind(epoch)
+            .bind(seq)
+            .bind(end)
+            .fetch_all()
+            .await
     }?;
     let stored = |(seq, event, data, created_at): (i64, String, String, DateTime<Utc>)| {
         Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
@@ -209,14 +208,32 @@ impl RawEvent {
 pub async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
     let EventId { message_id, epoch, seq } = last;
     let sizes: Vec<(i32, i64, i64)> = {
-        let query = db.reader().query(select!(LIST_SIZES_FROM)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+                 WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
+            ))
+            .bind(message_id)
+            .bind(epoch)
+            .bind(epoch)
+            .bind(seq);
         query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
     }?;
     // Numbered by position, since sequence numbers restart under each epoch.
     let numbered: Vec<(i64, i64)> = (1..).zip(sizes.into_iter().map(|(_, _, bytes)| bytes)).collect();
-    let Some(count) = end_of_read(&numbered) else { return Ok(Vec::new()) };
+    let Some(count) = page_end(&numbered) else { return Ok(Vec::new()) };
     let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = {
-        let query = db.reader().query(select!(LIST_RAW)).bind(message_id).bind(epoch).bind(epoch).bind(seq);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT epoch, seq, event, data, created_at FROM journal_events \
+                 WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
+            ))
+            .bind(message_id)
+            .bind(epoch)
+            .bind(epoch)
+            .bind(seq);
         query.bind(count).fetch_all().await
     }?;
     let raw = |(epoch, seq, event, data, created_at)| RawEvent {
@@ -230,14 +247,14 @@ pub async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result
 
 /// Returns the number of the last of these events (number, bytes) that fits into one read, or `None` if there are none.
 /// At least one event is read, however large it is.
-fn end_of_read(sizes: &[(i64, i64)]) -> Option<i64> {
+fn page_end(sizes: &[(i64, i64)]) -> Option<i64> {
     let mut bytes = 0;
-    let fitting = sizes.iter().take_while(|(_, size)| {
+    let batch_len = sizes.iter().take_while(|(_, size)| {
         let is_first = bytes == 0;
         bytes += size;
         is_first || bytes <= MAX_STORED_BYTES_PER_READ
     });
-    fitting.last().map(|(seq, _)| *seq)
+    batch_len.last().map(|(seq, _)| *seq)
 }
 
 fn parse(event: &str, data: &str) -> sqlx::Result<ChatEvent> {
@@ -251,34 +268,53 @@ pub async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> 
 
 /// Deletes the stored events of at most `limit` turns that ended before `time`. Returns the number of turns.
 pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let turns: Vec<MessageId> =
-        { db.reader().query(select!(LIST_ENDED_BEFORE)).bind(time).bind(time).bind(limit).fetch_values().await }?;
+    // Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be played
+    // back in part.
+    let turns: Vec<MessageId> = {
+        db.reader()
+            .query(select!(
+                "SELECT DISTINCT j.message_id FROM journal_events j \
+                 JOIN messages m ON m.id = j.message_id \
+                 WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?"
+            ))
+            .bind(time)
+            .bind(time)
+            .bind(limit)
+            .fetch_values()
+            .await
+    }?;
     for &message_id in &turns {
-        db.writer().query(DELETE_OF_TURN).bind(message_id).bind(time).execute().await?;
+        // If the turn resumes at this very moment, the events that it writes now are kept.
+        db.writer()
+            .query("DELETE FROM journal_events WHERE message_id = ? AND created_at < ?")
+            .bind(message_id)
+            .bind(time)
+            .execute()
+            .await?;
     }
     Ok(turns.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
-        end_of_read, fitting,
+    use crate::journal::{
+        limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
+        stored::{batch_len, page_end},
     };
 
     #[test]
     fn so_much_is_stored_at_a_time_and_one_event_at_least() {
         let half = MAX_BYTES_PER_INSERT / 2;
-        assert_eq!(fitting([3 * half, 1].into_iter()), 1);
-        assert_eq!(fitting([half, half, 1].into_iter()), 2);
-        assert_eq!(fitting([1; 2 * MAX_EVENTS_PER_INSERT].into_iter()), MAX_EVENTS_PER_INSERT);
+        assert_eq!(batch_len([3 * half, 1].into_iter()), 1);
+        assert_eq!(batch_len([half, half, 1].into_iter()), 2);
+        assert_eq!(batch_len([1; 2 * MAX_EVENTS_PER_INSERT].into_iter()), MAX_EVENTS_PER_INSERT);
     }
 
     #[test]
     fn so_much_is_read_at_a_time_and_one_event_at_least() {
         let half = MAX_STORED_BYTES_PER_READ / 2;
-        assert_eq!(end_of_read(&[]), None);
-        assert_eq!(end_of_read(&[(3, 2 * MAX_STORED_BYTES_PER_READ), (4, 1)]), Some(3));
-        assert_eq!(end_of_read(&[(3, half), (7, half), (9, 1)]), Some(7));
+        assert_eq!(page_end(&[]), None);
+        assert_eq!(page_end(&[(3, 2 * MAX_STORED_BYTES_PER_READ), (4, 1)]), Some(3));
+        assert_eq!(page_end(&[(3, half), (7, half), (9, 1)]), Some(7));
     }
 }

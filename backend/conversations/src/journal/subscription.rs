@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tallybook_protocol::ChatEvent;
 use tokio::sync::watch;
 
-use super::{entry::LogEntry, event_id::EventId, limits::MAX_EVENTS_PER_BATCH, live::TurnLog, progress::Progress};
+use crate::journal::{
+    entry::LogEntry, event_id::EventId, limits::MAX_EVENTS_PER_BATCH, live::TurnLog, progress::Progress,
+};
 
 impl TurnLog {
     /// Subscribes from the very first event.
@@ -130,9 +132,11 @@ mod tests {
         AnswerMode, ChatEvent, ContentDelta, MessageEnd, MessageId, MessageStatus, TurnError, Usage,
     };
 
-    use super::{
-        super::{WireFormat, limits::MAX_BUFFERED_BYTES, stored::StoredEvent},
-        EventId, LogEntry, TurnLog, TurnSubscription, snapshot,
+    use crate::journal::{
+        WireFormat,
+        limits::MAX_BUFFERED_BYTES,
+        stored::StoredEvent,
+        subscription::{EventId, LogEntry, TurnLog, TurnSubscription, snapshot},
     };
 
     fn delta(offset: usize, bytes: usize) -> ChatEvent {

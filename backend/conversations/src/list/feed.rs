@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use state::ListState;
 use tallybook_accounts::UserId;
 
-use super::super::{
+use crate::{
     ServiceError,
     context::Context,
     feeds::{FeedReader, UserFeed},
@@ -55,7 +55,7 @@ async fn keep_watching(context: Arc<Context>, user: UserId, mut last: ListState,
         };
         let news = state.changes_since(&last);
         if !news.is_empty() {
-            feed.tell(news);
+            feed.publish(news);
         }
         last = state;
     }

@@ -10,7 +10,7 @@ use tallybook_database::with_retries;
 use tallybook_protocol::{ConversationSummary, NewConversation, Page, UpdateConversation};
 use uuid::Uuid;
 
-use super::{
+use crate::{
     ServiceError,
     feeds::FeedReader,
     input::{check_search, check_title},
@@ -18,12 +18,12 @@ use super::{
     service::ConversationService,
     store::{
         ConversationId,
-        conversations::{self, ListFilter, ListPlace, UNTITLED},
+        conversations::{self, ListCursor, ListFilter, UNTITLED},
         rows::ConversationRow,
         turns,
     },
     tool_switches::check_disabled_tools,
-    turn::stop::stop_deleted,
+    turn::finish::stop::stop_deleted,
 };
 
 /// Time that deleting a conversation waits for its turn to end.
@@ -58,7 +58,7 @@ impl ConversationService {
         let place = match cursor {
             Some(cursor) => read_cursor(cursor)
                 .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this list gave.".to_owned()))?,
-            None => ListPlace::before_all(),
+            None => ListCursor::before_all(),
         };
         check_search(&filter.search)?;
         let archived = filter.archived.or(filter.search.is_empty().then_some(false));
@@ -112,7 +112,7 @@ impl ConversationService {
         }
         context.feeds.announce(user);
         // The conversation is hidden first, so that no new turn begins. A failure after this is harmless: a running turn
-        // comes to its end, and `turn::waiting` ends a turn that waits.
+        // comes to its end, and `turn::approval::timeout` ends a turn that waits.
         match stop_deleted(context, user, id).await {
             Ok(Some(message_id)) => {
                 if let Some(log) = context.journal.find(message_id) {
@@ -136,9 +136,9 @@ fn write_cursor(row: &ConversationRow) -> String {
     format!("{}-{}", row.updated_at.timestamp_micros(), row.id.0)
 }
 
-fn read_cursor(cursor: &str) -> Option<ListPlace> {
+fn read_cursor(cursor: &str) -> Option<ListCursor> {
     let (micros, id) = cursor.split_once('-')?;
     let updated_at = DateTime::from_timestamp_micros(micros.parse().ok()?)
-        .filter(|time| *time <= ListPlace::before_all().updated_at)?;
-    Some(ListPlace { updated_at, id: ConversationId(id.parse().ok()?) })
+        .filter(|time| *time <= ListCursor::before_all().updated_at)?;
+    Some(ListCursor { updated_at, id: ConversationId(id.parse().ok()?) })
 }

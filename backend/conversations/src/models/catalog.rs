@@ -6,7 +6,7 @@ use tallybook_agent::TitleWriter;
 use tallybook_llm::{ConnectError, ModelClient, Quirk};
 use tallybook_protocol::{CatalogModel, ModelInfo, ModelList, Prices};
 
-use super::{ModelEntry, Origin, Window};
+use crate::models::{ModelEntry, Origin, Window};
 
 /// The available models. Cheap to clone; all clones share the same models.
 #[derive(Clone, Debug)]

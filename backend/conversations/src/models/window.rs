@@ -32,7 +32,7 @@ impl Window {
 mod tests {
     use tallybook_llm::{ModelSettings, ProviderKind};
 
-    use super::Window;
+    use crate::models::window::Window;
 
     #[test]
     fn an_answer_leaves_half_to_be_read() {

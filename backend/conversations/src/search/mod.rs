@@ -19,7 +19,7 @@ use tallybook_tools::Slot;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::{
+use crate::{
     ServiceError,
     branch::tree::branch,
     context::Context,

@@ -124,7 +124,7 @@ fn push(parts: &mut Vec<SnippetPart>, text: &str, is_match: bool) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{SnippetPart, cut};
+    use crate::search::snippet::{SnippetPart, cut};
 
     fn marked(parts: &[SnippetPart]) -> String {
         parts.iter().map(|part| if part.is_match { format!("[{}]", part.text) } else { part.text.clone() }).collect()

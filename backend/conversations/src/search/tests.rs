@@ -6,9 +6,10 @@ use chrono::TimeDelta;
 use tallybook_accounts::UserId;
 use tallybook_database::{now, select};
 
-use super::{
-    super::{limits::MAX_SEARCHES, turn::testing::Fixture},
-    FIRST_BATCH, MAX_BATCH_BYTES, Scope, beginning, edge, find_rows, search,
+use crate::{
+    limits::MAX_SEARCHES,
+    search::{FIRST_BATCH, MAX_BATCH_BYTES, Scope, beginning, edge, find_rows, search},
+    turn::testing::Fixture,
 };
 
 const MEBIBYTE: i64 = 1024 * 1024;
@@ -79,7 +80,7 @@ async fn a_search_through_long_texts_goes_on_from_page_to_page() {
 /// Returns where the other scope begins.
 fn cursor_behind_all(scope: Scope) -> search::Cursor {
     match scope {
-        Scope::User(_) => beginning(Scope::Conversation(super::ConversationId(0))),
+        Scope::User(_) => beginning(Scope::Conversation(crate::search::ConversationId(0))),
         Scope::Conversation(_) => beginning(Scope::User(UserId::LOCAL)),
     }
 }

@@ -1,6 +1,6 @@
 //! Parses a search query into words and quoted phrases.
 
-use super::super::{ServiceError, input::check_search, limits::MAX_SEARCH_WORDS};
+use crate::{ServiceError, input::check_search, limits::MAX_SEARCH_WORDS};
 
 /// Returns the words of a query, all of which must be found. A phrase in double quotes counts as one word. Fails with
 /// `Invalid` if it has no words, or too many.
@@ -31,7 +31,7 @@ pub(crate) fn parse(search: &str) -> Result<Vec<String>, ServiceError> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use crate::search::words::parse;
 
     #[test]
     fn words_stand_alone_and_quotes_keep_them_together() {

@@ -7,71 +7,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
-use super::{columns::json_column, decisions::Decider, list_of::list_of, tool_calls::create_tool_call, turns};
-
-const ASK_ANEW: &str = "UPDATE tool_calls SET tool_hash = ?, decided_at = NULL, started_at = ? \
-     WHERE id = ? AND status = 'awaiting_approval'";
-
-const ASK_WAITING_ANEW: &str = "UPDATE tool_calls SET tool_hash = ?, started_at = ? \
-     WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL";
-
-const START_APPROVED: &str = "UPDATE tool_calls SET status = 'pending', started_at = ? \
-     WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NOT NULL";
-
-const COUNT_STANDING: &str = "SELECT COUNT(*) FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
-     JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN messages here ON here.id = ? JOIN conversations own ON own.id = here.conversation_id \
-     WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND a.decision = 'approve' \
-     AND a.tool_hash = ? AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' OR c.id = own.id) \
-     AND c.deleted_at IS NULL";
-
-// Of two concurrent decisions on a call, only one changes its row.
-const APPROVE: &str = "UPDATE tool_calls SET decided_at = ? \
-     WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL AND tool_hash = ?";
-
-// Some engines assign one column after the other, so the proposed input must be saved before `input_text` changes.
-const APPROVE_EDITED: &str = "UPDATE tool_calls SET decided_at = ?, \
-     proposed_input_text = COALESCE(proposed_input_text, input_text), input = ?, input_text = ? \
-     WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL AND tool_hash = ?";
-
-const DENY: &str = "UPDATE tool_calls SET decided_at = ?, status = 'denied', error = ?, error_type = 'denied', \
-     completed_at = ? WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL";
-
-const CREATE_APPROVAL: &str = "INSERT INTO approvals \
-     (tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, proposed_input, final_input, reason, scope, \
-     tool_hash, created_at) SELECT id, ?, ?, ?, ?, COALESCE(proposed_input_text, input_text), CASE WHEN ? THEN input_text ELSE NULL END, ?, ?, \
-     tool_hash, ? FROM tool_calls WHERE id = ?";
-
-const FIND_CALLS: &str = "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, c.user_id \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE c.deleted_at IS NULL AND t.id IN (";
-
-const LIST_WAITING: &str = "SELECT id FROM tool_calls \
-     WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY step, position";
-
-const LIST_EXPIRED: &str = "SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-     WHERE t.status = 'awaiting_approval' AND t.decided_at IS NULL AND t.started_at < ? \
-     AND m.status = 'awaiting_approval' AND t.id > ? ORDER BY t.id LIMIT ?";
-
-const LIST_DECIDED_TURNS: &str = "SELECT m.id AS message_id, c.uuid, c.user_id \
-     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.status = 'awaiting_approval' AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
-     WHERE t.message_id = m.id AND ((t.status = 'awaiting_approval' AND t.decided_at IS NULL) OR (t.decided_at > ? \
-     AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.tool_call_id = t.id AND a.decided_by_kind = 'timeout')))) \
-     ORDER BY m.id LIMIT ?";
-
-const LIST_STANDING: &str = "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.decided_by_kind, \
-     a.decided_by_user_id, a.created_at \
-     FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
-     JOIN conversations c ON c.id = m.conversation_id \
-     WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? \
-     AND c.deleted_at IS NULL ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
-
-// The inner query does not read `approvals`: MySQL refuses to read the table that a statement changes.
-const REVOKE: &str = "UPDATE approvals SET revoked_at = ? \
-     WHERE id = ? AND scope IN ('conversation', 'always') AND revoked_at IS NULL AND tool_call_id IN \
-     (SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
-     JOIN conversations c ON c.id = m.conversation_id WHERE c.user_id = ? AND c.deleted_at IS NULL)";
+use crate::store::{columns::json_column, decisions::Decider, list_of::list_of, tool_calls::create_tool_call, turns};
 
 /// A call that can be decided on, with its conversation and owner.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -149,7 +85,16 @@ pub(crate) async fn create_waiting_call(
     at: DateTime<Utc>,
 ) -> sqlx::Result<Option<ToolCallId>> {
     if let Some(id) = call.waited {
-        let done = tx.query(ASK_ANEW).bind(tool_hash).bind(at).bind(id).execute().await?;
+        let done = tx
+            .query(
+                "UPDATE tool_calls SET tool_hash = ?, decided_at = NULL, started_at = ? \
+                 WHERE id = ? AND status = 'awaiting_approval'",
+            )
+            .bind(tool_hash)
+            .bind(at)
+            .bind(id)
+            .execute()
+            .await?;
         return Ok((done.rows == 1).then_some(id));
     }
     create_tool_call(tx, message_id, call, text_offset, Some(tool_hash), at).await.map(Some)
@@ -162,20 +107,42 @@ pub(crate) async fn start_approved_call(
     id: ToolCallId,
     started_at: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    let done = tx.query(START_APPROVED).bind(started_at).bind(id).execute().await?;
+    let done = tx
+        .query(
+            "UPDATE tool_calls SET status = 'pending', started_at = ? \
+             WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NOT NULL",
+        )
+        .bind(started_at)
+        .bind(id)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Returns `true` if the user has always allowed this tool, in the conversation of this message or in general. An approval
 /// of a definition with another hash does not count.
-pub(crate) async fn is_approved_for_good(
+pub(crate) async fn has_saved_approval(
     db: &Database,
     message_id: MessageId,
     tool_name: &str,
     tool_hash: &str,
 ) -> sqlx::Result<bool> {
     let count: i64 = {
-        db.reader().query(select!(COUNT_STANDING)).bind(message_id).bind(tool_hash).bind(tool_name).fetch_value().await
+        db.reader()
+            .query(select!(
+                "SELECT COUNT(*) FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
+                 JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+                 JOIN messages here ON here.id = ? JOIN conversations own ON own.id = \
+                 here.conversation_id WHERE a.scope IN ('conversation', 'always') \
+                 AND a.revoked_at IS NULL AND a.decision = 'approve' AND a.tool_hash = ? \
+                 AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' \
+                 OR c.id = own.id) AND c.deleted_at IS NULL"
+            ))
+            .bind(message_id)
+            .bind(tool_hash)
+            .bind(tool_name)
+            .fetch_value()
+            .await
     }?;
     Ok(count > 0)
 }
@@ -186,13 +153,42 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
     let NewApproval { tool_call_id: id, decider, decided_at: now, reason, verdict } = new;
     let claim = match verdict {
         NewVerdict::Approve { tool_hash, input: None, .. } => {
-            tx.query(APPROVE).bind(now).bind(id).bind(tool_hash).execute().await?
+            // Of two concurrent decisions on a call, only one changes its row.
+            tx.query(
+                "UPDATE tool_calls SET decided_at = ? \
+                 WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL AND tool_hash = ?",
+            )
+            .bind(now)
+            .bind(id)
+            .bind(tool_hash)
+            .execute()
+            .await?
         }
         NewVerdict::Approve { tool_hash, input: Some(input), .. } => {
-            let edit = tx.query(APPROVE_EDITED).bind(now).bind(json_column(input).as_str().to_owned()).bind(input);
+            // Some engines assign one column after the other, so the proposed input must be saved before `input_text` changes.
+            let edit = tx
+                .query(
+                    "UPDATE tool_calls SET decided_at = ?, \
+                     proposed_input_text = COALESCE(proposed_input_text, input_text), input = ?, input_text = ? \
+                     WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL AND tool_hash = ?",
+                )
+                .bind(now)
+                .bind(json_column(input).as_str().to_owned())
+                .bind(input);
             edit.bind(id).bind(tool_hash).execute().await?
         }
-        NewVerdict::Deny { error } => tx.query(DENY).bind(now).bind(error).bind(now).bind(id).execute().await?,
+        NewVerdict::Deny { error } => {
+            tx.query(
+                "UPDATE tool_calls SET decided_at = ?, status = 'denied', error = ?, error_type = 'denied', \
+                 completed_at = ? WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL",
+            )
+            .bind(now)
+            .bind(error)
+            .bind(now)
+            .bind(id)
+            .execute()
+            .await?
+        }
     };
     if claim.rows != 1 {
         return Ok(false);
@@ -201,35 +197,66 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
         NewVerdict::Approve { scope, .. } => (Decision::Approve, scope),
         NewVerdict::Deny { .. } => (Decision::Deny, None),
     };
-    tx.query(CREATE_APPROVAL)
-        .bind(decision.as_str())
-        .bind(decider.name())
-        .bind(decider.kind().as_str())
-        .bind(decider.user_id())
-        .bind(decision == Decision::Approve)
-        .bind(reason)
-        .bind(scope.map(ApprovalScope::as_str))
-        .bind(now)
-        .bind(id)
-        .execute()
-        .await?;
+    tx.query(
+        "INSERT INTO approvals (tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, \
+         proposed_input, final_input, reason, scope, tool_hash, created_at) \
+         SELECT id, ?, ?, ?, ?, COALESCE(proposed_input_text, input_text), CASE WHEN ? THEN input_text ELSE \
+         NULL END, ?, ?, tool_hash, ? FROM tool_calls WHERE id = ?",
+    )
+    .bind(decision.as_str())
+    .bind(decider.name())
+    .bind(decider.kind().as_str())
+    .bind(decider.user_id())
+    .bind(decision == Decision::Approve)
+    .bind(reason)
+    .bind(scope.map(ApprovalScope::as_str))
+    .bind(now)
+    .bind(id)
+    .execute()
+    .await?;
     Ok(true)
 }
 
 /// Asks again for a decision on a waiting call, now with the tool's current hash.
-pub(crate) async fn ask_waiting_anew(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+pub(crate) async fn reset_pending_approval(tx: &mut Transaction, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let now = turns::database_now_in(tx).await?;
-    tx.query(ASK_WAITING_ANEW).bind(tool_hash).bind(now).bind(id).execute().await.map(|_| ())
+    tx.query(
+        "UPDATE tool_calls SET tool_hash = ?, started_at = ? \
+         WHERE id = ? AND status = 'awaiting_approval' AND decided_at IS NULL",
+    )
+    .bind(tool_hash)
+    .bind(now)
+    .bind(id)
+    .execute()
+    .await
+    .map(|_| ())
 }
 
 /// Returns calls by their IDs, whichever user owns them.
 pub(crate) async fn find_calls(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<DecidableRow>> {
-    list_of(db, select!(FIND_CALLS), ids, ") ORDER BY t.id").await
+    list_of(
+        db,
+        select!(
+            "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, \
+             c.user_id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id WHERE c.deleted_at IS NULL AND t.id IN ("
+        ),
+        ids,
+        ") ORDER BY t.id",
+    )
+    .await
 }
 
 /// Lists the calls of a turn that wait for a decision.
 pub(crate) async fn list_waiting(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCallId>> {
-    db.reader().query(select!(LIST_WAITING)).bind(message_id).fetch_values().await
+    db.reader()
+        .query(select!(
+            "SELECT id FROM tool_calls \
+             WHERE message_id = ? AND status = 'awaiting_approval' AND decided_at IS NULL ORDER BY step, position"
+        ))
+        .bind(message_id)
+        .fetch_values()
+        .await
 }
 
 /// Lists at most `limit` calls, after the call `after`, that have waited for a decision since before `time`.
@@ -239,7 +266,17 @@ pub(crate) async fn list_expired(
     after: ToolCallId,
     limit: u32,
 ) -> sqlx::Result<Vec<ToolCallId>> {
-    db.reader().query(select!(LIST_EXPIRED)).bind(time).bind(after).bind(limit).fetch_values().await
+    db.reader()
+        .query(select!(
+            "SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             WHERE t.status = 'awaiting_approval' AND t.decided_at IS NULL AND t.started_at < ? \
+             AND m.status = 'awaiting_approval' AND t.id > ? ORDER BY t.id LIMIT ?"
+        ))
+        .bind(time)
+        .bind(after)
+        .bind(limit)
+        .fetch_values()
+        .await
 }
 
 /// Lists at most `limit` turns, after the message `after`, that can resume. Turns on which a user or the reviewers decided
@@ -250,16 +287,54 @@ pub(crate) async fn list_decided_turns(
     after: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<DecidedTurn>> {
-    db.reader().query(select!(LIST_DECIDED_TURNS)).bind(after).bind(time).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT m.id AS message_id, c.uuid, c.user_id FROM messages m \
+             JOIN conversations c ON c.id = m.conversation_id WHERE m.status = 'awaiting_approval' \
+             AND m.id > ? AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM tool_calls t \
+             WHERE t.message_id = m.id AND ((t.status = 'awaiting_approval' AND t.decided_at IS NULL) \
+             OR (t.decided_at > ? AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.tool_call_id = t.id \
+             AND a.decided_by_kind = 'timeout')))) ORDER BY m.id LIMIT ?"
+        ))
+        .bind(after)
+        .bind(time)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Lists at most `limit` saved approvals of a user, newest first.
 pub(crate) async fn list_standing(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<StandingRow>> {
-    db.reader().query(select!(LIST_STANDING)).bind(user).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.decided_by_kind, \
+             a.decided_by_user_id, a.created_at \
+             FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id \
+             WHERE a.scope IN ('conversation', 'always') AND a.revoked_at IS NULL AND c.user_id = ? \
+             AND c.deleted_at IS NULL ORDER BY a.created_at DESC, a.id DESC LIMIT ?"
+        ))
+        .bind(user)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Revokes a saved approval. Returns `false` if the user has no such approval.
 pub(crate) async fn revoke(db: &Database, user: UserId, id: ApprovalId) -> sqlx::Result<bool> {
-    let done = db.writer().query(REVOKE).bind(now()).bind(id).bind(user).execute().await?;
+    // The inner query does not read `approvals`: MySQL refuses to read the table that a statement changes.
+    let done = db
+        .writer()
+        .query(
+            "UPDATE approvals SET revoked_at = ? \
+             WHERE id = ? AND scope IN ('conversation', 'always') AND revoked_at IS NULL AND tool_call_id IN \
+             (SELECT t.id FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id WHERE c.user_id = ? AND c.deleted_at IS NULL)",
+        )
+        .bind(now())
+        .bind(id)
+        .bind(user)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }

@@ -113,7 +113,7 @@ impl<'de> Visitor<'de> for ShortKeysVisitor {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_JSON_BYTES, MAX_JSON_KEY_BYTES, json_column};
+    use crate::store::columns::{MAX_JSON_BYTES, MAX_JSON_KEY_BYTES, json_column};
 
     #[test]
     fn what_some_engine_would_refuse_becomes_a_string() {

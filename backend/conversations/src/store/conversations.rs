@@ -8,32 +8,13 @@ use tallybook_database::{Database, Pattern, now, select};
 use tallybook_protocol::{MessageId, MessageStatus, UpdateConversation};
 use uuid::Uuid;
 
-use super::{
-    super::limits::MAX_PINNED,
-    rows::{ConversationId, ConversationRow},
-    tool_switches::disabled_tools_column,
+use crate::{
+    limits::MAX_PINNED,
+    store::{
+        rows::{ConversationId, ConversationRow},
+        tool_switches::disabled_tools_column,
+    },
 };
-
-const CREATE: &str = "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?)";
-
-const FIND: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c \
-     WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
-
-const LIST: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c \
-     WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?))";
-
-const LIST_AFTER: &str = "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-     pinned, archived, model, created_at, updated_at FROM conversations c \
-     WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?";
-
-const IS_WAITING: &str = "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
-     WHERE c.id = ? AND m.status = 'awaiting_approval'";
 
 const UPDATE: &str = "UPDATE conversations \
      SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
@@ -46,19 +27,6 @@ const UPDATE_PINNING: &str = "UPDATE conversations \
      model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL \
      AND (pinned = ? OR ? > (SELECT COUNT(*) FROM \
          (SELECT id FROM conversations WHERE user_id = ? AND pinned = ? AND deleted_at IS NULL LIMIT ?) p))";
-
-const FIND_TITLE: &str = "SELECT title FROM conversations WHERE id = ?";
-
-const REPLACE_TITLE: &str = "UPDATE conversations SET title = ? WHERE id = ? AND title = ?";
-
-const SELECT_HEAD: &str = "UPDATE conversations SET head_message_id = ? \
-     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
-
-const HIDE: &str = "UPDATE conversations SET deleted_at = ? WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
-
-// The conversation may be hidden by now.
-const FIND_CLAIM: &str = "SELECT c.active_message_id, m.status FROM conversations c \
-     JOIN messages m ON m.id = c.active_message_id WHERE c.id = ?";
 
 /// Title of a conversation that has neither a title from the user nor a message.
 pub(crate) const UNTITLED: &str = "New conversation";
@@ -76,12 +44,12 @@ pub struct ListFilter {
 
 /// Position in the list, newest first. A page begins after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ListPlace {
+pub(crate) struct ListCursor {
     pub updated_at: DateTime<Utc>,
     pub id: ConversationId,
 }
 
-impl ListPlace {
+impl ListCursor {
     /// Returns the position before the newest conversation, even if a replica's clock is ahead. It is not the end of
     /// time, since MariaDB accepts no time parameter after 2038.
     pub(crate) fn before_all() -> Self {
@@ -101,7 +69,10 @@ pub(crate) async fn create_conversation(
     let now = now();
     let disabled_tools = disabled_tools_column(disabled_tools);
     db.writer()
-        .query(CREATE)
+        .query(
+            "INSERT INTO conversations (uuid, user_id, title, model, disabled_tools, created_at, updated_at) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
         .bind(uuid.to_string())
         .bind(user)
         .bind(title)
@@ -120,12 +91,30 @@ pub(crate) async fn find_conversation(
     user: UserId,
     uuid: Uuid,
 ) -> sqlx::Result<Option<ConversationRow>> {
-    db.reader().query(select!(FIND)).bind(uuid.to_string()).bind(user).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+             pinned, archived, model, created_at, updated_at FROM conversations c \
+             WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL"
+        ))
+        .bind(uuid.to_string())
+        .bind(user)
+        .fetch_optional()
+        .await
 }
 
 /// Returns `true` if a conversation's turn waits for approval.
 pub(crate) async fn is_waiting(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
-    let count: i64 = db.reader().query(select!(IS_WAITING)).bind(id).fetch_value().await?;
+    let count: i64 = db
+        .reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM conversations c JOIN messages m ON m.id = c.active_message_id \
+             WHERE c.id = ? AND m.status = 'awaiting_approval'"
+        ))
+        .bind(id)
+        .fetch_value()
+        .await?;
     Ok(count > 0)
 }
 
@@ -134,11 +123,21 @@ pub(crate) async fn list_conversations(
     db: &Database,
     user: UserId,
     filter: &ListFilter,
-    place: ListPlace,
+    place: ListCursor,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
     let pattern = Some(Pattern::new(&filter.search)).filter(|_| !filter.search.is_empty());
-    let query = db.reader().query(select!(LIST)).bind(user).bind(place.updated_at).bind(place.updated_at);
+    let query = db
+        .reader()
+        .query(select!(
+            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+             pinned, archived, model, created_at, updated_at FROM conversations c \
+             WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?))"
+        ))
+        .bind(user)
+        .bind(place.updated_at)
+        .bind(place.updated_at);
     let mut query = query.bind(place.id);
     for (column, wanted) in [(" AND pinned = ", filter.pinned), (" AND archived = ", filter.archived)] {
         if let Some(wanted) = wanted {
@@ -164,7 +163,18 @@ pub(crate) async fn list_after(
     last: ConversationId,
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
-    db.reader().query(select!(LIST_AFTER)).bind(user).bind(last).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+             pinned, archived, model, created_at, updated_at FROM conversations c \
+             WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?"
+        ))
+        .bind(user)
+        .bind(last)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Changes the fields of a conversation that `update` sets. Returns `false` if the conversation does not exist, or if
@@ -193,18 +203,34 @@ pub(crate) async fn update_conversation(
 
 /// Returns the title of a conversation.
 pub(crate) async fn find_title(db: &Database, id: ConversationId) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_TITLE)).bind(id).fetch_optional_value().await
+    db.reader().query(select!("SELECT title FROM conversations WHERE id = ?")).bind(id).fetch_optional_value().await
 }
 
 /// Replaces the title `old` of a conversation with `new`. Returns `false` if its title is no longer `old`.
 pub(crate) async fn replace_title(db: &Database, id: ConversationId, old: &str, new: &str) -> sqlx::Result<bool> {
-    let done = db.writer().query(REPLACE_TITLE).bind(new).bind(id).bind(old).execute().await?;
+    let done = db
+        .writer()
+        .query("UPDATE conversations SET title = ? WHERE id = ? AND title = ?")
+        .bind(new)
+        .bind(id)
+        .bind(old)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Selects the branch that ends in `head`. Returns `false` while a turn runs or waits.
 pub(crate) async fn select_head(db: &Database, id: ConversationId, head: MessageId) -> sqlx::Result<bool> {
-    let done = db.writer().query(SELECT_HEAD).bind(head).bind(id).execute().await?;
+    let done = db
+        .writer()
+        .query(
+            "UPDATE conversations SET head_message_id = ? \
+             WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL",
+        )
+        .bind(head)
+        .bind(id)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
@@ -216,12 +242,28 @@ pub(crate) async fn hide_conversation(
     uuid: Uuid,
     at: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    let done = db.writer().query(HIDE).bind(at).bind(uuid.to_string()).bind(user).execute().await?;
+    let done = db
+        .writer()
+        .query("UPDATE conversations SET deleted_at = ? WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL")
+        .bind(at)
+        .bind(uuid.to_string())
+        .bind(user)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Returns the turn that has claimed a conversation, hidden or not, and whether the turn waits for approval.
 pub(crate) async fn find_claim(db: &Database, id: ConversationId) -> sqlx::Result<Option<(MessageId, bool)>> {
-    let row: Option<(MessageId, String)> = db.reader().query(select!(FIND_CLAIM)).bind(id).fetch_optional().await?;
+    // The conversation may be hidden by now.
+    let row: Option<(MessageId, String)> = db
+        .reader()
+        .query(select!(
+            "SELECT c.active_message_id, m.status FROM conversations c \
+             JOIN messages m ON m.id = c.active_message_id WHERE c.id = ?"
+        ))
+        .bind(id)
+        .fetch_optional()
+        .await?;
     Ok(row.map(|(id, status)| (id, MessageStatus::from(status) == MessageStatus::AwaitingApproval)))
 }

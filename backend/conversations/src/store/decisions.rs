@@ -9,18 +9,7 @@ use tallybook_protocol::{
     ApprovalDecided, ApprovalScope, DeciderKind, Decision, MessageId, RawJson, ToolCallDecision, ToolCallId,
 };
 
-use super::{list_of::list_of, rows::ToolCallRow};
-
-const FIND: &str = "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at \
-     FROM approvals WHERE tool_call_id = ? ORDER BY created_at DESC, id DESC LIMIT 1";
-
-const LIST_OF_LAST_STEP: &str = "SELECT a.tool_call_id, a.decision, a.decided_by, a.decided_by_kind, a.decided_by_user_id, \
-     a.reason, a.scope, a.created_at FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
-     WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) \
-     ORDER BY a.created_at, a.id";
-
-const LIST: &str = "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at \
-     FROM approvals WHERE tool_call_id IN (";
+use crate::store::{list_of::list_of, rows::ToolCallRow};
 
 /// The decider of a call.
 #[derive(Clone, Copy, Debug)]
@@ -129,18 +118,45 @@ pub(crate) fn decided_event(
 
 /// Returns the last decision on a call.
 pub(crate) async fn find(db: &Database, id: ToolCallId) -> sqlx::Result<Option<DecisionRow>> {
-    db.reader().query(select!(FIND)).bind(id).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
+             scope, created_at FROM approvals WHERE tool_call_id = ? \
+             ORDER BY created_at DESC, id DESC LIMIT 1"
+        ))
+        .bind(id)
+        .fetch_optional()
+        .await
 }
 
 /// Lists the decisions on the calls of a turn's last step, oldest first.
 pub(crate) async fn list_of_last_step(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<DecisionRow>> {
-    db.reader().query(select!(LIST_OF_LAST_STEP)).bind(message_id).bind(message_id).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT a.tool_call_id, a.decision, a.decided_by, a.decided_by_kind, a.decided_by_user_id, \
+             a.reason, a.scope, a.created_at FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
+             WHERE t.message_id = ? AND t.step = (SELECT MAX(s.step) FROM tool_calls s WHERE s.message_id = ?) \
+             ORDER BY a.created_at, a.id"
+        ))
+        .bind(message_id)
+        .bind(message_id)
+        .fetch_all()
+        .await
 }
 
 /// Adds the last decision to each call that was decided on.
 pub(crate) async fn add_decisions(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.decided_at.is_some()).map(|call| call.id).collect();
-    let rows: Vec<DecisionRow> = list_of(db, select!(LIST), &ids, ") ORDER BY created_at, id").await?;
+    let rows: Vec<DecisionRow> = list_of(
+        db,
+        select!(
+            "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \
+             scope, created_at FROM approvals WHERE tool_call_id IN ("
+        ),
+        &ids,
+        ") ORDER BY created_at, id",
+    )
+    .await?;
     let mut decisions: HashMap<ToolCallId, DecisionRow> = rows.into_iter().map(|row| (row.tool_call_id, row)).collect();
     for call in calls {
         call.decision = decisions.remove(&call.id).map(DecisionRow::into_decision);

@@ -3,71 +3,67 @@
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::MessageId;
 
-use super::{
+use crate::store::{
     list_of::list_of,
     order::{as_named, parents_first},
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 
-const LIST: &str = "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
-     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1) AS provider, \
-     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1)) AS model, m.told_from, \
-     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary, m.mode, \
-     (SELECT MAX(e.end_offset) FROM plans p JOIN plan_steps e ON e.plan_id = p.id WHERE p.message_id = m.id) AS plan_end \
-     FROM messages m WHERE m.id IN (";
-
-const FIND: &str = "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, created_at, completed_at, \
-     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1) AS provider, \
-     COALESCE(m.model, (SELECT k.model FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1)) AS model, m.told_from, \
-     (SELECT s.summary FROM conversation_summaries s WHERE s.id = m.summary_id) AS told_summary, m.mode, \
-     (SELECT MAX(e.end_offset) FROM plans p JOIN plan_steps e ON e.plan_id = p.id WHERE p.message_id = m.id) AS plan_end \
-     FROM messages m WHERE m.id = ? AND m.conversation_id = ?";
-
-const FIND_AUTHOR: &str = "SELECT \
-     (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-     ORDER BY k.step DESC LIMIT 1) AS provider, m.model, m.mode FROM messages m WHERE m.id = ?";
-
-const FIND_STATE: &str = "SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?";
-
 const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY created_at, id";
-
-const LIST_TEXT_BYTES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
-     + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) FROM reasonings r WHERE r.message_id = m.id), 0) AS SIGNED) \
-     FROM messages m WHERE m.id IN (";
-
-// MySQL returns sums of integers as decimals.
-const LIST_SIZES: &str = "SELECT m.id, CAST(OCTET_LENGTH(m.content) \
-     + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) FROM model_calls k \
-     WHERE k.message_id = m.id AND k.purpose = 'answer'), 0) \
-     + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > 65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) \
-     FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes, \
-     (SELECT COUNT(*) FROM tool_calls t WHERE t.message_id = m.id) AS calls \
-     FROM messages m WHERE m.id IN (";
-
-const COUNT_COMPLETE_ANSWERS: &str =
-    "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'";
-
-const FIND_FIRST_QUESTION: &str =
-    "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY created_at, id LIMIT 1";
 
 /// Returns the messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    let rows = list_of(db, select!(LIST), ids, ")").await?;
+    let rows = list_of(
+        db,
+        select!(
+            "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
+             created_at, completed_at, (SELECT k.provider FROM model_calls k \
+             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+             LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
+             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+             LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
+             WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
+             FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
+             WHERE p.message_id = m.id) AS plan_end FROM messages m WHERE m.id IN ("
+        ),
+        ids,
+        ")",
+    )
+    .await?;
     Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
 /// Returns the sizes of the text and reasoning of the messages `ids`, in bytes.
 pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, i64)>> {
-    list_of(db, select!(LIST_TEXT_BYTES), ids, ")").await
+    list_of(
+        db,
+        select!(
+            "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) \
+             FROM reasonings r WHERE r.message_id = m.id), 0) AS SIGNED) FROM messages m WHERE m.id IN ("
+        ),
+        ids,
+        ")",
+    )
+    .await
 }
 
 /// Returns the estimated sizes of the messages `ids` in a prompt.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
-    list_of(db, select!(LIST_SIZES), ids, ")").await
+    // MySQL returns sums of integers as decimals.
+    list_of(
+        db,
+        select!(
+            "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \
+             FROM model_calls k WHERE k.message_id = m.id \
+             AND k.purpose = 'answer'), 0) + COALESCE((SELECT SUM(CASE WHEN OCTET_LENGTH(t.output) > \
+             65536 THEN 65536 ELSE OCTET_LENGTH(t.output) END) FROM tool_calls t \
+             WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes, (SELECT COUNT(*) FROM tool_calls t \
+             WHERE t.message_id = m.id) AS calls FROM messages m WHERE m.id IN ("
+        ),
+        ids,
+        ")",
+    )
+    .await
 }
 
 /// Lists the tree nodes of all messages of a conversation, oldest first and each after its parent.
@@ -91,12 +87,36 @@ pub(crate) async fn find_message(
     conversation_id: ConversationId,
     id: MessageId,
 ) -> sqlx::Result<Option<MessageRow>> {
-    db.reader().query(select!(FIND)).bind(id).bind(conversation_id).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
+             created_at, completed_at, (SELECT k.provider FROM model_calls k \
+             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+             LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
+             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+             LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
+             WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
+             FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
+             WHERE p.message_id = m.id) AS plan_end FROM messages m WHERE m.id = ? \
+             AND m.conversation_id = ?"
+        ))
+        .bind(id)
+        .bind(conversation_id)
+        .fetch_optional()
+        .await
 }
 
 /// Returns which model wrote a message, and in which mode.
 pub(crate) async fn find_author(db: &Database, id: MessageId) -> sqlx::Result<Option<AuthorRow>> {
-    db.reader().query(select!(FIND_AUTHOR)).bind(id).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT \
+             (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
+             ORDER BY k.step DESC LIMIT 1) AS provider, m.model, m.mode FROM messages m WHERE m.id = ?"
+        ))
+        .bind(id)
+        .fetch_optional()
+        .await
 }
 
 /// Returns the status and epoch of a message of a conversation.
@@ -105,12 +125,23 @@ pub(crate) async fn find_state(
     conversation_id: ConversationId,
     id: MessageId,
 ) -> sqlx::Result<Option<StateRow>> {
-    db.reader().query(select!(FIND_STATE)).bind(id).bind(conversation_id).fetch_optional().await
+    db.reader()
+        .query(select!("SELECT status, epoch FROM messages WHERE id = ? AND conversation_id = ?"))
+        .bind(id)
+        .bind(conversation_id)
+        .fetch_optional()
+        .await
 }
 
 /// Returns the number of a conversation's complete answers, on every branch.
 pub(crate) async fn count_complete_answers(db: &Database, conversation_id: ConversationId) -> sqlx::Result<i64> {
-    db.reader().query(select!(COUNT_COMPLETE_ANSWERS)).bind(conversation_id).fetch_value().await
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM messages WHERE conversation_id = ? AND role = 'assistant' AND status = 'complete'"
+        ))
+        .bind(conversation_id)
+        .fetch_value()
+        .await
 }
 
 /// Returns the text of a conversation's first message, which gave the conversation its first title.
@@ -118,5 +149,11 @@ pub(crate) async fn find_first_question(
     db: &Database,
     conversation_id: ConversationId,
 ) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_FIRST_QUESTION)).bind(conversation_id).fetch_optional_value().await
+    db.reader()
+        .query(select!(
+            "SELECT content FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY created_at, id LIMIT 1"
+        ))
+        .bind(conversation_id)
+        .fetch_optional_value()
+        .await
 }

@@ -4,35 +4,11 @@ use tallybook_agent::ModelCallRecord;
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Usage};
 
-use super::{
+use crate::store::{
     columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated},
     list_of::list_of,
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
-
-const CREATE_MODEL_CALL: &str = "INSERT INTO model_calls \
-     (message_id, step, purpose, provider, model, stop_reason, input_tokens, output_tokens, cached_tokens, cost_nanos, \
-      attempts, time_to_first_token_ms, duration_ms, error, blocks, created_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-const FORGET_FAILED_STEPS: &str = "UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL";
-
-const LIST_STEPS: &str = "SELECT step FROM model_calls WHERE message_id = ? AND purpose = 'answer'";
-
-const LIST_MODEL_CALLS: &str = "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
-     error, blocks FROM model_calls WHERE purpose = 'answer' AND message_id IN (";
-
-// MySQL returns sums of integers as decimals.
-const LIST_USAGE: &str = "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, \
-     CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM model_calls k JOIN messages m ON m.id = k.message_id \
-     WHERE m.conversation_id = ? AND k.purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY k.message_id";
-
-const FIND_USAGE: &str = "SELECT message_id, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, \
-     CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY message_id";
 
 /// Stores a model call.
 pub(crate) async fn create_model_call(
@@ -41,50 +17,91 @@ pub(crate) async fn create_model_call(
     call: &ModelCallRecord,
 ) -> sqlx::Result<()> {
     tx.check_statement_size(call.blocks.len() + call.error.as_ref().map_or(0, String::len)).await?;
-    tx.query(CREATE_MODEL_CALL)
+    tx.query(
+        "INSERT INTO model_calls (message_id, step, purpose, provider, model, stop_reason, input_tokens, \
+         output_tokens, cached_tokens, cost_nanos, attempts, time_to_first_token_ms, duration_ms, error, \
+         blocks, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(message_id)
+    .bind(call.step)
+    .bind(call.purpose.as_str())
+    .bind(truncated(&call.provider, MAX_WORD_CHARS))
+    .bind(truncated(&call.model, MAX_MODEL_CHARS))
+    .bind(call.stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
+    .bind(call.usage.input_tokens)
+    .bind(call.usage.output_tokens)
+    .bind(call.usage.cached_tokens)
+    .bind(call.usage.cost_nanos)
+    .bind(call.attempts)
+    .bind(call.time_to_first_token_ms)
+    .bind(call.duration_ms)
+    .bind(&call.error)
+    .bind(&call.blocks)
+    .bind(now())
+    .execute()
+    .await
+    .map(|_| ())
+}
+
+/// Lists the numbers of a turn's stored steps, as a transaction sees them.
+pub(crate) async fn list_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<Vec<i64>> {
+    tx.query("SELECT step FROM model_calls WHERE message_id = ? AND purpose = 'answer'")
         .bind(message_id)
-        .bind(call.step)
-        .bind(call.purpose.as_str())
-        .bind(truncated(&call.provider, MAX_WORD_CHARS))
-        .bind(truncated(&call.model, MAX_MODEL_CHARS))
-        .bind(call.stop_reason.as_deref().map(|reason| truncated(reason, MAX_WORD_CHARS)))
-        .bind(call.usage.input_tokens)
-        .bind(call.usage.output_tokens)
-        .bind(call.usage.cached_tokens)
-        .bind(call.usage.cost_nanos)
-        .bind(call.attempts)
-        .bind(call.time_to_first_token_ms)
-        .bind(call.duration_ms)
-        .bind(&call.error)
-        .bind(&call.blocks)
-        .bind(now())
+        .fetch_values()
+        .await
+}
+
+/// Clears what the model wrote in failed steps, so that it is in no later prompt. The calls and their costs stay.
+pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
+    tx.query("UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL")
+        .bind(message_id)
         .execute()
         .await
         .map(|_| ())
 }
 
-/// Lists the numbers of a turn's stored steps, as a transaction sees them.
-pub(crate) async fn list_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<Vec<i64>> {
-    tx.query(LIST_STEPS).bind(message_id).fetch_values().await
-}
-
-/// Clears what the model wrote in failed steps, so that it is in no later prompt. The calls and their costs stay.
-pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
-    tx.query(FORGET_FAILED_STEPS).bind(message_id).execute().await.map(|_| ())
-}
-
 /// Lists the steps of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    list_of(db, select!(LIST_MODEL_CALLS), message_ids, ") ORDER BY message_id, step").await
+    list_of(
+        db,
+        select!(
+            "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
+             error, blocks FROM model_calls WHERE purpose = 'answer' AND message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY message_id, step",
+    )
+    .await
 }
 
 /// Lists the usage of each turn of a conversation, for the steps that are completed.
 pub(crate) async fn list_usage(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<UsageRow>> {
-    db.reader().query(select!(LIST_USAGE)).bind(conversation_id).fetch_all().await
+    // MySQL returns sums of integers as decimals.
+    db.reader()
+        .query(select!(
+            "SELECT k.message_id, CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, \
+             CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(k.cached_tokens) AS SIGNED) \
+             AS cached_tokens, CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos FROM model_calls k \
+             JOIN messages m ON m.id = k.message_id WHERE m.conversation_id = ? \
+             AND k.purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY k.message_id"
+        ))
+        .bind(conversation_id)
+        .fetch_all()
+        .await
 }
 
 /// Returns the usage of a turn, for the steps that are completed.
 pub(crate) async fn find_usage(db: &Database, message_id: MessageId) -> sqlx::Result<Usage> {
-    let sums: Option<UsageRow> = db.reader().query(select!(FIND_USAGE)).bind(message_id).fetch_optional().await?;
+    let sums: Option<UsageRow> = db
+        .reader()
+        .query(select!(
+            "SELECT message_id, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS \
+             SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(cost_nanos) \
+             AS SIGNED) AS cost_nanos FROM model_calls WHERE message_id = ? \
+             AND purpose NOT IN ('title', 'summary', 'reasoning_summary') GROUP BY message_id"
+        ))
+        .bind(message_id)
+        .fetch_optional()
+        .await?;
     Ok(sums.map(UsageRow::sum).unwrap_or_default())
 }

@@ -6,23 +6,6 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction};
 use tallybook_protocol::MessageId;
 
-const CREATE: &str = "INSERT INTO model_requests (user_id, message_id, quarters, reserved_tokens, created_at, expires_at) \
-     VALUES (?, ?, ?, ?, ?, ?)";
-
-const UPDATE_TURN: &str = "UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?";
-
-const SETTLE: &str = "UPDATE model_requests SET reserved_tokens = 0 WHERE id = ?";
-
-// A turn that no longer runs reserves nothing.
-const SUM_RESERVED: &str = "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) FROM model_requests r \
-     LEFT JOIN messages m ON m.id = r.message_id WHERE r.user_id = ? AND r.expires_at > ? AND r.reserved_tokens > 0 \
-     AND (r.message_id IS NULL OR (m.status = 'streaming' AND r.message_id <> ?))";
-
-const FIND_OLDEST_RUNNING: &str = "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
-     WHERE r.user_id = ? AND m.status = 'streaming'";
-
-const DELETE_EXPIRED: &str = "DELETE FROM model_requests WHERE expires_at < ?";
-
 /// Row ID of a request outside turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(pub i64);
@@ -41,7 +24,15 @@ pub(crate) struct NewRequest {
 /// Creates a row.
 pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<RequestId> {
     let NewRequest { user, message, quarters, reserved_tokens, created_at, expires_at } = new;
-    let query = tx.query(CREATE).bind(user).bind(message).bind(quarters).bind(reserved_tokens);
+    let query = tx
+        .query(
+            "INSERT INTO model_requests (user_id, message_id, quarters, reserved_tokens, created_at, expires_at) \
+             VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(user)
+        .bind(message)
+        .bind(quarters)
+        .bind(reserved_tokens);
     let created = query.bind(created_at).bind(expires_at).execute().await?;
     Ok(RequestId(created.inserted_id))
 }
@@ -50,7 +41,11 @@ pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Resul
 pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
     let NewRequest { message, reserved_tokens, expires_at, .. } = new;
     let changed = {
-        let query = tx.query(UPDATE_TURN).bind(reserved_tokens).bind(expires_at).bind(message);
+        let query = tx
+            .query("UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?")
+            .bind(reserved_tokens)
+            .bind(expires_at)
+            .bind(message);
         Ok::<_, sqlx::Error>(query.execute().await?.rows)
     }?;
     if changed == 0 {
@@ -61,7 +56,7 @@ pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> s
 
 /// Releases what a request outside turns has reserved.
 pub(crate) async fn settle(tx: &mut Transaction, id: RequestId) -> sqlx::Result<()> {
-    tx.query(SETTLE).bind(id.0).execute().await.map(|_| ())
+    tx.query("UPDATE model_requests SET reserved_tokens = 0 WHERE id = ?").bind(id.0).execute().await.map(|_| ())
 }
 
 /// Returns the tokens that a user's running turns, other than `turn`, and requests reserve.
@@ -72,15 +67,32 @@ pub(crate) async fn sum_reserved(
     time: DateTime<Utc>,
 ) -> sqlx::Result<i64> {
     let turn = turn.unwrap_or(MessageId(0));
-    tx.query(SUM_RESERVED).bind(user).bind(time).bind(turn).fetch_value().await
+    // A turn that no longer runs reserves nothing.
+    tx.query(
+        "SELECT CAST(COALESCE(SUM(r.reserved_tokens), 0) AS SIGNED) FROM model_requests r LEFT \
+         JOIN messages m ON m.id = r.message_id WHERE r.user_id = ? AND r.expires_at > ? \
+         AND r.reserved_tokens > 0 AND (r.message_id IS NULL OR (m.status = 'streaming' \
+         AND r.message_id <> ?))",
+    )
+    .bind(user)
+    .bind(time)
+    .bind(turn)
+    .fetch_value()
+    .await
 }
 
 /// Returns a user's oldest running turn.
 pub(crate) async fn find_oldest_running(tx: &mut Transaction, user: UserId) -> sqlx::Result<Option<MessageId>> {
-    tx.query(FIND_OLDEST_RUNNING).bind(user).fetch_value().await
+    tx.query(
+        "SELECT MIN(m.id) FROM model_requests r JOIN messages m ON m.id = r.message_id \
+         WHERE r.user_id = ? AND m.status = 'streaming'",
+    )
+    .bind(user)
+    .fetch_value()
+    .await
 }
 
 /// Deletes rows that no longer count.
 pub(crate) async fn delete_expired(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
-    db.writer().query(DELETE_EXPIRED).bind(time).execute().await.map(|_| ())
+    db.writer().query("DELETE FROM model_requests WHERE expires_at < ?").bind(time).execute().await.map(|_| ())
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use tallybook_protocol::MessageId;
 
-use super::rows::TreeNode;
+use crate::store::rows::TreeNode;
 
 /// Returns the same nodes, each after its parent and otherwise in the given order. A node that is its own ancestor is
 /// left out.
@@ -38,7 +38,7 @@ pub(crate) fn as_named<T>(mut rows: Vec<T>, ids: &[MessageId], id_of: impl Fn(&T
 
 #[cfg(test)]
 mod tests {
-    use super::{MessageId, TreeNode, as_named, parents_first};
+    use crate::store::order::{MessageId, TreeNode, as_named, parents_first};
 
     fn ordered(places: &[(i64, Option<i64>)]) -> Vec<i64> {
         let place =

@@ -5,16 +5,11 @@ use std::collections::BTreeSet;
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, select};
 
-use super::{rows::ConversationId, tool_switches};
-
-const FIND_NAME: &str = "SELECT name FROM users WHERE id = ?";
-
-const FIND_TURN_SETTINGS: &str = "SELECT COALESCE(u.instructions, ''), c.disabled_tools \
-     FROM users u LEFT JOIN conversations c ON c.id = ? WHERE u.id = ?";
+use crate::store::{rows::ConversationId, tool_switches};
 
 /// Returns a user's name.
 pub(crate) async fn find_name(db: &Database, user: UserId) -> sqlx::Result<String> {
-    db.reader().query(select!(FIND_NAME)).bind(user).fetch_value().await
+    db.reader().query(select!("SELECT name FROM users WHERE id = ?")).bind(user).fetch_value().await
 }
 
 /// Settings of the user and the conversation that apply to a turn.
@@ -32,7 +27,15 @@ pub(crate) async fn find_turn_settings(
     user: UserId,
     conversation_id: ConversationId,
 ) -> sqlx::Result<TurnSettings> {
-    let (instructions, disabled_tools): (String, Option<String>) =
-        { tx.query(FIND_TURN_SETTINGS).bind(conversation_id).bind(user).fetch_one().await }?;
+    let (instructions, disabled_tools): (String, Option<String>) = {
+        tx.query(
+            "SELECT COALESCE(u.instructions, ''), c.disabled_tools \
+             FROM users u LEFT JOIN conversations c ON c.id = ? WHERE u.id = ?",
+        )
+        .bind(conversation_id)
+        .bind(user)
+        .fetch_one()
+        .await
+    }?;
     Ok(TurnSettings { instructions, disabled_tools: tool_switches::names(disabled_tools) })
 }

@@ -4,10 +4,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, now};
 use tallybook_protocol::{ModelInfo, Usage};
 
-use super::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated};
-
-const CREATE: &str = "INSERT INTO plain_calls (user_id, provider, model, stop_reason, input_tokens, output_tokens, \
-     cached_tokens, cost_nanos, duration_ms, error, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+use crate::store::columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated};
 
 /// A direct model call that has ended.
 #[derive(Clone, Debug)]
@@ -42,7 +39,10 @@ impl PlainOutcome {
 pub(crate) async fn create(db: &Database, call: &PlainCall) -> sqlx::Result<()> {
     let PlainCall { user, model, outcome: PlainOutcome { stop_reason, usage, error }, duration_ms } = call;
     db.writer()
-        .query(CREATE)
+        .query(
+            "INSERT INTO plain_calls (user_id, provider, model, stop_reason, input_tokens, output_tokens, \
+             cached_tokens, cost_nanos, duration_ms, error, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
         .bind(user)
         .bind(truncated(&model.provider, MAX_WORD_CHARS))
         .bind(truncated(&model.model, MAX_MODEL_CHARS))

@@ -6,35 +6,17 @@ use tallybook_agent::{NewPlan, PlanStepChange};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Plan, PlanId, PlanStep, PlanStepId, PlanStepStatus};
 
-use super::list_of::list_of;
-
-const FIND_OF_MESSAGE: &str = "SELECT id, revision, text_offset FROM plans WHERE message_id = ?";
-
-const CREATE: &str = "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
-     VALUES (?, ?, ?, ?, ?)";
-
-const MAKE_ANEW: &str = "UPDATE plans SET revision = ?, reason = ?, success_criteria = ? WHERE id = ?";
-
-const DELETE_PENDING: &str = "DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'";
-
-const CREATE_STEP: &str = "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
-     VALUES (?, ?, ?, ?, ?, 'pending', 0)";
-
-const BEGIN_ATTEMPT: &str = "UPDATE plan_steps SET status = 'executing', attempt = ?, reason = ?, \
-     text_offset = COALESCE(text_offset, ?), calls_before = COALESCE(calls_before, ?), attempt_offset = ?, \
-     attempt_step = ?, started_at = COALESCE(started_at, ?) WHERE id = ?";
-
-const END_STEP: &str = "UPDATE plan_steps SET status = ?, reason = ?, end_offset = ?, end_step = ?, ended_at = ? \
-     WHERE id = ?";
+use crate::store::list_of::list_of;
 
 /// Builds a statement that selects steps with their plans, for the answers that `$which` names.
 macro_rules! select_steps {
     ($which:literal) => {
         concat!(
             "SELECT p.message_id, p.id AS plan_id, p.revision AS plan_revision, p.reason AS plan_reason, \
-             p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, s.expected, s.status, \
-             s.attempt, s.reason, s.text_offset, s.calls_before, s.attempt_offset, s.attempt_step, s.end_offset, s.end_step \
-             FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id ",
+             p.success_criteria, p.text_offset AS plan_offset, s.id, s.revision, s.instruction, \
+             s.expected, s.status, s.attempt, s.reason, s.text_offset, s.calls_before, s.attempt_offset, \
+             s.attempt_step, s.end_offset, s.end_step FROM plans p \
+             JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id ",
             $which
         )
     };
@@ -112,18 +94,41 @@ pub(crate) async fn store(
     text_offset: i64,
 ) -> sqlx::Result<Plan> {
     let NewPlan { reason, success_criteria, .. } = new;
-    let found: Option<(PlanId, i32, i64)> = tx.query(FIND_OF_MESSAGE).bind(message_id).fetch_optional().await?;
+    let found: Option<(PlanId, i32, i64)> = tx
+        .query("SELECT id, revision, text_offset FROM plans WHERE message_id = ?")
+        .bind(message_id)
+        .fetch_optional()
+        .await?;
     let (plan_id, revision, offset) = if let Some((id, revision, offset)) = found {
-        let anew = tx.query(MAKE_ANEW).bind(revision + 1).bind(reason).bind(success_criteria);
+        let anew = tx
+            .query("UPDATE plans SET revision = ?, reason = ?, success_criteria = ? WHERE id = ?")
+            .bind(revision + 1)
+            .bind(reason)
+            .bind(success_criteria);
         anew.bind(id).execute().await?;
-        tx.query(DELETE_PENDING).bind(id).execute().await?;
+        tx.query("DELETE FROM plan_steps WHERE plan_id = ? AND status = 'pending'").bind(id).execute().await?;
         (id, revision + 1, offset)
     } else {
-        let create = tx.query(CREATE).bind(message_id).bind(1).bind(success_criteria).bind(text_offset);
+        let create = tx
+            .query(
+                "INSERT INTO plans (message_id, revision, success_criteria, text_offset, created_at) \
+                 VALUES (?, ?, ?, ?, ?)",
+            )
+            .bind(message_id)
+            .bind(1)
+            .bind(success_criteria)
+            .bind(text_offset);
         (PlanId(create.bind(now()).execute().await?.inserted_id), 1, text_offset)
     };
     for (position, step) in (0_i32..).zip(&new.steps) {
-        let create = tx.query(CREATE_STEP).bind(plan_id).bind(revision).bind(position);
+        let create = tx
+            .query(
+                "INSERT INTO plan_steps (plan_id, revision, position, instruction, expected, status, attempt) \
+                 VALUES (?, ?, ?, ?, ?, 'pending', 0)",
+            )
+            .bind(plan_id)
+            .bind(revision)
+            .bind(position);
         create.bind(&step.instruction).bind(&step.expected).execute().await?;
     }
     let rows: Vec<StepRow> = tx.query(OF_ONE).bind(message_id).fetch_all().await?;
@@ -141,10 +146,25 @@ pub(crate) async fn change_step(
     calls_before: i64,
 ) -> sqlx::Result<()> {
     let change = if change.status == PlanStepStatus::Executing {
-        let begin = tx.query(BEGIN_ATTEMPT).bind(change.attempt).bind(&change.reason).bind(offset);
+        let begin = tx
+            .query(
+                "UPDATE plan_steps SET status = 'executing', attempt = ?, reason = ?, text_offset = \
+                 COALESCE(text_offset, ?), calls_before = COALESCE(calls_before, ?), attempt_offset = ?, \
+                 attempt_step = ?, started_at = COALESCE(started_at, ?) WHERE id = ?",
+            )
+            .bind(change.attempt)
+            .bind(&change.reason)
+            .bind(offset);
         begin.bind(calls_before).bind(offset).bind(change.next_step).bind(now()).bind(change.step_id)
     } else {
-        let end = tx.query(END_STEP).bind(change.status.as_str()).bind(&change.reason).bind(offset);
+        let end = tx
+            .query(
+                "UPDATE plan_steps SET status = ?, reason = ?, end_offset = ?, end_step = ?, ended_at = ? \
+                 WHERE id = ?",
+            )
+            .bind(change.status.as_str())
+            .bind(&change.reason)
+            .bind(offset);
         end.bind(change.next_step).bind(now()).bind(change.step_id)
     };
     change.execute().await.map(|_| ())

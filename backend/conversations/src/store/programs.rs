@@ -8,46 +8,10 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use super::{
+use crate::store::{
     list_of::delete_of,
     rows::{ConversationId, ConversationRow},
 };
-
-const CREATE_CONVERSATION: &str = "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
-     VALUES (?, ?, ?, ?, 'api', ?, ?)";
-
-const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.head_message_id, c.active_message_id, \
-     EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
-         AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
-     FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
-     WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL";
-
-const FIND_BY_CHAT_ID: &str = "SELECT c.id FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
-     WHERE p.user_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL \
-     ORDER BY c.updated_at DESC, c.id DESC LIMIT 1";
-
-const FIND_ANSWER: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
-     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.id = ? AND m.role = 'assistant' AND m.status = 'complete' AND m.stop_reason = ? AND c.user_id = ? \
-     AND c.deleted_at IS NULL AND EXISTS (SELECT 1 FROM program_conversations p \
-         WHERE p.conversation_id = c.id AND p.user_id = ? AND p.key_id = ?)";
-
-const CREATE_CHAT: &str =
-    "INSERT INTO program_conversations (user_id, key_id, chat_id, conversation_id) VALUES (?, ?, ?, ?)";
-
-const MOVE_CHAT: &str =
-    "UPDATE program_conversations SET conversation_id = ? WHERE user_id = ? AND key_id = ? AND chat_id = ?";
-
-const CREATE_INPUT: &str = "INSERT INTO turn_inputs (message_id, input) VALUES (?, ?)";
-
-const FIND_INPUT: &str = "SELECT input FROM turn_inputs WHERE message_id = ?";
-
-const LIST_INPUTS_BEFORE: &str = "SELECT i.message_id FROM turn_inputs i JOIN messages m ON m.id = i.message_id \
-     WHERE m.completed_at < ? LIMIT ?";
-
-const DELETE_INPUTS: &str = "DELETE FROM turn_inputs WHERE message_id IN (";
-
-const DELETE_INPUT: &str = "DELETE FROM turn_inputs WHERE message_id = ?";
 
 /// An API client, which owns the conversations that it creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +24,7 @@ pub struct Program {
 
 /// An answer that ended with tool calls for the API client to run.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct AnswerPlace {
+pub(crate) struct AnswerRef {
     pub message_id: MessageId,
     /// The question that it answers.
     pub user_message_id: MessageId,
@@ -78,7 +42,15 @@ pub(crate) async fn create_conversation(
     model: Option<&str>,
 ) -> sqlx::Result<ConversationId> {
     let now = now();
-    let create = tx.query(CREATE_CONVERSATION).bind(uuid.to_string()).bind(user).bind(title).bind(model);
+    let create = tx
+        .query(
+            "INSERT INTO conversations (uuid, user_id, title, model, origin, created_at, updated_at) \
+             VALUES (?, ?, ?, ?, 'api', ?, ?)",
+        )
+        .bind(uuid.to_string())
+        .bind(user)
+        .bind(title)
+        .bind(model);
     let done = create.bind(now).bind(now).execute().await?;
     Ok(ConversationId(done.inserted_id))
 }
@@ -90,7 +62,18 @@ pub(crate) async fn find_conversation(
     program: Program,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationRow>> {
-    let find = db.reader().query(select!(FIND_CONVERSATION)).bind(program.user).bind(program.key_id).bind(chat_id);
+    let find = db
+        .reader()
+        .query(select!(
+            "SELECT c.id, c.uuid, c.title, c.head_message_id, c.active_message_id, \
+             EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
+             AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
+             FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
+             WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL"
+        ))
+        .bind(program.user)
+        .bind(program.key_id)
+        .bind(chat_id);
     find.fetch_optional().await
 }
 
@@ -101,7 +84,16 @@ pub(crate) async fn find_by_chat_id(
     user: UserId,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationId>> {
-    db.reader().query(select!(FIND_BY_CHAT_ID)).bind(user).bind(chat_id).fetch_optional_value().await
+    db.reader()
+        .query(select!(
+            "SELECT c.id FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
+             WHERE p.user_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL \
+             ORDER BY c.updated_at DESC, c.id DESC LIMIT 1"
+        ))
+        .bind(user)
+        .bind(chat_id)
+        .fetch_optional_value()
+        .await
 }
 
 /// Returns an API client's answer that ended with tool calls for the client to run.
@@ -109,10 +101,23 @@ pub(crate) async fn find_answer(
     db: &Database,
     program: Program,
     message_id: MessageId,
-) -> sqlx::Result<Option<AnswerPlace>> {
+) -> sqlx::Result<Option<AnswerRef>> {
     let Program { user, key_id } = program;
-    let find =
-        db.reader().query(select!(FIND_ANSWER)).bind(message_id).bind(CLIENT_CALLS).bind(user).bind(user).bind(key_id);
+    let find = db
+        .reader()
+        .query(select!(
+            "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.id AS conversation_id, c.uuid \
+             FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ? \
+             AND m.role = 'assistant' AND m.status = 'complete' AND m.stop_reason = ? \
+             AND c.user_id = ? AND c.deleted_at IS NULL AND EXISTS (SELECT 1 \
+             FROM program_conversations p WHERE p.conversation_id = c.id AND p.user_id = ? \
+             AND p.key_id = ?)"
+        ))
+        .bind(message_id)
+        .bind(CLIENT_CALLS)
+        .bind(user)
+        .bind(user)
+        .bind(key_id);
     find.fetch_optional().await
 }
 
@@ -124,11 +129,21 @@ pub(crate) async fn set_conversation(
     conversation_id: ConversationId,
 ) -> sqlx::Result<()> {
     let Program { user, key_id } = program;
-    let moved = tx.query(MOVE_CHAT).bind(conversation_id).bind(user).bind(key_id).bind(chat_id);
+    let moved = tx
+        .query("UPDATE program_conversations SET conversation_id = ? WHERE user_id = ? AND key_id = ? AND chat_id = ?")
+        .bind(conversation_id)
+        .bind(user)
+        .bind(key_id)
+        .bind(chat_id);
     if moved.execute().await?.rows == 1 {
         return Ok(());
     }
-    let create = tx.query(CREATE_CHAT).bind(user).bind(key_id).bind(chat_id).bind(conversation_id);
+    let create = tx
+        .query("INSERT INTO program_conversations (user_id, key_id, chat_id, conversation_id) VALUES (?, ?, ?, ?)")
+        .bind(user)
+        .bind(key_id)
+        .bind(chat_id)
+        .bind(conversation_id);
     match create.execute().await {
         // Another request of the same chat was faster, and the ID refers to its conversation.
         Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
@@ -139,27 +154,43 @@ pub(crate) async fn set_conversation(
 /// Stores the input that an API client sent for a turn.
 pub(crate) async fn create_turn_input(tx: &mut Transaction, message_id: MessageId, input: &str) -> sqlx::Result<()> {
     tx.check_statement_size(input.len()).await?;
-    tx.query(CREATE_INPUT).bind(message_id).bind(input).execute().await.map(|_| ())
+    tx.query("INSERT INTO turn_inputs (message_id, input) VALUES (?, ?)")
+        .bind(message_id)
+        .bind(input)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns the input that an API client sent for a turn. It is stored until the turn is complete.
 pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_INPUT)).bind(message_id).fetch_optional_value().await
+    db.reader()
+        .query(select!("SELECT input FROM turn_inputs WHERE message_id = ?"))
+        .bind(message_id)
+        .fetch_optional_value()
+        .await
 }
 
 /// Deletes the inputs of at most `limit` turns that ended before `time`. Returns their number.
 pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
     let turns: Vec<i64> = {
-        let query = db.reader().query(select!(LIST_INPUTS_BEFORE)).bind(time).bind(limit);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT i.message_id FROM turn_inputs i JOIN messages m ON m.id = i.message_id \
+                 WHERE m.completed_at < ? LIMIT ?"
+            ))
+            .bind(time)
+            .bind(limit);
         query.fetch_values().await
     }?;
     if !turns.is_empty() {
-        delete_of(db, DELETE_INPUTS, &turns).await?;
+        delete_of(db, "DELETE FROM turn_inputs WHERE message_id IN (", &turns).await?;
     }
     Ok(turns.len())
 }
 
 /// Deletes the input that an API client sent for a turn.
 pub(crate) async fn delete_turn_input(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
-    tx.query(DELETE_INPUT).bind(message_id).execute().await.map(|_| ())
+    tx.query("DELETE FROM turn_inputs WHERE message_id = ?").bind(message_id).execute().await.map(|_| ())
 }

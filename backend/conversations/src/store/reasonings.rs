@@ -6,17 +6,7 @@ use std::collections::HashMap;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{MessageId, Reasoning};
 
-use super::list_of::list_of;
-
-const LIST_STEPS: &str = "SELECT step FROM reasonings WHERE message_id = ?";
-
-const CREATE: &str = "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
-     VALUES (?, ?, ?, ?, ?, ?, ?)";
-
-const LIST: &str = "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \
-     WHERE message_id IN (";
-
-const DELETE: &str = "DELETE FROM reasonings WHERE message_id = ? AND step = ?";
+use crate::store::list_of::list_of;
 
 /// A row of `reasonings`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -45,30 +35,48 @@ pub(crate) async fn create_missing(
 ) -> sqlx::Result<()> {
     let Some(largest) = reasoning.iter().map(|thought| thought.text.len()).max() else { return Ok(()) };
     tx.check_statement_size(largest).await?;
-    let known: Vec<i64> = tx.query(LIST_STEPS).bind(message_id).fetch_values().await?;
+    let known: Vec<i64> =
+        tx.query("SELECT step FROM reasonings WHERE message_id = ?").bind(message_id).fetch_values().await?;
     for thought in reasoning.iter().filter(|thought| !known.contains(&thought.reasoning_id)) {
-        tx.query(CREATE)
-            .bind(message_id)
-            .bind(thought.reasoning_id)
-            .bind(thought.offset)
-            .bind(thought.calls_before)
-            .bind(&thought.text)
-            .bind(thought.truncated)
-            .bind(thought.duration_ms)
-            .execute()
-            .await?;
+        tx.query(
+            "INSERT INTO reasonings (message_id, step, text_offset, calls_before, words, truncated, duration_ms) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(message_id)
+        .bind(thought.reasoning_id)
+        .bind(thought.offset)
+        .bind(thought.calls_before)
+        .bind(&thought.text)
+        .bind(thought.truncated)
+        .bind(thought.duration_ms)
+        .execute()
+        .await?;
     }
     Ok(())
 }
 
 /// Deletes the reasoning of one step, which is discarded.
 pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i64) -> sqlx::Result<()> {
-    tx.query(DELETE).bind(message_id).bind(step).execute().await.map(|_| ())
+    tx.query("DELETE FROM reasonings WHERE message_id = ? AND step = ?")
+        .bind(message_id)
+        .bind(step)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns the reasoning of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
-    let rows: Vec<ReasoningRow> = list_of(db, select!(LIST), message_ids, ") ORDER BY message_id, step").await?;
+    let rows: Vec<ReasoningRow> = list_of(
+        db,
+        select!(
+            "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \
+             WHERE message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY message_id, step",
+    )
+    .await?;
     let mut by_message: HashMap<MessageId, Vec<Reasoning>> = HashMap::new();
     for row in rows {
         by_message.entry(row.message_id).or_default().push(row.into_reasoning());

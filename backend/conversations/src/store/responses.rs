@@ -6,20 +6,9 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use super::{list_of::delete_of, programs::Program, rows::ConversationId};
-
-const CREATE: &str =
-    "INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)";
-
-const FIND: &str = "SELECT r.message_id, r.previous_id, r.input, c.id AS conversation_id, c.uuid \
-     FROM responses r JOIN messages m ON m.id = r.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE r.message_id = ? AND r.key_id = ? AND c.user_id = ? AND c.deleted_at IS NULL";
+use crate::store::{list_of::delete_of, programs::Program, rows::ConversationId};
 
 const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
-
-const LIST_BEFORE: &str = "SELECT message_id FROM responses WHERE created_at < ? LIMIT ?";
-
-const DELETE_SOME: &str = "DELETE FROM responses WHERE message_id IN (";
 
 /// An answer that an API client can continue from.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -42,14 +31,29 @@ pub(crate) async fn create(
     previous_id: Option<MessageId>,
     input: &str,
 ) -> sqlx::Result<()> {
-    let create = tx.query(CREATE).bind(message_id).bind(program.key_id).bind(previous_id).bind(input);
+    let create = tx
+        .query("INSERT INTO responses (message_id, key_id, previous_id, input, created_at) VALUES (?, ?, ?, ?, ?)")
+        .bind(message_id)
+        .bind(program.key_id)
+        .bind(previous_id)
+        .bind(input);
     create.bind(now()).execute().await.map(|_| ())
 }
 
 /// Returns an API client's stored answer.
 pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId) -> sqlx::Result<Option<ResponseRow>> {
     let Program { user, key_id } = program;
-    db.reader().query(select!(FIND)).bind(message_id).bind(key_id).bind(user).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT r.message_id, r.previous_id, r.input, c.id AS conversation_id, c.uuid \
+             FROM responses r JOIN messages m ON m.id = r.message_id JOIN conversations c ON c.id = m.conversation_id \
+             WHERE r.message_id = ? AND r.key_id = ? AND c.user_id = ? AND c.deleted_at IS NULL"
+        ))
+        .bind(message_id)
+        .bind(key_id)
+        .bind(user)
+        .fetch_optional()
+        .await
 }
 
 /// Deletes a stored response: it can no longer be continued from. The answer itself stays.
@@ -59,9 +63,15 @@ pub(crate) async fn delete(db: &Database, message_id: MessageId) -> sqlx::Result
 
 /// Deletes at most `limit` rows of answers that began before `time`. Returns their number.
 pub(crate) async fn delete_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let answers: Vec<i64> = db.reader().query(select!(LIST_BEFORE)).bind(time).bind(limit).fetch_values().await?;
+    let answers: Vec<i64> = db
+        .reader()
+        .query(select!("SELECT message_id FROM responses WHERE created_at < ? LIMIT ?"))
+        .bind(time)
+        .bind(limit)
+        .fetch_values()
+        .await?;
     if !answers.is_empty() {
-        delete_of(db, DELETE_SOME, &answers).await?;
+        delete_of(db, "DELETE FROM responses WHERE message_id IN (", &answers).await?;
     }
     Ok(answers.len())
 }

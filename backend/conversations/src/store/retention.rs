@@ -6,32 +6,12 @@ use tallybook_accounts::UserId;
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
-use super::{list_of::delete_of, rows::ConversationId};
-
-const LIST_WAITING_TURNS: &str = "SELECT m.id AS message, c.id AS conversation, c.user_id AS owner \
-     FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
-     WHERE m.status = 'awaiting_approval' AND m.id > ? AND (c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL) \
-     ORDER BY m.id LIMIT ?";
-
-// A conversation whose turn still runs is purged later: the turn's process writes to it.
-const FIND_DUE: &str = "SELECT id FROM conversations WHERE deleted_at <= ? AND active_message_id IS NULL \
-     ORDER BY deleted_at, id LIMIT 1";
-
-// Few accounts match, and an index on `user_id` finds their conversations. With a join, some engines scan all
-// conversations.
-const FIND_DUE_OF_ACCOUNTS: &str = "SELECT id FROM conversations \
-     WHERE user_id IN (SELECT id FROM users WHERE deleted_at <= ?) AND active_message_id IS NULL LIMIT 1";
-
-const DELETE_CONVERSATION: &str = "DELETE FROM conversations WHERE id = ?";
+use crate::store::{list_of::delete_of, rows::ConversationId};
 
 const COUNT: &str = "SELECT COUNT(*) AS kept, \
      CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
      MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
      WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL";
-
-const COUNT_DUE_CALLS: &str = "SELECT COUNT(*) FROM conversations c JOIN users u ON u.id = c.user_id \
-     JOIN messages m ON m.conversation_id = c.id JOIN tool_calls t ON t.message_id = m.id \
-     WHERE c.deleted_at <= ? OR u.deleted_at <= ?";
 
 /// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a statement
 /// that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small because their rows
@@ -39,7 +19,8 @@ const COUNT_DUE_CALLS: &str = "SELECT COUNT(*) FROM conversations c JOIN users u
 const PARTS: [(Select, &str, u32); 5] = [
     (
         select!(
-            "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id WHERE m.conversation_id = ? LIMIT ?"
+            "SELECT j.id FROM messages m JOIN journal_events j ON j.message_id = m.id \
+             WHERE m.conversation_id = ? LIMIT ?"
         ),
         "DELETE FROM journal_events WHERE id IN (",
         500,
@@ -70,7 +51,7 @@ const PARTS: [(Select, &str, u32); 5] = [
 
 /// A turn that waits for approval in a deleted conversation, where no user can decide any more.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
-pub(crate) struct ForsakenTurn {
+pub(crate) struct OrphanedTurn {
     pub message: MessageId,
     pub conversation: ConversationId,
     pub owner: UserId,
@@ -91,17 +72,45 @@ pub(crate) async fn list_forsaken_turns(
     db: &Database,
     after: MessageId,
     limit: u32,
-) -> sqlx::Result<Vec<ForsakenTurn>> {
-    db.reader().query(select!(LIST_WAITING_TURNS)).bind(after).bind(limit).fetch_all().await
+) -> sqlx::Result<Vec<OrphanedTurn>> {
+    db.reader()
+        .query(select!(
+            "SELECT m.id AS message, c.id AS conversation, c.user_id AS owner FROM messages m \
+             JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
+             WHERE m.status = 'awaiting_approval' AND m.id > ? AND (c.deleted_at IS NOT NULL \
+             OR u.deleted_at IS NOT NULL) ORDER BY m.id LIMIT ?"
+        ))
+        .bind(after)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns a conversation that was deleted at `time` or before and in which no turn runs.
 pub(crate) async fn find_due(db: &Database, time: DateTime<Utc>) -> sqlx::Result<Option<ConversationId>> {
-    let due = db.reader().query(select!(FIND_DUE)).bind(time).fetch_optional_value().await?;
+    // A conversation whose turn still runs is purged later: the turn's process writes to it.
+    let due = db
+        .reader()
+        .query(select!(
+            "SELECT id FROM conversations WHERE deleted_at <= ? AND active_message_id IS NULL \
+             ORDER BY deleted_at, id LIMIT 1"
+        ))
+        .bind(time)
+        .fetch_optional_value()
+        .await?;
     if due.is_some() {
         return Ok(due);
     }
-    db.reader().query(select!(FIND_DUE_OF_ACCOUNTS)).bind(time).fetch_optional_value().await
+    // Few accounts match, and an index on `user_id` finds their conversations. With a join, some engines scan all
+    // conversations.
+    db.reader()
+        .query(select!(
+            "SELECT id FROM conversations \
+             WHERE user_id IN (SELECT id FROM users WHERE deleted_at <= ?) AND active_message_id IS NULL LIMIT 1"
+        ))
+        .bind(time)
+        .fetch_optional_value()
+        .await
 }
 
 /// Deletes a part of a conversation. The statement names rows by their primary keys, so that it locks no other rows, and
@@ -116,7 +125,7 @@ pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Resu
         delete_of(db, delete, &rows).await?;
         return Ok(true);
     }
-    db.writer().query(DELETE_CONVERSATION).bind(id).execute().await?;
+    db.writer().query("DELETE FROM conversations WHERE id = ?").bind(id).execute().await?;
     Ok(false)
 }
 
@@ -127,5 +136,15 @@ pub(crate) async fn count(db: &Database, time: DateTime<Utc>) -> sqlx::Result<De
 
 /// Counts the tool calls in conversations that were deleted at `time` or before.
 pub(crate) async fn count_due_calls(db: &Database, time: DateTime<Utc>) -> sqlx::Result<i64> {
-    db.reader().query(select!(COUNT_DUE_CALLS)).with_timeout(COMMAND_TIMEOUT).bind(time).bind(time).fetch_value().await
+    db.reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM conversations c JOIN users u ON u.id = c.user_id \
+             JOIN messages m ON m.conversation_id = c.id JOIN tool_calls t ON t.message_id = m.id \
+             WHERE c.deleted_at <= ? OR u.deleted_at <= ?"
+        ))
+        .with_timeout(COMMAND_TIMEOUT)
+        .bind(time)
+        .bind(time)
+        .fetch_value()
+        .await
 }

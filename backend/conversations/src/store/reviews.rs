@@ -9,15 +9,6 @@ use tallybook_protocol::{ToolCallId, ToolCallReview, Verdict};
 
 use super::{list_of::list_of, rows::ToolCallRow};
 
-const CREATE: &str = "INSERT INTO tool_call_reviews \
-     (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-
-const DELETE: &str = "DELETE FROM tool_call_reviews WHERE tool_call_id = ?";
-
-const LIST: &str =
-    "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN (";
-
 /// A row of `tool_call_reviews`, with the columns that clients receive.
 #[derive(sqlx::FromRow)]
 struct ReviewRow {
@@ -43,9 +34,18 @@ pub(crate) async fn replace_reviews(
     votes: &[Vote],
     at: DateTime<Utc>,
 ) -> sqlx::Result<()> {
-    tx.query(DELETE).bind(id).execute().await?;
+    tx.query("DELETE FROM tool_call_reviews WHERE tool_call_id = ?").bind(id).execute().await?;
     for Vote { model, verdict, reason, usage, duration_ms } in votes {
-        let vote = tx.query(CREATE).bind(id).bind(model).bind(verdict.as_str()).bind(reason);
+        let vote = tx
+            .query(
+                "INSERT INTO tool_call_reviews \
+                 (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, created_at) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(id)
+            .bind(model)
+            .bind(verdict.as_str())
+            .bind(reason);
         let vote = vote.bind(usage.input_tokens).bind(usage.output_tokens).bind(*duration_ms).bind(at);
         vote.execute().await?;
     }
@@ -56,7 +56,15 @@ pub(crate) async fn replace_reviews(
 pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     // Other calls were not reviewed.
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
-    let rows: Vec<ReviewRow> = list_of(db, select!(LIST), &ids, ") ORDER BY created_at, id").await?;
+    let rows: Vec<ReviewRow> = list_of(
+        db,
+        select!(
+            "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN ("
+        ),
+        &ids,
+        ") ORDER BY created_at, id",
+    )
+    .await?;
     let mut reviews: HashMap<ToolCallId, Vec<ToolCallReview>> = HashMap::new();
     for row in rows {
         reviews.entry(row.tool_call_id).or_default().push(row.into());

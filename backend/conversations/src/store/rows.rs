@@ -88,7 +88,7 @@ pub(crate) struct MessageRow {
     /// model.
     pub model: Option<String>,
     #[sqlx(flatten)]
-    pub told: ToldRow,
+    pub told: ContextRow,
     /// Mode of the answer; `None` for the default mode.
     pub mode: Option<String>,
     /// Byte offset in the text at which the steps of the plan end; `None` without a plan.
@@ -97,13 +97,13 @@ pub(crate) struct MessageRow {
 
 /// The part of an answer's prompt that replaced the whole conversation.
 #[derive(Clone, Debug, Default, sqlx::FromRow)]
-pub(crate) struct ToldRow {
+pub(crate) struct ContextRow {
     /// The first message that was in the prompt in full; `None` if all were.
     pub told_from: Option<MessageId>,
     pub told_summary: Option<String>,
 }
 
-impl ToldRow {
+impl ContextRow {
     /// Converts the row; `None` if the prompt contained all messages.
     pub(crate) fn told(self) -> Option<Told> {
         Some(Told { from: self.told_from?, summary: self.told_summary })
@@ -112,7 +112,7 @@ impl ToldRow {
 
 /// The answer that a row of `conversation_summaries` covers.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
-pub(crate) struct SummaryPlace {
+pub(crate) struct SummaryRef {
     pub id: i64,
     pub message_id: MessageId,
 }

@@ -6,12 +6,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Handle, LONG_STATEMENT_TIMEOUT, Pattern, Query, select};
 use tallybook_protocol::{MessageId, Role, ToolCallId};
 
-use super::rows::ConversationId;
-
-const OF_TITLES: &str = "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
-     c.created_at AS cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS author, NULL AS tool_name, \
-     NULL AS started_at, NULL AS content_at, NULL AS input_at, NULL AS output_at, NULL AS error_at \
-     FROM conversations c WHERE ";
+use crate::store::rows::ConversationId;
 
 const OF_MESSAGES: [&str; 2] = [
     "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, \
@@ -30,11 +25,6 @@ const OF_CALLS: [&str; 4] = [
     " AS error_at FROM messages m JOIN tool_calls t ON t.message_id = m.id \
      JOIN conversations c ON c.id = m.conversation_id WHERE ",
 ];
-
-// MySQL returns sums of integers as decimals.
-const SIZES: &str = "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
-     + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
-     FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE ";
 
 /// A conversation's user, written so that no index applies. A batch has few messages, and a user can have many
 /// conversations. An engine that starts with the conversations reads all of them for each batch.
@@ -135,7 +125,12 @@ pub(crate) async fn find_batch_end(
     max_messages: u32,
     max_bytes: i64,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
-    let mut query = db.reader().query(select!(SIZES));
+    // MySQL returns sums of integers as decimals.
+    let mut query = db.reader().query(select!(
+        "SELECT m.created_at, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(t.input_text) \
+         + COALESCE(OCTET_LENGTH(t.output), 0) + COALESCE(OCTET_LENGTH(t.error), 0)) \
+         FROM tool_calls t WHERE t.message_id = m.id), 0) AS SIGNED) AS bytes FROM messages m WHERE "
+    ));
     match scope {
         Scope::User(_) => query.push("m.created_at < ").push_bind(cursor.time).push(" ORDER BY m.created_at DESC"),
         Scope::Conversation(id) => {
@@ -184,7 +179,15 @@ pub(crate) async fn list_hits(
     hits.append(&mut query.fetch_all().await?);
 
     if let Scope::User(_) = scope {
-        let mut query = db.reader().query(select!(OF_TITLES)).with_timeout(LONG_STATEMENT_TIMEOUT);
+        let mut query = db
+            .reader()
+            .query(select!(
+                "SELECT c.id AS conversation_id, c.uuid, c.title, c.head_message_id, c.created_at AS \
+                 cursor_time, -c.id AS cursor_message, 0 AS cursor_call, NULL AS author, NULL AS \
+                 tool_name, NULL AS started_at, NULL AS content_at, NULL AS input_at, NULL AS output_at, \
+                 NULL AS error_at FROM conversations c WHERE "
+            ))
+            .with_timeout(LONG_STATEMENT_TIMEOUT);
         batch.push(&mut query, "c.user_id", ["c.created_at", "-c.id", "0"]);
         push_all_match(&mut query, patterns, &["c.title"]);
         batch.push_order(&mut query, "c.created_at, c.id DESC", "c.created_at DESC, c.id");

@@ -6,24 +6,7 @@ use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::ShareId;
 use uuid::Uuid;
 
-use super::rows::ConversationId;
-
-const COUNT: &str = "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
-     WHERE c.user_id = ? AND c.deleted_at IS NULL";
-
-const CREATE: &str = "INSERT INTO shares (conversation_id, token, title, has_tool_calls, messages, created_at) \
-     VALUES (?, ?, ?, ?, ?, ?)";
-
-const LIST: &str = "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
-     FROM shares s JOIN conversations c ON c.id = s.conversation_id \
-     WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC";
-
-const FIND: &str = "SELECT s.title, s.messages, s.created_at FROM shares s \
-     JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
-     WHERE s.token = ? AND c.deleted_at IS NULL AND u.deactivated_at IS NULL";
-
-const DELETE: &str = "DELETE FROM shares WHERE id = ? AND conversation_id IN \
-     (SELECT id FROM conversations WHERE user_id = ? AND deleted_at IS NULL)";
+use crate::store::rows::ConversationId;
 
 /// A copy to be stored.
 #[derive(Clone, Copy, Debug)]
@@ -58,29 +41,70 @@ pub(crate) struct SharedRow {
 
 /// Returns the number of copies of a user's conversations.
 pub(crate) async fn count(tx: &mut Transaction, user: UserId) -> sqlx::Result<i64> {
-    tx.query(COUNT).bind(user).fetch_value().await
+    tx.query(
+        "SELECT COUNT(*) FROM shares s JOIN conversations c ON c.id = s.conversation_id \
+         WHERE c.user_id = ? AND c.deleted_at IS NULL",
+    )
+    .bind(user)
+    .fetch_value()
+    .await
 }
 
 /// Stores a copy and returns its row ID.
 pub(crate) async fn create(tx: &mut Transaction, new: NewShareRow<'_>) -> sqlx::Result<ShareId> {
     let NewShareRow { conversation_id, token, title, has_tool_calls, messages, created_at } = new;
-    let query = tx.query(CREATE).bind(conversation_id).bind(token.to_string()).bind(title).bind(has_tool_calls);
+    let query = tx
+        .query(
+            "INSERT INTO shares (conversation_id, token, title, has_tool_calls, messages, created_at) \
+             VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(conversation_id)
+        .bind(token.to_string())
+        .bind(title)
+        .bind(has_tool_calls);
     let done = query.bind(messages).bind(created_at).execute().await?;
     Ok(ShareId(done.inserted_id))
 }
 
 /// Lists all copies of a user's conversations, newest first.
 pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareRow>> {
-    db.reader().query(select!(LIST)).bind(user).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT s.id, s.token, c.uuid, s.title, s.has_tool_calls, s.created_at \
+             FROM shares s JOIN conversations c ON c.id = s.conversation_id \
+             WHERE c.user_id = ? AND c.deleted_at IS NULL ORDER BY s.created_at DESC, s.id DESC"
+        ))
+        .bind(user)
+        .fetch_all()
+        .await
 }
 
 /// Returns the copy with this token. Returns `None` if there is none, if its conversation was deleted, or if its
 /// owner's account is deactivated.
 pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<SharedRow>> {
-    db.reader().query(select!(FIND)).bind(token.to_string()).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT s.title, s.messages, s.created_at FROM shares s \
+             JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
+             WHERE s.token = ? AND c.deleted_at IS NULL AND u.deactivated_at IS NULL"
+        ))
+        .bind(token.to_string())
+        .fetch_optional()
+        .await
 }
 
 /// Deletes a copy. Returns `false` if the user has no such copy.
 pub(crate) async fn delete(db: &Database, user: UserId, id: ShareId) -> sqlx::Result<bool> {
-    Ok(db.writer().query(DELETE).bind(id).bind(user).execute().await?.rows == 1)
+    Ok(db
+        .writer()
+        .query(
+            "DELETE FROM shares WHERE id = ? AND conversation_id IN \
+             (SELECT id FROM conversations WHERE user_id = ? AND deleted_at IS NULL)",
+        )
+        .bind(id)
+        .bind(user)
+        .execute()
+        .await?
+        .rows
+        == 1)
 }

@@ -4,49 +4,41 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Database, now, select};
 use tallybook_protocol::{MessageId, Told};
 
-use super::{
+use crate::store::{
     columns::{MAX_MODEL_CHARS, truncated},
-    rows::{ConversationId, StoredSummary, SummaryPlace, ToldRow},
+    rows::{ContextRow, ConversationId, StoredSummary, SummaryRef},
 };
 
-const LIST_PLACES: &str =
-    "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY created_at, id";
-
-const LIST: &str = "SELECT message_id, summary, model, created_at FROM conversation_summaries \
-     WHERE conversation_id = ? ORDER BY created_at, id";
-
-const FIND_TEXT: &str = "SELECT summary FROM conversation_summaries WHERE id = ?";
-
-const CREATE: &str = "INSERT INTO conversation_summaries (conversation_id, message_id, summary, model, created_at) \
-     VALUES (?, ?, ?, ?, ?)";
-
-// One task at a time, across all replicas. If a process dies with the claim, the claim expires at this time.
-const CLAIM: &str = "UPDATE conversations SET summary_until = ? \
-     WHERE id = ? AND deleted_at IS NULL AND (summary_until IS NULL OR summary_until < ?)";
-
-const RELEASE_CLAIM: &str = "UPDATE conversations SET summary_until = NULL WHERE id = ? AND summary_until = ?";
-
-const IS_OF_PROGRAM: &str = "SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL";
-
-const SET_TOLD: &str = "UPDATE messages SET told_from = ?, summary_id = ? \
-     WHERE id = ? AND epoch = ? AND status = 'streaming'";
-
-const FIND_TOLD: &str = "SELECT m.told_from, s.summary AS told_summary FROM messages m \
-     LEFT JOIN conversation_summaries s ON s.id = m.summary_id WHERE m.id = ?";
-
 /// Lists which answers of a conversation, on every branch, have summaries.
-pub(crate) async fn list_places(db: &Database, id: ConversationId) -> sqlx::Result<Vec<SummaryPlace>> {
-    db.reader().query(select!(LIST_PLACES)).bind(id).fetch_all().await
+pub(crate) async fn list_places(db: &Database, id: ConversationId) -> sqlx::Result<Vec<SummaryRef>> {
+    db.reader()
+        .query(select!(
+            "SELECT id, message_id FROM conversation_summaries WHERE conversation_id = ? ORDER BY created_at, id"
+        ))
+        .bind(id)
+        .fetch_all()
+        .await
 }
 
 /// Lists all summaries of a conversation, on every branch.
 pub(crate) async fn list(db: &Database, id: ConversationId) -> sqlx::Result<Vec<StoredSummary>> {
-    db.reader().query(select!(LIST)).bind(id).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT message_id, summary, model, created_at FROM conversation_summaries \
+             WHERE conversation_id = ? ORDER BY created_at, id"
+        ))
+        .bind(id)
+        .fetch_all()
+        .await
 }
 
 /// Returns the text of a summary.
 pub(crate) async fn find_text(db: &Database, id: i64) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_TEXT)).bind(id).fetch_optional_value().await
+    db.reader()
+        .query(select!("SELECT summary FROM conversation_summaries WHERE id = ?"))
+        .bind(id)
+        .fetch_optional_value()
+        .await
 }
 
 /// Stores a summary, unless the answer has one already.
@@ -57,7 +49,15 @@ pub(crate) async fn create(
     summary: &str,
     model: &str,
 ) -> sqlx::Result<()> {
-    let create = db.writer().query(CREATE).bind(conversation_id).bind(message_id).bind(summary);
+    let create = db
+        .writer()
+        .query(
+            "INSERT INTO conversation_summaries (conversation_id, message_id, summary, model, created_at) \
+             VALUES (?, ?, ?, ?, ?)",
+        )
+        .bind(conversation_id)
+        .bind(message_id)
+        .bind(summary);
     let created = create.bind(truncated(model, MAX_MODEL_CHARS)).bind(now()).execute().await;
     match created {
         Err(sqlx::Error::Database(error)) if error.is_unique_violation() => Ok(()),
@@ -73,18 +73,40 @@ pub(crate) async fn claim(
     time: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    let done = db.writer().query(CLAIM).bind(until).bind(id).bind(time).execute().await?;
+    // One task at a time, across all replicas. If a process dies with the claim, the claim expires at this time.
+    let done = db
+        .writer()
+        .query(
+            "UPDATE conversations SET summary_until = ? \
+             WHERE id = ? AND deleted_at IS NULL AND (summary_until IS NULL OR summary_until < ?)",
+        )
+        .bind(until)
+        .bind(id)
+        .bind(time)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Releases the claim, unless it has expired.
 pub(crate) async fn release(db: &Database, id: ConversationId, until: DateTime<Utc>) -> sqlx::Result<()> {
-    db.writer().query(RELEASE_CLAIM).bind(id).bind(until).execute().await.map(|_| ())
+    db.writer()
+        .query("UPDATE conversations SET summary_until = NULL WHERE id = ? AND summary_until = ?")
+        .bind(id)
+        .bind(until)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Returns `true` if an API client created the conversation.
 pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
-    let found: i64 = db.reader().query(select!(IS_OF_PROGRAM)).bind(id).fetch_value().await?;
+    let found: i64 = db
+        .reader()
+        .query(select!("SELECT COUNT(*) FROM conversations WHERE id = ? AND origin = 'api' AND deleted_at IS NULL"))
+        .bind(id)
+        .fetch_value()
+        .await?;
     Ok(found > 0)
 }
 
@@ -96,12 +118,29 @@ pub(crate) async fn set_told(
     from: Option<MessageId>,
     summary_id: Option<i64>,
 ) -> sqlx::Result<()> {
-    let set = db.writer().query(SET_TOLD).bind(from).bind(summary_id).bind(message_id).bind(epoch);
+    let set = db
+        .writer()
+        .query(
+            "UPDATE messages SET told_from = ?, summary_id = ? \
+             WHERE id = ? AND epoch = ? AND status = 'streaming'",
+        )
+        .bind(from)
+        .bind(summary_id)
+        .bind(message_id)
+        .bind(epoch);
     set.execute().await.map(|_| ())
 }
 
 /// Returns what a turn's prompt contained instead of the whole conversation; `None` if it contained all of it.
 pub(crate) async fn find_told(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
-    let row: Option<ToldRow> = db.reader().query(select!(FIND_TOLD)).bind(message_id).fetch_optional().await?;
-    Ok(row.and_then(ToldRow::told))
+    let row: Option<ContextRow> = db
+        .reader()
+        .query(select!(
+            "SELECT m.told_from, s.summary AS told_summary FROM messages m \
+             LEFT JOIN conversation_summaries s ON s.id = m.summary_id WHERE m.id = ?"
+        ))
+        .bind(message_id)
+        .fetch_optional()
+        .await?;
+    Ok(row.and_then(ContextRow::told))
 }

@@ -8,46 +8,13 @@ use tallybook_agent::{EndedToolCall, StartedToolCall};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
-use super::{
+use crate::store::{
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, stored_word, truncated},
     decisions::add_decisions,
     list_of::{MAX_IDS_PER_QUERY, list_of},
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
 };
-
-const CREATE_TOOL_CALL: &str = "INSERT INTO tool_calls \
-     (message_id, tool_call_id, tool_name, input, input_text, status, step, position, text_offset, tool_hash, started_at) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-const END_TOOL_CALL: &str = "UPDATE tool_calls \
-     SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
-     WHERE id = ? AND status = 'pending'";
-
-const END_OPEN_TOOL_CALLS: &str = "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
-     WHERE message_id = ? AND status = ?";
-
-const LIST: &str = "SELECT id, message_id, tool_call_id, tool_name, \
-     SUBSTR(input_text, 1, ?) AS input_text, OCTET_LENGTH(input_text) AS input_bytes, \
-     SUBSTR(proposed_input_text, 1, ?) AS proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, \
-     SUBSTR(output, 1, ?) AS output, OCTET_LENGTH(output) AS output_bytes, \
-     SUBSTR(error, 1, ?) AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, text_offset, \
-     tool_hash, decided_at, started_at, duration_ms FROM tool_calls WHERE message_id IN (";
-
-// As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
-const LIST_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
-     SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
-     SUBSTR(error, 1, 4096) AS error FROM tool_calls WHERE id IN (";
-
-const FIND: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
-     OCTET_LENGTH(t.input_text) AS input_bytes, t.proposed_input_text, \
-     OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, t.output, OCTET_LENGTH(t.output) AS output_bytes, \
-     t.error, OCTET_LENGTH(t.error) AS error_bytes, t.error_type, t.status, t.step, t.position, t.text_offset, \
-     t.tool_hash, t.decided_at, t.started_at, t.duration_ms \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE t.id = ? AND c.user_id = ? AND c.deleted_at IS NULL";
-
-const FIND_INPUT_TEXT: &str = "SELECT input_text FROM tool_calls WHERE id = ?";
 
 /// Stores a call and returns its ID. A call with `tool_hash` waits for approval; a call without it is about to run.
 pub(crate) async fn create_tool_call(
@@ -63,7 +30,10 @@ pub(crate) async fn create_tool_call(
     let input = json_column(&request.input_text);
     tx.check_statement_size(input.as_str().len() + request.input_text.len()).await?;
     let done = tx
-        .query(CREATE_TOOL_CALL)
+        .query(
+            "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
+             text_offset, tool_hash, started_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
         .bind(message_id)
         .bind(stored_id(&request.id))
         .bind(truncated(&request.name, MAX_TOOL_NAME_CHARS))
@@ -83,17 +53,21 @@ pub(crate) async fn create_tool_call(
 /// Stores the result of a running call.
 pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &EndedToolCall) -> sqlx::Result<()> {
     tx.check_statement_size([&end.output, &end.error].into_iter().flatten().map(String::len).sum()).await?;
-    tx.query(END_TOOL_CALL)
-        .bind(end.status.as_str())
-        .bind(&end.output)
-        .bind(&end.error)
-        .bind(end.error_type.as_deref().map(stored_word))
-        .bind(end.duration_ms)
-        .bind(now())
-        .bind(id)
-        .execute()
-        .await
-        .map(|_| ())
+    tx.query(
+        "UPDATE tool_calls \
+         SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ?, completed_at = ? \
+         WHERE id = ? AND status = 'pending'",
+    )
+    .bind(end.status.as_str())
+    .bind(&end.output)
+    .bind(&end.error)
+    .bind(end.error_type.as_deref().map(stored_word))
+    .bind(end.duration_ms)
+    .bind(now())
+    .bind(id)
+    .execute()
+    .await
+    .map(|_| ())
 }
 
 /// Ends the calls of a turn that are still open, so that no call stays pending when the turn is over. Running calls
@@ -105,7 +79,15 @@ pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: Messag
         (ToolCallStatus::AwaitingApproval, ToolCallStatus::Cancelled.as_str(), NOT_STARTED, NOT_STARTED_TYPE),
     ];
     for (open, status, error, error_type) in ends {
-        let end = tx.query(END_OPEN_TOOL_CALLS).bind(status).bind(error).bind(error_type).bind(now());
+        let end = tx
+            .query(
+                "UPDATE tool_calls SET status = ?, error = ?, error_type = ?, completed_at = ? \
+                 WHERE message_id = ? AND status = ?",
+            )
+            .bind(status)
+            .bind(error)
+            .bind(error_type)
+            .bind(now());
         end.bind(message_id).bind(open.as_str()).execute().await?;
     }
     Ok(())
@@ -121,7 +103,19 @@ pub(crate) async fn list_tool_calls(
     let max_chars = i64::try_from(max_chars).unwrap_or(i64::MAX);
     let mut rows = Vec::new();
     for ids in message_ids.chunks(MAX_IDS_PER_QUERY) {
-        let query = db.reader().query(select!(LIST)).bind(max_chars).bind(max_chars);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT id, message_id, tool_call_id, tool_name, SUBSTR(input_text, 1, ?) AS input_text, \
+                 OCTET_LENGTH(input_text) AS input_bytes, SUBSTR(proposed_input_text, 1, ?) AS \
+                 proposed_input_text, OCTET_LENGTH(proposed_input_text) AS proposed_input_bytes, \
+                 SUBSTR(output, 1, ?) AS output, OCTET_LENGTH(output) AS output_bytes, SUBSTR(error, 1, \
+                 ?) AS error, OCTET_LENGTH(error) AS error_bytes, error_type, status, step, position, \
+                 text_offset, tool_hash, decided_at, started_at, duration_ms FROM tool_calls \
+                 WHERE message_id IN ("
+            ))
+            .bind(max_chars)
+            .bind(max_chars);
         let mut query = query.bind(max_chars).bind(max_chars);
         query.push_list(ids.iter().copied()).push(") ORDER BY message_id, step, position");
         rows.append(&mut query.fetch_all().await?);
@@ -176,7 +170,18 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     let carried = newest_first
         .filter(|row| budget.reserve(row.input_bytes, row.proposed_input_bytes, row.output_bytes, row.error_bytes));
     let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
-    let texts: Vec<ToolCallTextsRow> = list_of(db, select!(LIST_TEXTS), &carried, ")").await?;
+    // As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
+    let texts: Vec<ToolCallTextsRow> = list_of(
+        db,
+        select!(
+            "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \
+             SUBSTR(proposed_input_text, 1, 65536) AS proposed_input_text, SUBSTR(output, 1, 65536) AS output, \
+             SUBSTR(error, 1, 4096) AS error FROM tool_calls WHERE id IN ("
+        ),
+        &carried,
+        ")",
+    )
+    .await?;
     let mut texts: HashMap<ToolCallId, ToolCallTextsRow> = texts.into_iter().map(|texts| (texts.id, texts)).collect();
     for row in &mut rows {
         if let Some(texts) = texts.remove(&row.id) {
@@ -194,12 +199,27 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
 
 /// Returns the full arguments of a call.
 pub(crate) async fn find_input_text(db: &Database, id: ToolCallId) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_INPUT_TEXT)).bind(id).fetch_optional_value().await
+    db.reader().query(select!("SELECT input_text FROM tool_calls WHERE id = ?")).bind(id).fetch_optional_value().await
 }
 
 /// Returns a user's call with its full texts.
 pub(crate) async fn find_tool_call(db: &Database, user: UserId, id: ToolCallId) -> sqlx::Result<Option<ToolCallRow>> {
-    let mut call: Option<ToolCallRow> = db.reader().query(select!(FIND)).bind(id).bind(user).fetch_optional().await?;
+    let mut call: Option<ToolCallRow> = db
+        .reader()
+        .query(select!(
+            "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.input_text, \
+             OCTET_LENGTH(t.input_text) AS input_bytes, t.proposed_input_text, \
+             OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, t.output, \
+             OCTET_LENGTH(t.output) AS output_bytes, t.error, OCTET_LENGTH(t.error) AS error_bytes, \
+             t.error_type, t.status, t.step, t.position, t.text_offset, t.tool_hash, t.decided_at, \
+             t.started_at, t.duration_ms FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id WHERE t.id = ? AND c.user_id = ? \
+             AND c.deleted_at IS NULL"
+        ))
+        .bind(id)
+        .bind(user)
+        .fetch_optional()
+        .await?;
     add_reviews(db, call.as_mut_slice()).await?;
     add_decisions(db, call.as_mut_slice()).await?;
     Ok(call)

@@ -4,11 +4,9 @@ use std::collections::BTreeSet;
 
 use tallybook_database::{Database, Transaction, select};
 
-use super::rows::ConversationId;
+use crate::store::rows::ConversationId;
 
 const FIND: &str = "SELECT disabled_tools FROM conversations WHERE id = ?";
-
-const LOCK: &str = "UPDATE conversations SET disabled_tools = disabled_tools WHERE id = ?";
 
 const SET: &str = "UPDATE conversations SET disabled_tools = ? WHERE id = ?";
 
@@ -20,7 +18,7 @@ pub(crate) async fn find_disabled_tools(db: &Database, id: ConversationId) -> sq
 
 /// Returns these names, and locks them against changes until the transaction ends.
 pub(crate) async fn lock_disabled_tools(tx: &mut Transaction, id: ConversationId) -> sqlx::Result<BTreeSet<String>> {
-    tx.query(LOCK).bind(id).execute().await?;
+    tx.query("UPDATE conversations SET disabled_tools = disabled_tools WHERE id = ?").bind(id).execute().await?;
     let column: Option<Option<String>> = tx.query(FIND).bind(id).fetch_optional_value().await?;
     Ok(names(column.flatten()))
 }

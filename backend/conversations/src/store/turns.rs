@@ -8,7 +8,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{AnswerMode, MessageId, MessagePart, MessageStatus};
 
-use super::{
+use crate::store::{
     conversations::UNTITLED,
     rows::{ConversationId, MessageRow, PLAN_MODE},
 };
@@ -16,74 +16,15 @@ use super::{
 /// Value of `active_message_id` after the conversation is claimed and before the ID of the claiming message is known.
 const CLAIMED: i64 = 0;
 
-// The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when they
-// claim.
-const CLAIM: &str = "UPDATE conversations SET active_message_id = ? \
-     WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL";
-
-// Also reads when the conversation's newest message was stored, by any replica's clock.
-const HEAD: &str = "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
-     FROM conversations c WHERE c.id = ?";
-
-const SET_ACTIVE: &str = "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
-     archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?";
-
-const CREATE_USER_MESSAGE: &str = "INSERT INTO messages \
-     (conversation_id, parent_id, role, content, parts, status, client_message_id, created_at, completed_at) \
-     VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)";
-
-const CREATE_TURN: &str = "INSERT INTO messages \
-     (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
-     VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ?)";
-
 const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id IS NULL AND head_message_id = ? AND deleted_at IS NULL";
-
-const CONTINUE_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
-     stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
-     lease_until = ?, active_ms = 0 \
-     WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')";
 
 // The turn has kept its claim.
 const KEEP_CLAIM: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id = ? AND deleted_at IS NULL";
 
-const CONTINUE_WAITING_TURN: &str = "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, \
-     model = ?, owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
-
-const STOP_WAITING_TURN: &str = "UPDATE messages SET status = 'stopped', epoch = ?, completed_at = ? \
-     WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'";
-
-const FIND_ACTIVE_MS: &str = "SELECT active_ms FROM messages WHERE id = ?";
-
-const FIND_BY_CLIENT_ID: &str = "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
-     FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
-     WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1";
-
-// Changes nothing, but locks the rows: until the commit no other process can end these turns.
-const LOCK_TURNS: &str = "UPDATE messages SET owner = owner WHERE status = 'streaming' AND (";
-
-const RENEW_LEASE: &str = "UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'";
-
-const REQUEST_STOP: &str =
-    "UPDATE messages SET stop_requested_at = ? WHERE id = ? AND status = 'streaming' AND stop_requested_at IS NULL";
-
-const LIST_STOP_REQUESTS: &str =
-    "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL";
-
-const END_TURN: &str = "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
-     completed_at = ?, active_ms = active_ms + ?, lease_until = NULL \
-     WHERE id = ? AND epoch = ? AND status = 'streaming'";
-
-const TOUCH: &str = "UPDATE conversations SET updated_at = ? \
-     WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)";
-
 const RELEASE: &str = "UPDATE conversations SET active_message_id = NULL, updated_at = ? \
      WHERE id = (SELECT conversation_id FROM messages WHERE id = ?) AND active_message_id = ?";
-
-const LIST_ABANDONED: &str = "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
-     FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-     WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) AND m.id > ? ORDER BY m.id LIMIT ?";
 
 /// Epoch of a turn's first lease.
 pub(crate) const FIRST_EPOCH: i32 = 1;
@@ -101,7 +42,7 @@ pub(crate) struct TurnRows {
 impl TurnRows {
     /// Returns the rows for the next run of an answer's turn, with the next epoch. Returns `None` if the message does
     /// not answer another one.
-    pub(crate) fn of_next_run(answer: &MessageRow) -> Option<Self> {
+    pub(crate) fn next_epoch(answer: &MessageRow) -> Option<Self> {
         let user_message_id = answer.parent_id?;
         let MessageRow { id: assistant_message_id, created_at, epoch, .. } = *answer;
         Some(Self { user_message_id, assistant_message_id, created_at, epoch: epoch + 1 })
@@ -132,14 +73,14 @@ pub(crate) enum Claim {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Question<'a> {
     /// A new message.
-    New { parts: &'a [MessagePart], client_message_id: Option<&'a str>, below: Below },
+    New { parts: &'a [MessagePart], client_message_id: Option<&'a str>, below: Parent },
     /// A message that is stored already.
     Stored { user_message_id: MessageId },
 }
 
 /// The position of a new message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Below {
+pub(crate) enum Parent {
     /// At the end of the branch that is shown.
     Head,
     /// Below this message; `None` for the beginning of the conversation.
@@ -162,17 +103,17 @@ pub(crate) struct NewTurn<'a> {
 
 /// The state from which a turn resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum ResumeReason {
     /// The turn was interrupted, stopped, or has failed.
-    CutOff,
+    Interrupted,
     /// The turn waited for approval, and all its calls are decided.
-    Consent,
+    Approved,
 }
 
 /// The parameters of a turn that resumes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TurnAgain<'a> {
-    pub after: After,
+pub(crate) struct ResumeParams<'a> {
+    pub after: ResumeReason,
     /// The text that the turn keeps.
     pub content: &'a str,
     /// Catalog name of the model that answers from here on.
@@ -202,9 +143,26 @@ pub(crate) async fn begin_turn(
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
     let lease_until = database_now_in(tx).await? + new.lease;
-    let claimed = tx.query(CLAIM).bind(CLAIMED).bind(conversation_id).execute().await?;
+    // The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when they
+    // claim.
+    let claimed = tx
+        .query(
+            "UPDATE conversations SET active_message_id = ? \
+             WHERE id = ? AND active_message_id IS NULL AND deleted_at IS NULL",
+        )
+        .bind(CLAIMED)
+        .bind(conversation_id)
+        .execute()
+        .await?;
     if let Question::New { client_message_id: Some(client_id), .. } = new.question {
-        let known = tx.query(FIND_BY_CLIENT_ID).bind(conversation_id).bind(client_id);
+        let known = tx
+            .query(
+                "SELECT u.id AS user_message_id, a.id AS assistant_message_id, a.created_at, a.epoch \
+                 FROM messages u JOIN messages a ON a.parent_id = u.id AND a.role = 'assistant' \
+                 WHERE u.conversation_id = ? AND u.client_message_id = ? ORDER BY a.created_at, a.id LIMIT 1",
+            )
+            .bind(conversation_id)
+            .bind(client_id);
         if let Some(rows) = known.fetch_optional().await? {
             return Ok(Claim::Duplicate(rows));
         }
@@ -212,32 +170,47 @@ pub(crate) async fn begin_turn(
     if claimed.rows != 1 {
         return Ok(Claim::Busy);
     }
-    let head = tx.query(HEAD).bind(conversation_id).fetch_one();
+    // Also reads when the conversation's newest message was stored, by any replica's clock.
+    let head = tx
+        .query(
+            "SELECT head_message_id, (SELECT MAX(m.created_at) FROM messages m WHERE m.conversation_id = c.id) \
+             FROM conversations c WHERE c.id = ?",
+        )
+        .bind(conversation_id)
+        .fetch_one();
     let (head, newest): (Option<MessageId>, Option<DateTime<Utc>>) = head.await?;
     let now = after(newest, now());
     let user_message_id = match new.question {
         Question::Stored { user_message_id } => user_message_id,
         Question::New { parts, client_message_id, below } => {
             let parent_id = match below {
-                Below::Message(id) => id,
-                Below::Head => head,
+                Parent::Message(id) => id,
+                Parent::Head => head,
             };
-            tx.query(CREATE_USER_MESSAGE)
-                .bind(conversation_id)
-                .bind(parent_id)
-                .bind(MessagePart::join_texts(parts))
-                .bind(several(parts)?)
-                .bind(client_message_id)
-                .bind(now)
-                .bind(now)
-                .execute()
-                .await
-                .map(|done| MessageId(done.inserted_id))?
+            tx.query(
+                "INSERT INTO messages (conversation_id, parent_id, role, content, parts, status, \
+                 client_message_id, created_at, completed_at) \
+                 VALUES (?, ?, 'user', ?, ?, 'complete', ?, ?, ?)",
+            )
+            .bind(conversation_id)
+            .bind(parent_id)
+            .bind(MessagePart::join_texts(parts))
+            .bind(several(parts)?)
+            .bind(client_message_id)
+            .bind(now)
+            .bind(now)
+            .execute()
+            .await
+            .map(|done| MessageId(done.inserted_id))?
         }
     };
     let created_at = after(Some(now), now);
     let assistant_message_id = tx
-        .query(CREATE_TURN)
+        .query(
+            "INSERT INTO messages \
+             (conversation_id, parent_id, role, content, status, model, mode, owner, epoch, lease_until, created_at) \
+             VALUES (?, ?, 'assistant', '', 'streaming', ?, ?, ?, ?, ?, ?)",
+        )
         .bind(conversation_id)
         .bind(user_message_id)
         .bind(new.model)
@@ -249,15 +222,18 @@ pub(crate) async fn begin_turn(
         .execute()
         .await
         .map(|done| MessageId(done.inserted_id))?;
-    tx.query(SET_ACTIVE)
-        .bind(assistant_message_id)
-        .bind(assistant_message_id)
-        .bind(now)
-        .bind(new.first_title.map(|_| UNTITLED))
-        .bind(new.first_title)
-        .bind(conversation_id)
-        .execute()
-        .await?;
+    tx.query(
+        "UPDATE conversations SET active_message_id = ?, head_message_id = ?, updated_at = ?, \
+         archived = FALSE, title = CASE WHEN title = ? THEN ? ELSE title END WHERE id = ?",
+    )
+    .bind(assistant_message_id)
+    .bind(assistant_message_id)
+    .bind(now)
+    .bind(new.first_title.map(|_| UNTITLED))
+    .bind(new.first_title)
+    .bind(conversation_id)
+    .execute()
+    .await?;
     Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
 }
 
@@ -280,15 +256,26 @@ pub(crate) async fn continue_turn(
     tx: &mut Transaction,
     conversation_id: ConversationId,
     turn: TurnRows,
-    again: TurnAgain<'_>,
+    again: ResumeParams<'_>,
 ) -> sqlx::Result<bool> {
-    let TurnAgain { after, content, model, owner, lease } = again;
+    let ResumeParams { after, content, model, owner, lease } = again;
     tx.check_statement_size(content.len()).await?;
     let lease_until = database_now_in(tx).await? + lease;
     let message_id = turn.assistant_message_id;
     let (claim, update) = match after {
-        After::CutOff => (CLAIM_AGAIN, CONTINUE_TURN),
-        After::Consent => (KEEP_CLAIM, CONTINUE_WAITING_TURN),
+        ResumeReason::Interrupted => (
+            CLAIM_AGAIN,
+            "UPDATE messages SET content = ?, status = 'streaming', error = NULL, error_code = NULL, \
+             stop_reason = NULL, completed_at = NULL, stop_requested_at = NULL, model = ?, owner = ?, epoch = ?, \
+             lease_until = ?, active_ms = 0 \
+             WHERE id = ? AND epoch = ? AND status IN ('interrupted', 'stopped', 'failed')",
+        ),
+        ResumeReason::Approved => (
+            KEEP_CLAIM,
+            "UPDATE messages SET content = ?, status = 'streaming', stop_requested_at = NULL, model = ?, \
+             owner = ?, epoch = ?, lease_until = ? WHERE id = ? AND epoch = ? \
+             AND status = 'awaiting_approval'",
+        ),
     };
     let claim = tx.query(claim).bind(message_id).bind(now()).bind(conversation_id).bind(message_id);
     if claim.execute().await?.rows != 1 {
@@ -303,7 +290,15 @@ pub(crate) async fn continue_turn(
 /// no longer waits.
 pub(crate) async fn stop_waiting_turn(tx: &mut Transaction, message_id: MessageId, epoch: i32) -> sqlx::Result<bool> {
     let now = now();
-    let stop = tx.query(STOP_WAITING_TURN).bind(epoch).bind(now).bind(message_id).bind(epoch - 1);
+    let stop = tx
+        .query(
+            "UPDATE messages SET status = 'stopped', epoch = ?, completed_at = ? \
+             WHERE id = ? AND epoch = ? AND status = 'awaiting_approval'",
+        )
+        .bind(epoch)
+        .bind(now)
+        .bind(message_id)
+        .bind(epoch - 1);
     if stop.execute().await?.rows != 1 {
         return Ok(false);
     }
@@ -313,14 +308,20 @@ pub(crate) async fn stop_waiting_turn(tx: &mut Transaction, message_id: MessageI
 
 /// Returns how long a turn has run since it began, or since a user last resumed it.
 pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::Result<Duration> {
-    let active_ms: i64 = db.reader().query(select!(FIND_ACTIVE_MS)).bind(message_id).fetch_value().await?;
+    let active_ms: i64 = db
+        .reader()
+        .query(select!("SELECT active_ms FROM messages WHERE id = ?"))
+        .bind(message_id)
+        .fetch_value()
+        .await?;
     Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
 }
 
 /// Locks turns, each identified by its answer and epoch, so that they stay with their owners until the transaction ends. Returns
 /// `false` if one of them no longer runs under this epoch. `turns` must not be empty.
 pub(crate) async fn lock_turns(tx: &mut Transaction, turns: &[(MessageId, i32)]) -> sqlx::Result<bool> {
-    let mut lock = tx.query(LOCK_TURNS);
+    // Changes nothing, but locks the rows: until the commit no other process can end these turns.
+    let mut lock = tx.query("UPDATE messages SET owner = owner WHERE status = 'streaming' AND (");
     for (index, (message_id, epoch)) in turns.iter().enumerate() {
         lock.push(if index == 0 { "(id = ? AND epoch = ?)" } else { " OR (id = ? AND epoch = ?)" });
         lock = lock.bind(*message_id).bind(*epoch);
@@ -337,20 +338,42 @@ pub(crate) async fn renew_lease(
     epoch: i32,
     lease_until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    let done = db.writer().query(RENEW_LEASE).bind(lease_until).bind(message_id).bind(epoch).execute().await?;
+    let done = db
+        .writer()
+        .query("UPDATE messages SET lease_until = ? WHERE id = ? AND epoch = ? AND status = 'streaming'")
+        .bind(lease_until)
+        .bind(message_id)
+        .bind(epoch)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Asks the owner of a turn to stop it. Returns `false` if the turn does not run any more, or if a stop was requested
 /// before.
 pub(crate) async fn request_stop(db: &Database, message_id: MessageId) -> sqlx::Result<bool> {
-    let done = db.writer().query(REQUEST_STOP).bind(now()).bind(message_id).execute().await?;
+    let done = db
+        .writer()
+        .query(
+            "UPDATE messages SET stop_requested_at = ? WHERE id = ? AND status = 'streaming' \
+             AND stop_requested_at IS NULL",
+        )
+        .bind(now())
+        .bind(message_id)
+        .execute()
+        .await?;
     Ok(done.rows == 1)
 }
 
 /// Lists this owner's turns for which a stop was requested.
 pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Result<Vec<MessageId>> {
-    db.reader().query(select!(LIST_STOP_REQUESTS)).bind(owner).fetch_values().await
+    db.reader()
+        .query(select!(
+            "SELECT id FROM messages WHERE status = 'streaming' AND owner = ? AND stop_requested_at IS NOT NULL"
+        ))
+        .bind(owner)
+        .fetch_values()
+        .await
 }
 
 /// Stores the end of a turn's run and releases its conversation. A turn that waits for approval is not over, and keeps the
@@ -365,7 +388,11 @@ pub(crate) async fn end_turn(
     let now = now();
     let is_over = end.status != MessageStatus::AwaitingApproval;
     let ended = tx
-        .query(END_TURN)
+        .query(
+            "UPDATE messages SET content = ?, status = ?, error = ?, error_code = ?, stop_reason = ?, \
+             completed_at = ?, active_ms = active_ms + ?, lease_until = NULL \
+             WHERE id = ? AND epoch = ? AND status = 'streaming'",
+        )
         .bind(end.content)
         .bind(end.status.as_str())
         .bind(end.error)
@@ -383,7 +410,14 @@ pub(crate) async fn end_turn(
     if is_over {
         tx.query(RELEASE).bind(now).bind(message_id).bind(message_id).execute().await?;
     } else {
-        tx.query(TOUCH).bind(now).bind(message_id).execute().await?;
+        tx.query(
+            "UPDATE conversations SET updated_at = ? \
+             WHERE id = (SELECT conversation_id FROM messages WHERE id = ?)",
+        )
+        .bind(now)
+        .bind(message_id)
+        .execute()
+        .await?;
     }
     Ok(true)
 }
@@ -395,7 +429,18 @@ pub(crate) async fn list_abandoned_turns(
     after: MessageId,
     limit: u32,
 ) -> sqlx::Result<Vec<AbandonedTurn>> {
-    db.reader().query(select!(LIST_ABANDONED)).bind(time).bind(after).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
+             FROM messages m JOIN conversations c ON c.id = m.conversation_id \
+             WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) \
+             AND m.id > ? ORDER BY m.id LIMIT ?"
+        ))
+        .bind(time)
+        .bind(after)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the current time by the database's clock, which all replicas share.

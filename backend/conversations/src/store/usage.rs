@@ -7,9 +7,9 @@ use tallybook_accounts::UserId;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{MessageId, PurposeUsage};
 
-use super::{
-    super::limits::QUARTERS,
-    rows::{ConversationId, TokensRow},
+use crate::{
+    limits::QUARTERS,
+    store::rows::{ConversationId, TokensRow},
 };
 
 const COUNT_RUNNING: &str = "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
@@ -33,29 +33,6 @@ const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(used), 0) AS SIGNED) AS use
      WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? \
      UNION ALL SELECT input_tokens + output_tokens, created_at FROM plain_calls \
      WHERE user_id = ? AND created_at >= ?) AS calls";
-
-const LIST_BY_PURPOSE: &str = "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, \
-     CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos FROM \
-     (SELECT CAST(k.purpose AS CHAR(32)) AS purpose, k.input_tokens, k.output_tokens, k.cached_tokens, k.cost_nanos \
-     FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
-     WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? \
-     UNION ALL SELECT 'plain', input_tokens, output_tokens, cached_tokens, cost_nanos FROM plain_calls \
-     WHERE user_id = ? AND created_at >= ?) AS all_calls GROUP BY purpose ORDER BY purpose";
-
-// The `CAST`s are needed because purposes are an enumeration in MySQL, and MySQL returns sums of integers as decimals.
-const LIST_OF_CONVERSATION: &str = "SELECT CAST(k.purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, \
-     CAST(SUM(k.input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, \
-     CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(k.cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM messages m JOIN model_calls k ON k.message_id = m.id WHERE m.conversation_id = ? \
-     GROUP BY CAST(k.purpose AS CHAR(32)) ORDER BY 1";
-
-// Auxiliary model calls do not belong to the answer.
-const LIST_OF_ANSWER: &str = "SELECT CAST(purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, \
-     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
-     CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
-     FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'summary', 'reasoning_summary') \
-     GROUP BY CAST(purpose AS CHAR(32)) ORDER BY 1";
 
 /// Usage for one purpose.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -131,18 +108,58 @@ pub(crate) async fn list_by_purpose(
     longest_turn: Duration,
 ) -> sqlx::Result<Vec<PurposeRow>> {
     let touched = time - longest_turn;
-    let listed = db.reader().query(select!(LIST_BY_PURPOSE)).bind(user).bind(touched).bind(time).bind(user).bind(time);
+    let listed = db
+        .reader()
+        .query(select!(
+            "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+             CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(SUM(cached_tokens) AS SIGNED) AS \
+             cached_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
+             FROM (SELECT CAST(k.purpose AS CHAR(32)) AS purpose, k.input_tokens, k.output_tokens, \
+             k.cached_tokens, k.cost_nanos FROM conversations c \
+             JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
+             WHERE c.user_id = ? AND c.updated_at >= ? AND k.created_at >= ? UNION ALL \
+             SELECT 'plain', input_tokens, output_tokens, cached_tokens, cost_nanos \
+             FROM plain_calls WHERE user_id = ? AND created_at >= ?) AS all_calls \
+             GROUP BY purpose ORDER BY purpose"
+        ))
+        .bind(user)
+        .bind(touched)
+        .bind(time)
+        .bind(user)
+        .bind(time);
     listed.fetch_all().await
 }
 
 /// Lists a conversation's usage, by purpose: all versions of its answers, and auxiliary model calls.
 pub(crate) async fn list_of_conversation(db: &Database, id: ConversationId) -> sqlx::Result<Vec<PurposeRow>> {
-    db.reader().query(select!(LIST_OF_CONVERSATION)).bind(id).fetch_all().await
+    // The `CAST`s are needed because purposes are an enumeration in MySQL, and MySQL returns sums of integers as decimals.
+    db.reader()
+        .query(select!(
+            "SELECT CAST(k.purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, CAST(SUM(k.input_tokens) \
+             AS SIGNED) AS input_tokens, CAST(SUM(k.output_tokens) AS SIGNED) AS output_tokens, \
+             CAST(SUM(k.cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(k.cost_nanos) AS SIGNED) AS \
+             cost_nanos FROM messages m JOIN model_calls k ON k.message_id = m.id \
+             WHERE m.conversation_id = ? GROUP BY CAST(k.purpose AS CHAR(32)) ORDER BY 1"
+        ))
+        .bind(id)
+        .fetch_all()
+        .await
 }
 
 /// Lists an answer's usage, by purpose.
 pub(crate) async fn list_of_answer(db: &Database, id: MessageId) -> sqlx::Result<Vec<PurposeRow>> {
-    db.reader().query(select!(LIST_OF_ANSWER)).bind(id).fetch_all().await
+    // Auxiliary model calls do not belong to the answer.
+    db.reader()
+        .query(select!(
+            "SELECT CAST(purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, \
+             CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
+             CAST(SUM(cached_tokens) AS SIGNED) AS cached_tokens, CAST(SUM(cost_nanos) AS SIGNED) AS cost_nanos \
+             FROM model_calls WHERE message_id = ? AND purpose NOT IN ('title', 'summary', 'reasoning_summary') \
+             GROUP BY CAST(purpose AS CHAR(32)) ORDER BY 1"
+        ))
+        .bind(id)
+        .fetch_all()
+        .await
 }
 
 /// Counts a user's usage. Does not count reserved tokens.

@@ -14,11 +14,11 @@ use tallybook_protocol::{
 };
 use tallybook_tools::{Risk, ToolSpec};
 
-use super::{
-    super::limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
-    call_events::{asked_events, end_event, start_event},
-};
 use crate::journal::{LogEntry, TurnLog, Words};
+use crate::{
+    limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
+    turn::recorder::call_events::{asked_events, end_event, start_event},
+};
 
 /// A control character: it takes six bytes in JSON, and no character takes more for each byte of its own.
 const WORST: char = '\u{1}';

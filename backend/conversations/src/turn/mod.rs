@@ -1,65 +1,38 @@
-//! Turns of a conversation: one user message and the run that answers it. The files by subject:
+//! Turns of a conversation: one user message and the run that answers it.
 //!
-//! - Start: `begin` (messages), `answer_program` (`/v1` and `/api/chat`), `start`.
-//! - Resume: `continue_turn`, `consent` and `waiting` (after an approval), `go_on`; `continued` restores the calls.
-//! - Run: `run`; `title` and `memory` write a title and a summary after it.
-//! - Storage: `writer`, `group_commit`, `storing_recorder`, `call_events`, `thinking`, `step_text`, `write_error`.
-//! - End: `end`; `stop` and `stop_waiting` stop a turn.
-//! - Prompt context: `telling`, `telling_choice`, `history`, `exchange_tokens`, `given`, `restored`, `response`.
-//! - Tool calls that the API client runs: `client_calls`.
-//! - Events for subscribers: `subscribe`, `next_run`, `remote_tail`, `stored_end`; `playback` replays a finished turn.
-//! - Explanation of an answer in a few lines: `reasoning`. Usage of auxiliary model calls: `aside_call`.
-//! - Maintenance: `recovery` closes turns whose process is gone, `retention` purges old records.
-//! - Answers with a plan: `planned`.
+//! - `start` stores a turn and starts it, for the page (`message`) and for API clients (`api`).
+//! - `run` runs it: `context` builds what the model receives, `recorder` stores and publishes the result, `plan` is plan mode.
+//! - `approval` decides on tool calls that wait, and `resume` continues a turn after a decision or an interruption.
+//! - `finish` writes the end of a turn, and stops turns. `title`, `explain` and `side_call` are model calls beside the answer.
+//! - `subscribe` streams events to clients, and replays finished turns.
+//! - `recovery` closes turns whose process is gone, and purges old records.
+//! - `api` has what only API clients use: chained responses, their own history, and tool calls that they run themselves.
 
-mod answer_program;
-mod aside_call;
-mod begin;
-mod call_events;
-mod client_calls;
-mod consent;
-mod continue_turn;
-mod continued;
-mod end;
-mod exchange_tokens;
-mod given;
-mod go_on;
-pub(crate) mod group_commit;
-mod history;
+pub(crate) mod api;
+pub(crate) mod approval;
+pub(crate) mod context;
+mod explain;
+pub(crate) mod finish;
 #[cfg(test)]
 mod largest_events;
-mod memory;
-mod next_run;
-mod planned;
-mod playback;
-mod reasoning;
+mod plan;
+pub(crate) mod recorder;
 pub(crate) mod recovery;
-mod remote_tail;
-mod response;
-mod restored;
-pub(crate) mod retention;
+pub(crate) mod resume;
 mod run;
-mod start;
-mod step_text;
-pub(crate) mod stop;
-mod stop_waiting;
-mod stored_end;
-mod storing_recorder;
-mod subscribe;
-mod telling;
-mod telling_choice;
+mod side_call;
+pub(crate) mod start;
+pub(crate) mod subscribe;
 #[cfg(test)]
 pub(crate) mod testing;
-mod thinking;
 mod title;
-pub(crate) mod waiting;
-mod write_error;
-mod writer;
 
-pub use answer_program::{ProgramRequest, ProgramTurn};
-pub use client_calls::ClientCall;
-pub use consent::DecisionAnswer;
-pub use given::{ClientTool, GivenInput};
-pub use next_run::NextRun;
-pub use response::{Chaining, ResponseInput, StoredResponse};
+pub use api::{
+    chain::{Chaining, ResponseInput, StoredResponse},
+    client_calls::ClientCall,
+    client_history::{ClientTool, GivenInput},
+};
+pub use approval::DecisionAnswer;
+pub use resume::next_run::NextRun;
+pub use start::api::{ProgramRequest, ProgramTurn};
 pub use subscribe::EventsAnswer;

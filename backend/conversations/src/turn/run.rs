@@ -12,30 +12,34 @@ use tallybook_agent::{
 };
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
-use tallybook_tools::{ToolRegistry, ToolSpec, Whose};
+use tallybook_tools::{ToolRegistry, ToolSpec, UserKey};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::{
-    super::{
-        context::Context,
-        store::{
-            ConversationId,
-            people::TurnSettings,
-            turns::{self, FIRST_EPOCH, TurnRows},
-        },
+use crate::{
+    context::Context,
+    store::{
+        ConversationId,
+        people::TurnSettings,
+        turns::{self, FIRST_EPOCH, TurnRows},
     },
-    continued::continued_turn,
-    end::{End, EndError, EndWriter},
-    given::GivenInput,
-    history::steps_from,
-    memory,
-    planned::find_place,
-    storing_recorder::StoringRecorder,
-    telling::{NewQuestion, Telling, Told},
-    title,
-    write_error::record_error,
-    writer::{Totals, TurnWriter},
+    turn::{
+        api::client_history::GivenInput,
+        context::{
+            builder::{BuiltContext, ContextBuilder, NewQuestion},
+            history::steps_from,
+            summary,
+        },
+        finish::{End, EndError, EndWriter},
+        plan::find_place,
+        recorder::{
+            StoringRecorder,
+            write_error::record_error,
+            writer::{Totals, TurnWriter},
+        },
+        resume::calls::continued_turn,
+        title,
+    },
 };
 use crate::{journal::TurnLog, models::Model};
 
@@ -116,14 +120,14 @@ impl Turn {
         }
         drop(registered);
         if complete {
-            title::write_soon(&self.context, &self.model, self.user, self.conversation_id, self.rows);
-            memory::sum_up_soon(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
+            title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
+            summary::spawn_summary(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
         }
     }
 
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
-        let (input, telling) = self.input(question).await?;
-        let mut recorder = StoringRecorder::new(writer, &self.context, telling, self.user);
+        let (input, context_builder) = self.input(question).await?;
+        let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user);
         let (model, context) = (self.model.client(), &self.context);
         let span = invoke_agent(self.rows.assistant_message_id, model.info());
         let ran = context.agent.run(model, input, &mut recorder, &self.cancel).instrument(span.clone()).await;
@@ -135,7 +139,7 @@ impl Turn {
     }
 
     /// Returns the input of the turn, and the builder that can shorten its prompt if the model rejects it as too long.
-    async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, Telling<'_>), AgentError> {
+    async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, ContextBuilder<'_>), AgentError> {
         let epoch = self.rows.epoch;
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
@@ -145,21 +149,22 @@ impl Turn {
         let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
             given.map(GivenInput::without_messages).unwrap_or_default();
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
-        let beside = context.agent.tokens_beside_history(&tools.specs())?
+        let overhead_tokens = context.agent.tokens_beside_history(&tools.specs())?
             + tokens::of_tools(&client_tools)
             + system.iter().chain([&instructions]).map(|text| tokens::of_text(text)).sum::<usize>();
-        let mut telling = Telling {
+        let mut context_builder = ContextBuilder {
             context,
             conversation_id: self.conversation_id,
             rows: self.rows,
             model: &self.model,
             given,
             goes_on,
-            beside,
-            told_before: 0,
+            overhead_tokens,
+            load_previous: 0,
             question,
         };
-        let Told { earlier: mut history, current, summary } = telling.tell().await.map_err(record_error)?;
+        let BuiltContext { earlier: mut history, current, summary } =
+            context_builder.build().await.map_err(record_error)?;
         let continued = if goes_on {
             Some(self.continued(&tools, &mut history, current).await.map_err(record_error)?)
         } else {
@@ -176,13 +181,13 @@ impl Turn {
             continued,
             instructions,
             zone: context.time_zones.of(self.user),
-            whose: Whose(self.user.0),
+            whose: UserKey(self.user.0),
             tools,
             client_tools,
             tool_choice,
             planning,
         };
-        Ok((input, telling))
+        Ok((input, context_builder))
     }
 
     /// Returns the state from which a resumed turn continues. Appends the question and those of its steps that belong
@@ -267,7 +272,7 @@ mod tests {
 
     use tallybook_accounts::UserId;
 
-    use super::{super::testing::Fixture, Registered};
+    use crate::turn::{run::Registered, testing::Fixture};
 
     #[tokio::test]
     async fn a_turn_that_panics_counts_as_running_no_more() {

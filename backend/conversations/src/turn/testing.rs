@@ -11,11 +11,11 @@ use tallybook_tools::{Secrets, ToolRegistry};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::super::{
+use crate::{
     ConversationService, ConversationSettings, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
     store::{
         ConversationId,
-        turns::{self, Below, Claim, NewTurn, Question, TurnRows},
+        turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
     },
 };
 use crate::{
@@ -71,7 +71,7 @@ impl Fixture {
         let context = &self.service.context;
         let mut tx = context.db.begin().await.unwrap();
         let parts = [MessagePart::Text { text: "1 + 2?".to_owned() }];
-        let question = Question::New { parts: &parts, client_message_id: None, below: Below::Head };
+        let question = Question::New { parts: &parts, client_message_id: None, below: Parent::Head };
         let new = NewTurn {
             question,
             first_title: None,

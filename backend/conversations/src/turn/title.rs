@@ -5,17 +5,15 @@
 use std::sync::Arc;
 
 use tallybook_accounts::UserId;
-use tallybook_agent::{AgentError, Aside, TitleWriter};
+use tallybook_agent::{AgentError, SideCall, TitleWriter};
 
-use super::{
-    super::{
-        context::Context,
-        store::{ConversationId, conversations, messages, turns::TurnRows},
-        titles::{title_from_message, title_from_model},
-    },
-    aside_call,
-};
 use crate::models::Model;
+use crate::{
+    context::Context,
+    store::{ConversationId, conversations, messages, turns::TurnRows},
+    titles::{title_from_message, title_from_model},
+    turn::side_call,
+};
 
 /// Reason why a conversation keeps its title.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +25,7 @@ enum TitleError {
 }
 
 /// Spawns a task that asks the model that answered for a title, after a turn has completed.
-pub(crate) fn write_soon(
+pub(crate) fn spawn_title(
     context: &Arc<Context>,
     model: &Model,
     user: UserId,
@@ -65,8 +63,8 @@ async fn write(
     let question = messages::find_message(db, conversation_id, turn.user_message_id).await?;
     let answer = messages::find_message(db, conversation_id, turn.assistant_message_id).await?;
     let (Some(question), Some(answer)) = (question, answer) else { return Ok(()) };
-    let Aside { text, call } = writer.write(&question.content, &answer.content).await?;
-    aside_call::record(context, turn.assistant_message_id, &call).await?;
+    let SideCall { text, call } = writer.write(&question.content, &answer.content).await?;
+    side_call::record(context, turn.assistant_message_id, &call).await?;
     let written = text?;
     let Some(title) = title_from_model(&written).filter(|title| *title != automatic) else { return Ok(()) };
     if conversations::replace_title(db, conversation_id, &automatic, &title).await? {

@@ -7,7 +7,7 @@ mod tests;
 
 use tallybook_protocol::ModelInfo;
 
-use super::{provider_model::WireFormat, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings};
+use super::{quirks::QuirkSet, request::ModelRequest, settings::ModelSettings, wire_format::WireFormat};
 
 /// The wire format of the Messages API, with the settings that apply to every request.
 pub(crate) struct Anthropic(request::Options);

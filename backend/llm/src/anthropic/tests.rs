@@ -92,7 +92,7 @@ fn an_answer_with_everything_in_it() {
             written_by: None,
         })
     };
-    let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
+    let grew = || ModelEvent::ToolCallProgress { name: "add".to_owned(), bytes: 0 };
     let expected = [
         ModelEvent::ReasoningDelta("考え".to_owned()),
         ModelEvent::Opaque(r#"{"signature":"c2ln","thinking":"考え","type":"thinking"}"#.to_owned()),

@@ -14,8 +14,8 @@ use tallybook_protocol::ModelInfo;
 
 use self::thought::ThoughtHabit;
 use super::{
-    endpoint::Endpoint, provider::ProviderKind, provider_model::WireFormat, quirks::QuirkSet, request::ModelRequest,
-    settings::ModelSettings,
+    endpoint::Endpoint, provider::ProviderKind, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings,
+    wire_format::WireFormat,
 };
 
 /// The wire format of Chat Completions, with the settings that apply to every request.

@@ -9,7 +9,7 @@ use tallybook_protocol::{Usage, sse::Frame};
 use super::{
     content::{self, Piece},
     reasoning::{Field, Reasoning},
-    thought::{Said, ThoughtHabit, ThoughtTags},
+    thought::{Segment, ThoughtHabit, ThoughtTags},
 };
 use crate::{
     answer_budget::AnswerBudget,
@@ -131,20 +131,20 @@ impl Reader {
 
     /// Converts a piece of text to an event. Reasoning between tags is also kept, to be sent back to the model with its
     /// tags.
-    fn said(&mut self, said: Said) -> Result<ModelEvent, ModelError> {
+    fn said(&mut self, said: Segment) -> Result<ModelEvent, ModelError> {
         Ok(match said {
-            Said::Text(words) => ModelEvent::TextDelta(words),
-            Said::Thought(words) => {
+            Segment::Text(words) => ModelEvent::TextDelta(words),
+            Segment::Thought(words) => {
                 self.budget.take_nested(&words)?;
                 self.reasoning.add(Field::Tags, &words);
                 ModelEvent::ReasoningDelta(words)
             }
-            Said::TextWasThought(words) => {
+            Segment::TextWasThought(words) => {
                 self.budget.take_nested(&words)?;
                 self.reasoning.add(Field::Tags, &words);
                 ModelEvent::TextWasReasoning(words)
             }
-            Said::ThoughtWasText(words) => {
+            Segment::ThoughtWasText(words) => {
                 self.reasoning.forget(Field::Tags);
                 ModelEvent::TextDelta(words)
             }

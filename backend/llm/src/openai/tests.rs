@@ -80,7 +80,7 @@ fn interleaved_calls_comments_reasoning_and_the_usage_chunk() {
             written_by: None,
         })
     };
-    let grew = || ModelEvent::CallGrew { name: "add".to_owned(), bytes: 0 };
+    let grew = || ModelEvent::ToolCallProgress { name: "add".to_owned(), bytes: 0 };
     let expected = [
         ModelEvent::ReasoningDelta("hm".to_owned()),
         ModelEvent::TextDelta("12.5 は🙂".to_owned()),

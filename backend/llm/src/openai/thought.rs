@@ -53,7 +53,7 @@ impl ThoughtHabit {
 
 /// A piece of a model's output; never empty.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum Segment {
     Thought(String),
     Text(String),
     /// All text so far was reasoning; this is its complete text.
@@ -119,7 +119,7 @@ impl ThoughtTags {
     }
 
     /// Takes the next portion and returns the pieces that are certain.
-    pub(crate) fn push(&mut self, text: &str) -> Vec<Said> {
+    pub(crate) fn push(&mut self, text: &str) -> Vec<Segment> {
         let mut said = Vec::new();
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
@@ -147,23 +147,23 @@ impl ThoughtTags {
     /// Ends the answer and returns the text that was held back. Reasoning without a closing tag stays reasoning, with
     /// one exception: the answer is not truncated, and was read as reasoning because of the model's habit. Then all of
     /// it was text.
-    pub(crate) fn end(&mut self, cut_off: bool) -> Option<Said> {
-        let (said, words): (fn(String) -> Said, _) = match std::mem::replace(&mut self.state, State::Text) {
-            State::Before(held) => (Said::Text, held),
-            State::Thinking { held, .. } => (Said::Thought, held),
+    pub(crate) fn end(&mut self, cut_off: bool) -> Option<Segment> {
+        let (said, words): (fn(String) -> Segment, _) = match std::mem::replace(&mut self.state, State::Text) {
+            State::Before(held) => (Segment::Text, held),
+            State::Thinking { held, .. } => (Segment::Thought, held),
             State::Unopened(Unopened { is_thought: true, all, .. }) if !cut_off => {
                 self.habit.learn(false);
-                (Said::ThoughtWasText, all)
+                (Segment::ThoughtWasText, all)
             }
             State::Unopened(Unopened { is_thought, all, given, .. }) => {
-                (if is_thought { Said::Thought } else { Said::Text }, all[given..].to_owned())
+                (if is_thought { Segment::Thought } else { Segment::Text }, all[given..].to_owned())
             }
             State::Between | State::Text => return None,
         };
         (!words.is_empty()).then(|| said(words))
     }
 
-    fn character(&mut self, c: char, written: &str, said: &mut Vec<Said>) {
+    fn character(&mut self, c: char, written: &str, said: &mut Vec<Segment>) {
         match &mut self.state {
             State::Before(held) => {
                 held.push(c);
@@ -207,7 +207,7 @@ impl ThoughtTags {
     }
 
     /// Starts an answer without an opening tag.
-    fn begin(&mut self, held: &str, said: &mut Vec<Said>) {
+    fn begin(&mut self, held: &str, said: &mut Vec<Segment>) {
         if self.is_apart {
             self.state = State::Text;
         } else {
@@ -225,7 +225,7 @@ impl ThoughtTags {
 
     /// Appends the certain part of text without an opening tag to `said`. Returns the text after its closing tag, if
     /// there is one.
-    fn look_for_closing(&mut self, said: &mut Vec<Said>) -> Option<String> {
+    fn look_for_closing(&mut self, said: &mut Vec<Segment>) -> Option<String> {
         let State::Unopened(unopened) = &mut self.state else { return None };
         while let Some((at, pair)) = unopened.next_closing() {
             let before = &unopened.all[..at];
@@ -244,7 +244,7 @@ impl ThoughtTags {
                 said.extend(
                     Some(before.trim_start())
                         .filter(|words| !words.is_empty())
-                        .map(|words| Said::TextWasThought(words.to_owned())),
+                        .map(|words| Segment::TextWasThought(words.to_owned())),
                 );
             }
             let after = unopened.all.split_off(at + pair.1.len());
@@ -294,19 +294,19 @@ fn is_quoted(before: &str) -> bool {
     is_odd(before, "```") || is_odd(line, "`") || before.ends_with(['"', '\'', '“', '‘', '「'])
 }
 
-fn push_text(said: &mut Vec<Said>, words: &str) {
+fn push_text(said: &mut Vec<Segment>, words: &str) {
     match said.last_mut() {
         _ if words.is_empty() => {}
-        Some(Said::Text(text)) => text.push_str(words),
-        _ => said.push(Said::Text(words.to_owned())),
+        Some(Segment::Text(text)) => text.push_str(words),
+        _ => said.push(Segment::Text(words.to_owned())),
     }
 }
 
-fn push_thought(said: &mut Vec<Said>, words: &str) {
+fn push_thought(said: &mut Vec<Segment>, words: &str) {
     match said.last_mut() {
         _ if words.is_empty() => {}
-        Some(Said::Thought(thought)) => thought.push_str(words),
-        _ => said.push(Said::Thought(words.to_owned())),
+        Some(Segment::Thought(thought)) => thought.push_str(words),
+        _ => said.push(Segment::Thought(words.to_owned())),
     }
 }
 
@@ -314,7 +314,7 @@ fn push_thought(said: &mut Vec<Said>, words: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Said, ThoughtHabit, ThoughtTags};
+    use super::{Segment, ThoughtHabit, ThoughtTags};
 
     /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {
@@ -323,15 +323,15 @@ mod tests {
 
     fn read_with(habit: &ThoughtHabit, portions: &[&str], cut_off: bool) -> (String, String) {
         let mut tags = ThoughtTags::new(habit.clone());
-        let mut said: Vec<Said> = portions.iter().flat_map(|portion| tags.push(portion)).collect();
+        let mut said: Vec<Segment> = portions.iter().flat_map(|portion| tags.push(portion)).collect();
         said.extend(tags.end(cut_off));
         let (mut thought, mut text) = (String::new(), String::new());
         for piece in said {
             match piece {
-                Said::Thought(words) => thought.push_str(&words),
-                Said::Text(words) => text.push_str(&words),
-                Said::TextWasThought(words) => (thought, text) = (words, String::new()),
-                Said::ThoughtWasText(words) => (thought, text) = (String::new(), words),
+                Segment::Thought(words) => thought.push_str(&words),
+                Segment::Text(words) => text.push_str(&words),
+                Segment::TextWasThought(words) => (thought, text) = (words, String::new()),
+                Segment::ThoughtWasText(words) => (thought, text) = (String::new(), words),
             }
         }
         (thought, text)
@@ -397,9 +397,9 @@ mod tests {
         let habit = ThoughtHabit::new(false);
         read_with(&habit, &["Hm.\n</think>\nThree."], false);
         let mut tags = ThoughtTags::new(habit.clone());
-        assert_eq!(tags.push("\nLet me "), [Said::Thought("Let me ".to_owned())]);
-        assert_eq!(tags.push("see.</th"), [Said::Thought("see.".to_owned())]);
-        assert_eq!(tags.push("ink>\n\nFour."), [Said::Text("Four.".to_owned())]);
+        assert_eq!(tags.push("\nLet me "), [Segment::Thought("Let me ".to_owned())]);
+        assert_eq!(tags.push("see.</th"), [Segment::Thought("see.".to_owned())]);
+        assert_eq!(tags.push("ink>\n\nFour."), [Segment::Text("Four.".to_owned())]);
         assert_eq!(tags.end(false), None);
         // An answer with its own tags is read as usual.
         let read = |answer: &str, cut_off| read_with(&habit, &[answer], cut_off);
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(read("<think>a</think>b", false), pair("a", "b"));
         assert_eq!(read("And so, </thi", true), pair("And so, </thi", ""), "its end was cut off");
         assert_eq!(read("Five.", false), pair("", "Five."), "this time it did not reason");
-        assert_eq!(ThoughtTags::new(habit).push("Six."), [Said::Text("Six.".to_owned())]);
+        assert_eq!(ThoughtTags::new(habit).push("Six."), [Segment::Text("Six.".to_owned())]);
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
         for answer in ["a</think>b", "\n a</think>b"] {
             let mut tags = ThoughtTags::new(ThoughtHabit::default());
             tags.has_reasoning_field();
-            assert_eq!(tags.push(answer), [Said::Text(answer.to_owned())]);
+            assert_eq!(tags.push(answer), [Segment::Text(answer.to_owned())]);
         }
     }
 

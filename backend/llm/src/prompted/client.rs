@@ -92,7 +92,7 @@ impl Calls {
                         yield event;
                     }
                     // Whether a call is allowed is checked when it is complete.
-                    Ok(ModelEvent::CallGrew { .. }) => {}
+                    Ok(ModelEvent::ToolCallProgress { .. }) => {}
                     Err(error) => {
                         // The held text was also part of the answer; a call in it is incomplete.
                         for event in calls.events(parser.end(true)) {

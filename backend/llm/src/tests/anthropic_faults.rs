@@ -53,7 +53,7 @@ impl Played {
                 ModelEvent::TextDelta(_)
                 | ModelEvent::Attempt(_)
                 | ModelEvent::RetryIn(_)
-                | ModelEvent::CallGrew { .. } => {}
+                | ModelEvent::ToolCallProgress { .. } => {}
             }
         }
         played

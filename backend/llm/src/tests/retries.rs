@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Timeout after which a test fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Retries without delays.
 const AT_ONCE: RetryPolicy = RetryPolicy { retries: 3, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
 /// Retries with delays that are longer than any test.
@@ -35,7 +35,7 @@ async fn asked(
         model.reply(reply);
     }
     let client = client_with_retries(provider, &model.url(), retries);
-    let answer = timeout(PATIENCE, ask(&*client, question()));
+    let answer = timeout(TIMEOUT, ask(&*client, question()));
     let (said, events, error) = answer.await.expect("the provider is not asked again");
     let attempts = events.iter().filter_map(|event| match event {
         ModelEvent::Attempt(attempt) => Some(*attempt),
@@ -240,7 +240,7 @@ async fn stopping_ends_the_wait() {
     assert!(matches!(stream.next().await, Some(Ok(ModelEvent::RetryIn(_)))));
     let waiting = tokio::spawn(async move { stream.next().await });
     waiting.abort();
-    assert!(timeout(PATIENCE, waiting).await.unwrap().unwrap_err().is_cancelled());
+    assert!(timeout(TIMEOUT, waiting).await.unwrap().unwrap_err().is_cancelled());
     assert_eq!(model.unused_replies(), 1);
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tallybook_mcp::ToolServers;
 use tallybook_mock_mcp::{Fault, MockMcp};
-use tallybook_tools::{Risk, Whose};
+use tallybook_tools::{Risk, UserKey};
 
 use crate::support::{WAIT_TIMEOUT, call, call_for, connected, over_http, over_stdio, progress, settings, start};
 
@@ -114,7 +114,7 @@ async fn the_settings_say_what_is_offered_and_whose_claims_count() {
 async fn progress_is_told() {
     for servers in [over_stdio(&[]).await, over_http(&MockMcp::start(&[]).await.unwrap()).await] {
         let (sender, mut receiver) = progress();
-        let call = tokio::spawn(call_for(Whose(1), &servers, "slow", "{}", sender));
+        let call = tokio::spawn(call_for(UserKey(1), &servers, "slow", "{}", sender));
         let mut last = receiver.recv().await.unwrap();
         while last.progress < 3.0 {
             last = receiver.recv().await.unwrap();

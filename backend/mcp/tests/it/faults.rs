@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tallybook_mcp::Status;
 use tallybook_mock_mcp::{Fault, MockMcp};
-use tallybook_tools::{ProgressSender, Secrets, Whose};
+use tallybook_tools::{ProgressSender, Secrets, UserKey};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::mpsc::unbounded_channel,
@@ -160,7 +160,7 @@ async fn eight_calls_of_a_server_run_at_once_and_half_of_them_are_anothers() {
     let call = |whose, number| {
         let sender = sender.clone();
         let progress = ProgressSender::new(move |_| sender.send((whose, number)).unwrap_or_default());
-        tokio::spawn(call_for(Whose(whose), &servers, "slow", "{}", progress))
+        tokio::spawn(call_for(UserKey(whose), &servers, "slow", "{}", progress))
     };
     let mut running = BTreeSet::new();
     let mut next = async |running: &mut BTreeSet<(i64, usize)>, count| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tallybook_mcp::Status;
-use tallybook_tools::Whose;
+use tallybook_tools::UserKey;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::support::{
@@ -108,7 +108,7 @@ async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
     for faults in [&[][..], &["older-era"]] {
         let servers = over_stdio(faults).await;
         let (sender, mut receiver) = progress();
-        let slow = tokio::spawn(call_for(Whose(1), &servers, "slow", "{}", sender));
+        let slow = tokio::spawn(call_for(UserKey(1), &servers, "slow", "{}", sender));
         receiver.recv().await.unwrap();
         slow.abort();
         let seen = timeout(WAIT_TIMEOUT, async {

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 use tallybook_mcp::OAuthSettings;
-use tallybook_tools::{Risk, Whose};
+use tallybook_tools::{Risk, UserKey};
 
 use crate::support::{call, call_for, connected, failure, progress, settings, start};
 
@@ -75,7 +75,7 @@ async fn a_server_of_the_python_sdk_is_used_with_tokens_that_end() {
     assert_eq!(failure(&servers, "weigh").await, "tool_error", "what the arguments lack the server says");
 
     let (sender, mut heard) = progress();
-    let counted = call_for(Whose(1), &servers, "count", r#"{"to":3}"#, sender).await.unwrap();
+    let counted = call_for(UserKey(1), &servers, "count", r#"{"to":3}"#, sender).await.unwrap();
     assert_eq!(counted.text, "counted");
     let first = heard.recv().await.unwrap();
     assert_eq!((first.total, first.message.as_deref()), (Some(3.0), Some("at 1")));

@@ -18,7 +18,7 @@ use tallybook_mcp::{
     DefinitionHash, PinError, PinStore, ServerReport, Status, ToolServers, ToolServersSettings, read_servers_file,
 };
 use tallybook_mock_mcp::{MockMcp, Program};
-use tallybook_tools::{BegunCall, Progress, ProgressSender, Secrets, ToolError, Whose, builtin};
+use tallybook_tools::{AdmittedCall, Progress, ProgressSender, Secrets, ToolError, UserKey, builtin};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time,
@@ -204,12 +204,12 @@ pub(crate) fn progress() -> (ProgressSender, UnboundedReceiver<Progress>) {
 
 /// Calls a tool of the server `mock` for a user who receives its progress.
 pub(crate) fn call_for(
-    whose: Whose,
+    whose: UserKey,
     servers: &ToolServers,
     tool: &str,
     arguments: &str,
     progress: ProgressSender,
-) -> BegunCall {
+) -> AdmittedCall {
     let waiting = servers.tools().begin(&format!("mock__{tool}"), arguments, whose, progress);
     async move { waiting.await.await }.boxed()
 }

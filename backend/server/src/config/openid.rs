@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Timeout of a request to the identity provider.
-const PATIENCE: Duration = Duration::from_secs(8);
+const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Maximum length of the provider's display name, in characters.
 const MAX_NAME_CHARS: usize = 60;
@@ -45,7 +45,7 @@ pub(crate) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, Config
             .into_iter()
             .map(|domain| domain.trim_start_matches('@').to_owned())
             .collect(),
-        patience: PATIENCE,
+        patience: TIMEOUT,
     }))
 }
 

@@ -21,6 +21,7 @@ mod guard;
 mod health;
 mod hosts;
 mod http10;
+mod i18n;
 mod identify;
 mod limits;
 mod mcp;
@@ -52,7 +53,6 @@ mod tool_history;
 mod tools;
 mod trace;
 mod usage;
-mod words;
 
 pub use hosts::{HostName, HostNameError, Hosts};
 pub use limits::Limits;

@@ -18,9 +18,9 @@ use super::{
     caller::Person,
     error::ApiError,
     guard::WITHOUT_SCRIPTS,
+    i18n::FAILED_IN_JAPANESE,
     preferences,
     state::{AppState, State},
-    words::FAILED_IN_JAPANESE,
 };
 use crate::http::caller::CurrentUser;
 

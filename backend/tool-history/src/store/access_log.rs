@@ -10,37 +10,6 @@ pub(crate) const EVERYBODY: UserId = UserId(0);
 /// Length of `audit_log.subject`, in characters.
 const MAX_SUBJECT_CHARS: usize = 200;
 
-const CREATE: &str =
-    "INSERT INTO audit_log (actor_id, user_id, action, subject, reason, created_at) VALUES (?, ?, ?, ?, ?, ?)";
-
-const FIND_REASON: &str = "SELECT reason, created_at FROM audit_log WHERE user_id = ? AND created_at > ? \
-     AND actor_id = ? AND action = 'reason_given' ORDER BY created_at DESC, id DESC LIMIT 1";
-
-const LIST_WITH_REASON: &str = "SELECT DISTINCT user_id FROM audit_log WHERE action = 'reason_given' AND actor_id = ? \
-     AND created_at > ? AND user_id IN (";
-
-const COUNT: &str = "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
-     AND action = ? AND subject = ?";
-
-const LIST: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
-     FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? \
-     WHERE a.user_id IN (?, 0) AND a.created_at >= o.created_at \
-     AND ((a.actor_id <> ? AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported')) \
-     OR ((a.actor_id IS NULL OR a.actor_id <> ?) AND a.user_id = o.id AND a.action IN \
-     ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
-     AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked'))) \
-     AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) ORDER BY a.created_at DESC, a.id DESC LIMIT ?";
-
-const LIST_UNSEEN_CHANGES: &str = "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
-     FROM users o JOIN audit_log a ON a.user_id = o.id LEFT JOIN users u ON u.id = a.actor_id \
-     WHERE o.id = ? AND a.id > o.seen_look_id AND (a.actor_id IS NULL OR a.actor_id <> o.id) AND a.action IN \
-     ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
-     AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked') ORDER BY a.id DESC LIMIT ?";
-
-const FIND_LAST_UNTIL: &str = "SELECT COALESCE(MAX(id), 0) FROM audit_log WHERE user_id = ? AND id <= ?";
-
-const SET_SEEN: &str = "UPDATE users SET seen_look_id = ? WHERE id = ? AND seen_look_id < ?";
-
 /// A recorded action. Users and programs read these values, so they must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -91,7 +60,15 @@ pub(crate) async fn create(
     subject: &str,
     reason: &str,
 ) -> sqlx::Result<()> {
-    let query = db.writer().query(CREATE).bind(actor).bind(owner).bind(action.as_str()).bind(stored(subject));
+    let query = db
+        .writer()
+        .query(
+            "INSERT INTO audit_log (actor_id, user_id, action, subject, reason, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(actor)
+        .bind(owner)
+        .bind(action.as_str())
+        .bind(stored(subject));
     query.bind(reason).bind(now()).execute().await.map(|_| ())
 }
 
@@ -102,7 +79,16 @@ pub(crate) async fn find_reason(
     owner: UserId,
     since: DateTime<Utc>,
 ) -> sqlx::Result<Option<ReasonRow>> {
-    db.reader().query(select!(FIND_REASON)).bind(owner).bind(since).bind(actor).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT reason, created_at FROM audit_log WHERE user_id = ? AND created_at > ? \
+             AND actor_id = ? AND action = 'reason_given' ORDER BY created_at DESC, id DESC LIMIT 1"
+        ))
+        .bind(owner)
+        .bind(since)
+        .bind(actor)
+        .fetch_optional()
+        .await
 }
 
 /// Those of `owners` for whom `actor` gave a reason after `since`.
@@ -112,7 +98,14 @@ pub(crate) async fn list_with_reason(
     owners: &[UserId],
     since: DateTime<Utc>,
 ) -> sqlx::Result<Vec<UserId>> {
-    let mut query = db.reader().query(select!(LIST_WITH_REASON)).bind(actor).bind(since);
+    let mut query = db
+        .reader()
+        .query(select!(
+            "SELECT DISTINCT user_id FROM audit_log WHERE action = 'reason_given' AND actor_id = ? \
+             AND created_at > ? AND user_id IN ("
+        ))
+        .bind(actor)
+        .bind(since);
     query.push_list(owners.iter().copied()).push(")");
     query.fetch_values().await
 }
@@ -127,7 +120,15 @@ pub(crate) async fn create_once(
     reason: &ReasonRow,
 ) -> sqlx::Result<()> {
     let count: i64 = {
-        let query = db.reader().query(select!(COUNT)).bind(owner).bind(reason.created_at).bind(actor);
+        let query = db
+            .reader()
+            .query(select!(
+                "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
+                 AND action = ? AND subject = ?"
+            ))
+            .bind(owner)
+            .bind(reason.created_at)
+            .bind(actor);
         query.bind(action.as_str()).bind(stored(subject)).fetch_value().await
     }?;
     if count > 0 {
@@ -144,19 +145,59 @@ pub(crate) async fn list(
     before: (DateTime<Utc>, i64),
     limit: u32,
 ) -> sqlx::Result<Vec<AccessRow>> {
-    let query = db.reader().query(select!(LIST)).bind(user).bind(user).bind(user).bind(user);
+    let query = db
+        .reader()
+        .query(select!(
+            "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at FROM audit_log a LEFT \
+             JOIN users u ON u.id = a.actor_id JOIN users o ON o.id = ? WHERE a.user_id IN (?, 0) \
+             AND a.created_at >= o.created_at AND ((a.actor_id <> ? \
+             AND a.action IN ('call_opened', 'conversation_opened', 'calls_searched', 'calls_exported')) \
+             OR ((a.actor_id IS NULL OR a.actor_id <> ?) AND a.user_id = o.id \
+             AND a.action IN ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', \
+             'keys_revoked') AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked'))) \
+             AND (a.created_at < ? OR (a.created_at = ? AND a.id < ?)) \
+             ORDER BY a.created_at DESC, a.id DESC LIMIT ?"
+        ))
+        .bind(user)
+        .bind(user)
+        .bind(user)
+        .bind(user);
     query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all().await
 }
 
 /// Lists other users' changes of a user's account that the user has not acknowledged, newest first.
 pub(crate) async fn list_unseen_changes(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<AccessRow>> {
-    db.reader().query(select!(LIST_UNSEEN_CHANGES)).bind(user).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT a.id, u.name, a.action, a.subject, a.reason, a.created_at \
+             FROM users o JOIN audit_log a ON a.user_id = o.id LEFT JOIN users u ON u.id = a.actor_id \
+             WHERE o.id = ? AND a.id > o.seen_look_id AND (a.actor_id IS NULL OR a.actor_id <> o.id) AND a.action IN \
+             ('password_changed', 'identity_linked', 'identity_unlinked', 'key_revoked', 'keys_revoked') \
+             AND (a.actor_id IS NOT NULL OR a.action <> 'identity_linked') ORDER BY a.id DESC LIMIT ?"
+        ))
+        .bind(user)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Marks a user's entries up to `id` as acknowledged. Later ids of the user's entries stay unacknowledged, however large `id` is.
 pub(crate) async fn set_seen(db: &Database, user: UserId, id: i64) -> sqlx::Result<()> {
-    let last: i64 = db.reader().query(select!(FIND_LAST_UNTIL)).bind(user).bind(id).fetch_value().await?;
-    db.writer().query(SET_SEEN).bind(last).bind(user).bind(last).execute().await.map(|_| ())
+    let last: i64 = db
+        .reader()
+        .query(select!("SELECT COALESCE(MAX(id), 0) FROM audit_log WHERE user_id = ? AND id <= ?"))
+        .bind(user)
+        .bind(id)
+        .fetch_value()
+        .await?;
+    db.writer()
+        .query("UPDATE users SET seen_look_id = ? WHERE id = ? AND seen_look_id < ?")
+        .bind(last)
+        .bind(user)
+        .bind(last)
+        .execute()
+        .await
+        .map(|_| ())
 }
 
 /// Truncates a subject to the length of its column.

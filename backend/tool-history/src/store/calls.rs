@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Query, Reader, Select, select};
+use tallybook_database::{Database, Query, Reader, select};
 use tallybook_protocol::{ToolCallId, ToolCallStatus};
 
 use super::{
@@ -13,26 +13,6 @@ use crate::limits::{FEW, MAX_SORTED};
 
 /// Columns of a position.
 const PLACE: &str = "id, started_at, duration_ms";
-
-/// Columns of a call in the list.
-const LIST: Select = select!(
-    "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
-     SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
-     OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, \
-     c.uuid, c.title, c.user_id, u.name AS user_name, \
-     COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL AS is_deleted \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
-);
-
-/// Columns of a call in an export.
-const LIST_WHOLE: Select = select!(
-    "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
-     t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
-     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN users u ON u.id = c.user_id WHERE t.id IN ("
-);
 
 /// Order of the list: the newest or the slowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -292,14 +272,44 @@ pub(crate) async fn list_slowest_of_few(
 
 /// Returns the list columns of calls, in the order of `ids`. Calls that were deleted in the meantime are missing.
 pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<CallRow>> {
-    let mut rows: Vec<CallRow> = list_by_ids(db, LIST, ids, ")", None).await?;
+    // Columns of a call in the list.
+    let mut rows: Vec<CallRow> = list_by_ids(
+        db,
+        select!(
+            "SELECT t.id, t.started_at, t.tool_name, t.server, t.status, t.duration_ms, \
+             SUBSTR(t.input_text, 1, 81) AS input_start, OCTET_LENGTH(t.input_text) AS input_bytes, \
+             OCTET_LENGTH(t.output) AS output_bytes, OCTET_LENGTH(t.error) AS error_bytes, c.uuid, \
+             c.title, c.user_id, u.name AS user_name, COALESCE(c.deleted_at, u.deleted_at) IS NOT NULL \
+             AS is_deleted FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id \
+             WHERE t.id IN ("
+        ),
+        ids,
+        ")",
+        None,
+    )
+    .await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }
 
 /// Returns the export columns of calls, in the order of `ids`.
 pub(crate) async fn list_whole(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<ExportedRow>> {
-    let mut rows: Vec<ExportedRow> = list_by_ids(db, LIST_WHOLE, ids, ")", None).await?;
+    // Columns of a call in an export.
+    let mut rows: Vec<ExportedRow> = list_by_ids(
+        db,
+        select!(
+            "SELECT t.id, t.started_at, t.completed_at, t.tool_name, t.server, t.status, t.duration_ms, \
+             t.input_text, t.output, t.error, t.error_type, u.name AS user_name, c.uuid, m.model, \
+             COALESCE(c.deleted_at, u.deleted_at) AS deleted_at FROM tool_calls t \
+             JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+             JOIN users u ON u.id = c.user_id WHERE t.id IN ("
+        ),
+        ids,
+        ")",
+        None,
+    )
+    .await?;
     rows.sort_by_key(|row| ids.iter().position(|id| *id == row.id));
     Ok(rows)
 }

@@ -12,10 +12,6 @@ use tallybook_protocol::ToolCallStatus;
 use super::sql::{Sql, Value};
 use crate::filter::{Filter, Slow};
 
-const FIND_USER: &str = "SELECT id FROM users WHERE name = ?";
-
-const FIND_CONVERSATION: &str = "SELECT id, user_id FROM conversations WHERE uuid = ?";
-
 /// Columns of the indexes that contain all columns of a filter.
 pub(crate) const INDEXED: &str = "id, started_at, duration_ms, tool_name, status, user_id, conversation_id, model";
 
@@ -75,7 +71,7 @@ const SERVER: Column = Column {
     along: along!("server"),
     plain: " AND server = ",
     hidden: " AND COALESCE(CASE WHEN INSTR(t.tool_name, '__') > 1 \
-         THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
+             THEN SUBSTR(t.tool_name, 1, INSTR(t.tool_name, '__') - 1) ELSE '' END, '') = ",
     is_wide: false,
 };
 
@@ -249,10 +245,10 @@ fn server_of(tool: &str) -> &str {
 
 /// Returns the ID of a user; `None` if there is none with this name.
 pub(crate) async fn find_user(db: &Database, name: &str) -> sqlx::Result<Option<UserId>> {
-    db.reader().query(select!(FIND_USER)).bind(name).fetch_optional_value().await
+    db.reader().query(select!("SELECT id FROM users WHERE name = ?")).bind(name).fetch_optional_value().await
 }
 
 /// Returns the ID and the owner of a conversation; `None` if it does not exist.
 pub(crate) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<(ConversationId, UserId)>> {
-    db.reader().query(select!(FIND_CONVERSATION)).bind(uuid).fetch_optional().await
+    db.reader().query(select!("SELECT id, user_id FROM conversations WHERE uuid = ?")).bind(uuid).fetch_optional().await
 }

@@ -7,16 +7,22 @@ use tallybook_database::{Database, select};
 /// Number of calls in a batch.
 pub(crate) const CALLS_AT_ONCE: usize = 500;
 
-// A plain SELECT takes no locks, unlike an UPDATE with the same query inside.
-const LIST_UNKNOWN: &str = "SELECT t.id, c.user_id, c.id AS conversation_id, COALESCE(m.model, k.model, '') AS model \
-     FROM tool_calls t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     LEFT JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step AND k.purpose = 'answer' \
-     WHERE t.user_id IS NULL ORDER BY t.started_at, t.id LIMIT ?";
-
 /// Fills in the columns of a batch of calls. Returns the number of calls.
 pub(crate) async fn complete(db: &Database) -> sqlx::Result<usize> {
     let limit = i64::try_from(CALLS_AT_ONCE).unwrap_or(i64::MAX);
-    let rows: Vec<(i64, i64, i64, String)> = db.reader().query(select!(LIST_UNKNOWN)).bind(limit).fetch_all().await?;
+    // A plain SELECT takes no locks, unlike an UPDATE with the same query inside.
+    let rows: Vec<(i64, i64, i64, String)> = db
+        .reader()
+        .query(select!(
+            "SELECT t.id, c.user_id, c.id AS conversation_id, COALESCE(m.model, k.model, '') AS model \
+             FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id LEFT \
+             JOIN model_calls k ON k.message_id = t.message_id AND k.step = t.step \
+             AND k.purpose = 'answer' WHERE t.user_id IS NULL ORDER BY t.started_at, t.id LIMIT ?"
+        ))
+        .bind(limit)
+        .fetch_all()
+        .await?;
     let mut calls_of: BTreeMap<(i64, i64, &str), Vec<i64>> = BTreeMap::new();
     for (id, user, conversation, model) in &rows {
         calls_of.entry((*user, *conversation, model)).or_default().push(*id);

@@ -6,72 +6,13 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Select, Transaction, select};
+use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::ToolCallStatus;
 
 use super::sql::list_by_ids;
 
 /// Number of users in one statement.
 const NAMES_AT_ONCE: usize = 500;
-
-const LIST_COUNTED: &str = "SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour";
-
-const FIND_FIRST: &str = "SELECT MIN(first_at) FROM \
-     (SELECT MIN(started_at) AS first_at FROM tool_calls WHERE started_at >= ? \
-     UNION ALL SELECT MIN(created_at) AS first_at FROM model_calls WHERE created_at >= ? \
-     UNION ALL SELECT MIN(created_at) AS first_at FROM plain_calls WHERE created_at >= ?) AS firsts";
-
-const CLAIM: &str = "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)";
-
-const LIST_OPEN: &str = "SELECT started_at FROM tool_calls WHERE status IN ('pending', 'awaiting_approval') \
-     AND started_at >= ? LIMIT ?";
-
-const COUNT_CALLS: &str = "SELECT tool_name, status, COUNT(*) AS calls FROM tool_calls \
-     WHERE started_at >= ? AND started_at < ? GROUP BY tool_name, status";
-
-// Rounds each duration up to the next bucket. From 2 ms to 30 s, a bucket is at most two thirds longer than the bucket
-// before it. Longer buckets are coarser.
-const COUNT_DURATIONS: &str = "SELECT tool_name, CASE WHEN duration_ms <= 1 THEN 1 WHEN duration_ms <= 2 THEN 2 \
-     WHEN duration_ms <= 3 THEN 3 WHEN duration_ms <= 5 THEN 5 WHEN duration_ms <= 7 THEN 7 WHEN duration_ms <= 10 THEN 10 \
-     WHEN duration_ms <= 15 THEN 15 WHEN duration_ms <= 20 THEN 20 WHEN duration_ms <= 30 THEN 30 \
-     WHEN duration_ms <= 50 THEN 50 WHEN duration_ms <= 70 THEN 70 WHEN duration_ms <= 100 THEN 100 \
-     WHEN duration_ms <= 150 THEN 150 WHEN duration_ms <= 200 THEN 200 WHEN duration_ms <= 300 THEN 300 \
-     WHEN duration_ms <= 500 THEN 500 WHEN duration_ms <= 700 THEN 700 WHEN duration_ms <= 1000 THEN 1000 \
-     WHEN duration_ms <= 1500 THEN 1500 WHEN duration_ms <= 2000 THEN 2000 WHEN duration_ms <= 3000 THEN 3000 \
-     WHEN duration_ms <= 5000 THEN 5000 WHEN duration_ms <= 7000 THEN 7000 WHEN duration_ms <= 10000 THEN 10000 \
-     WHEN duration_ms <= 15000 THEN 15000 WHEN duration_ms <= 20000 THEN 20000 WHEN duration_ms <= 30000 THEN 30000 \
-     WHEN duration_ms <= 60000 THEN 60000 WHEN duration_ms <= 120000 THEN 120000 WHEN duration_ms <= 300000 THEN 300000 \
-     WHEN duration_ms <= 600000 THEN 600000 ELSE 3600000 END AS up_to_ms, COUNT(*) AS calls FROM tool_calls \
-     WHERE started_at >= ? AND started_at < ? AND duration_ms IS NOT NULL GROUP BY tool_name, up_to_ms";
-
-// SUM of integers is a DECIMAL in MySQL, hence the casts.
-const COUNT_MODELS: &str = "SELECT user_id, model_name, COUNT(*) AS calls, \
-     CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, \
-     CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) AS cost_nanos FROM \
-     (SELECT c.user_id AS user_id, COALESCE(m.model, k.model) AS model_name, k.input_tokens, k.output_tokens, k.cost_nanos \
-     FROM model_calls k JOIN messages m ON m.id = k.message_id JOIN conversations c ON c.id = m.conversation_id \
-     WHERE k.created_at >= ? AND k.created_at < ? \
-     UNION ALL SELECT user_id, model, input_tokens, output_tokens, cost_nanos FROM plain_calls \
-     WHERE created_at >= ? AND created_at < ?) AS all_calls GROUP BY user_id, model_name";
-
-const COUNT_PURPOSES: &str = "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
-     CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) AS cost_nanos FROM \
-     (SELECT CAST(purpose AS CHAR(32)) AS purpose, input_tokens, output_tokens, cost_nanos FROM model_calls \
-     WHERE created_at >= ? AND created_at < ? \
-     UNION ALL SELECT 'plain', input_tokens, output_tokens, cost_nanos FROM plain_calls \
-     WHERE created_at >= ? AND created_at < ?) AS all_calls GROUP BY purpose";
-
-const CREATE_CALLS: &str = "INSERT INTO tool_call_hours (hour, tool_name, status, calls) VALUES (?, ?, ?, ?)";
-
-const CREATE_DURATIONS: &str = "INSERT INTO tool_duration_hours (hour, tool_name, up_to_ms, calls) VALUES (?, ?, ?, ?)";
-
-const CREATE_MODELS: &str = "INSERT INTO model_call_hours \
-     (hour, user_id, model, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)";
-
-const CREATE_PURPOSES: &str = "INSERT INTO purpose_call_hours \
-     (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?)";
-
-const LIST_NAMES: Select = select!("SELECT id, name FROM users WHERE id IN (");
 
 /// Number of a tool's calls with a status.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -131,23 +72,96 @@ pub(crate) struct HourRows {
 
 /// Returns the counted hours since a time, in order.
 pub(crate) async fn list_counted(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    db.reader().query(select!(LIST_COUNTED)).bind(since).fetch_values().await
+    db.reader()
+        .query(select!("SELECT hour FROM counted_hours WHERE hour >= ? ORDER BY hour"))
+        .bind(since)
+        .fetch_values()
+        .await
 }
 
 /// Returns the time of the first record to count since a time; `None` if there is none.
 pub(crate) async fn find_first(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Option<DateTime<Utc>>> {
-    db.reader().query(select!(FIND_FIRST)).bind(since).bind(since).bind(since).fetch_value().await
+    db.reader()
+        .query(select!(
+            "SELECT MIN(first_at) FROM \
+             (SELECT MIN(started_at) AS first_at FROM tool_calls WHERE started_at >= ? \
+             UNION ALL SELECT MIN(created_at) AS first_at FROM model_calls WHERE created_at >= ? \
+             UNION ALL SELECT MIN(created_at) AS first_at FROM plain_calls WHERE created_at >= ?) AS firsts"
+        ))
+        .bind(since)
+        .bind(since)
+        .bind(since)
+        .fetch_value()
+        .await
 }
 
 /// Counts one hour without storing the result.
 pub(crate) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
     let end = hour + TimeDelta::hours(1);
     let reader = db.reader();
-    let models = reader.query(select!(COUNT_MODELS)).bind(hour).bind(end).bind(hour).bind(end);
-    let purposes = reader.query(select!(COUNT_PURPOSES)).bind(hour).bind(end).bind(hour).bind(end);
+    // SUM of integers is a DECIMAL in MySQL, hence the casts.
+    let models = reader
+        .query(select!(
+            "SELECT user_id, model_name, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+             CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) \
+             AS cost_nanos FROM (SELECT c.user_id AS user_id, COALESCE(m.model, k.model) AS model_name, \
+             k.input_tokens, k.output_tokens, k.cost_nanos FROM model_calls k \
+             JOIN messages m ON m.id = k.message_id JOIN conversations c ON c.id = m.conversation_id \
+             WHERE k.created_at >= ? AND k.created_at < ? UNION ALL \
+             SELECT user_id, model, input_tokens, output_tokens, cost_nanos FROM plain_calls \
+             WHERE created_at >= ? AND created_at < ?) AS all_calls GROUP BY user_id, model_name"
+        ))
+        .bind(hour)
+        .bind(end)
+        .bind(hour)
+        .bind(end);
+    let purposes = reader
+        .query(select!(
+            "SELECT purpose, COUNT(*) AS calls, CAST(SUM(input_tokens) AS SIGNED) AS input_tokens, \
+             CAST(SUM(output_tokens) AS SIGNED) AS output_tokens, CAST(COALESCE(SUM(cost_nanos), 0) AS SIGNED) \
+             AS cost_nanos FROM (SELECT CAST(purpose AS CHAR(32)) AS purpose, input_tokens, output_tokens, \
+             cost_nanos FROM model_calls WHERE created_at >= ? AND created_at < ? UNION ALL \
+             SELECT 'plain', input_tokens, output_tokens, cost_nanos FROM plain_calls WHERE created_at >= ? \
+             AND created_at < ?) AS all_calls GROUP BY purpose"
+        ))
+        .bind(hour)
+        .bind(end)
+        .bind(hour)
+        .bind(end);
     Ok(HourRows {
-        calls: reader.query(select!(COUNT_CALLS)).bind(hour).bind(end).fetch_all().await?,
-        durations: reader.query(select!(COUNT_DURATIONS)).bind(hour).bind(end).fetch_all().await?,
+        calls: reader
+            .query(select!(
+                "SELECT tool_name, status, COUNT(*) AS calls FROM tool_calls \
+                 WHERE started_at >= ? AND started_at < ? GROUP BY tool_name, status"
+            ))
+            .bind(hour)
+            .bind(end)
+            .fetch_all()
+            .await?,
+        // Rounds each duration up to the next bucket. From 2 ms to 30 s, a bucket is at most two thirds longer than the bucket
+        // before it. Longer buckets are coarser.
+        durations: reader
+            .query(select!(
+                "SELECT tool_name, CASE \
+                 WHEN duration_ms <= 1 THEN 1 WHEN duration_ms <= 2 THEN 2 WHEN duration_ms <= 3 THEN 3 \
+                 WHEN duration_ms <= 5 THEN 5 WHEN duration_ms <= 7 THEN 7 WHEN duration_ms <= 10 THEN 10 \
+                 WHEN duration_ms <= 15 THEN 15 WHEN duration_ms <= 20 THEN 20 WHEN duration_ms <= 30 THEN 30 \
+                 WHEN duration_ms <= 50 THEN 50 WHEN duration_ms <= 70 THEN 70 WHEN duration_ms <= 100 THEN 100 \
+                 WHEN duration_ms <= 150 THEN 150 WHEN duration_ms <= 200 THEN 200 WHEN duration_ms <= 300 THEN 300 \
+                 WHEN duration_ms <= 500 THEN 500 WHEN duration_ms <= 700 THEN 700 WHEN duration_ms <= 1000 THEN 1000 \
+                 WHEN duration_ms <= 1500 THEN 1500 WHEN duration_ms <= 2000 THEN 2000 WHEN duration_ms <= 3000 THEN 3000 \
+                 WHEN duration_ms <= 5000 THEN 5000 WHEN duration_ms <= 7000 THEN 7000 WHEN duration_ms <= 10000 THEN 10000 \
+                 WHEN duration_ms <= 15000 THEN 15000 WHEN duration_ms <= 20000 THEN 20000 WHEN duration_ms <= 30000 THEN 30000 \
+                 WHEN duration_ms <= 60000 THEN 60000 WHEN duration_ms <= 120000 THEN 120000 WHEN duration_ms <= 300000 THEN 300000 \
+                 WHEN duration_ms <= 600000 THEN 600000 \
+                 ELSE 3600000 END AS up_to_ms, COUNT(*) AS calls \
+                 FROM tool_calls WHERE started_at >= ? AND started_at < ? AND duration_ms IS NOT NULL \
+                 GROUP BY tool_name, up_to_ms"
+            ))
+            .bind(hour)
+            .bind(end)
+            .fetch_all()
+            .await?,
         models: models.fetch_all().await?,
         purposes: purposes.fetch_all().await?,
     })
@@ -155,7 +169,15 @@ pub(crate) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Re
 
 /// Returns the start times of unfinished calls since a time, at most `limit`.
 pub(crate) async fn list_open(db: &Database, since: DateTime<Utc>, limit: u32) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    db.reader().query(select!(LIST_OPEN)).bind(since).bind(limit).fetch_values().await
+    db.reader()
+        .query(select!(
+            "SELECT started_at FROM tool_calls WHERE status IN ('pending', 'awaiting_approval') \
+             AND started_at >= ? LIMIT ?"
+        ))
+        .bind(since)
+        .bind(limit)
+        .fetch_values()
+        .await
 }
 
 /// Counts hours and stores the results permanently. If two processes do this at once, only one of them stores its
@@ -167,7 +189,13 @@ pub(crate) async fn count_hours(db: &Database, hours: &[DateTime<Utc>], now: Dat
     }
     let mut tx = db.begin().await?;
     for (hour, rows) in &looked_at {
-        match tx.query(CLAIM).bind(*hour).bind(now).execute().await {
+        match tx
+            .query("INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)")
+            .bind(*hour)
+            .bind(now)
+            .execute()
+            .await
+        {
             Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
             claimed => claimed?,
         };
@@ -183,20 +211,47 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
         *calls_of.entry((tool_name, status.as_str())).or_default() += calls;
     }
     for ((tool, status), calls) in calls_of {
-        tx.query(CREATE_CALLS).bind(hour).bind(tool).bind(status).bind(calls).execute().await?;
+        tx.query("INSERT INTO tool_call_hours (hour, tool_name, status, calls) VALUES (?, ?, ?, ?)")
+            .bind(hour)
+            .bind(tool)
+            .bind(status)
+            .bind(calls)
+            .execute()
+            .await?;
     }
     for (tool, up_to_ms, calls) in &rows.durations {
-        tx.query(CREATE_DURATIONS).bind(hour).bind(tool).bind(up_to_ms).bind(calls).execute().await?;
+        tx.query("INSERT INTO tool_duration_hours (hour, tool_name, up_to_ms, calls) VALUES (?, ?, ?, ?)")
+            .bind(hour)
+            .bind(tool)
+            .bind(up_to_ms)
+            .bind(calls)
+            .execute()
+            .await?;
     }
     for row in &rows.models {
         let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
-        let query = tx.query(CREATE_MODELS).bind(hour).bind(row.user_id).bind(&row.model_name).bind(calls);
+        let query = tx
+            .query(
+                "INSERT INTO model_call_hours \
+                 (hour, user_id, model, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(hour)
+            .bind(row.user_id)
+            .bind(&row.model_name)
+            .bind(calls);
         let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
         query.execute().await?;
     }
     for row in &rows.purposes {
         let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
-        let query = tx.query(CREATE_PURPOSES).bind(hour).bind(&row.purpose).bind(calls);
+        let query = tx
+            .query(
+                "INSERT INTO purpose_call_hours \
+                 (hour, purpose, calls, input_tokens, output_tokens, cost_nanos) VALUES (?, ?, ?, ?, ?, ?)",
+            )
+            .bind(hour)
+            .bind(&row.purpose)
+            .bind(calls);
         let query = query.bind(input_tokens).bind(output_tokens).bind(cost_nanos);
         query.execute().await?;
     }
@@ -207,7 +262,8 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
 pub(crate) async fn list_names(db: &Database, users: &[UserId]) -> sqlx::Result<Vec<(UserId, String)>> {
     let mut names = Vec::with_capacity(users.len());
     for users in users.chunks(NAMES_AT_ONCE) {
-        names.append(&mut list_by_ids(db, LIST_NAMES, users, ")", None).await?);
+        names
+            .append(&mut list_by_ids(db, select!("SELECT id, name FROM users WHERE id IN ("), users, ")", None).await?);
     }
     Ok(names)
 }

@@ -5,9 +5,6 @@ use tallybook_protocol::{MessageId, PlanStepStatus};
 
 use super::sql::list_by_ids;
 
-const LIST_STEPS_OF: &str = "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
-     FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN (";
-
 /// A step of an answer's plan.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[expect(missing_docs, reason = "fields without a comment are columns of that name")]
@@ -27,6 +24,15 @@ pub(crate) async fn list_steps_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<PlanStepRow>> {
-    list_by_ids(db, select!(LIST_STEPS_OF), message_ids, ") ORDER BY p.message_id, s.revision, s.position", Some(limit))
-        .await
+    list_by_ids(
+        db,
+        select!(
+            "SELECT p.message_id, s.instruction, s.status, s.attempt, s.reason \
+             FROM plans p JOIN plan_steps s ON s.plan_id = p.id WHERE p.message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY p.message_id, s.revision, s.position",
+        Some(limit),
+    )
+    .await
 }

@@ -9,18 +9,6 @@ use tallybook_protocol::{ToolCallId, ToolCallStatus};
 /// Length of `tool_reruns.error_type`, in characters.
 const MAX_WORD_CHARS: usize = 64;
 
-const CREATE: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
-     VALUES (?, ?, ?, 'pending', ?)";
-
-const END: &str = "UPDATE tool_reruns SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ? \
-     WHERE id = ? AND status = 'pending'";
-
-const LIST: &str = "SELECT r.id, r.status, r.duration_ms, r.created_at, u.name AS user_name FROM tool_reruns r \
-     LEFT JOIN users u ON u.id = r.user_id WHERE r.tool_call_id = ? ORDER BY r.created_at DESC, r.id DESC LIMIT ?";
-
-const FIND_TEXTS: &str = "SELECT id, SUBSTR(input_text, 1, ?) AS input, SUBSTR(COALESCE(output, error), 1, ?) AS result, \
-     OCTET_LENGTH(COALESCE(output, error)) AS result_bytes FROM tool_reruns WHERE tool_call_id = ? AND id = ?";
-
 /// Row id of a re-run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, sqlx::Type)]
 #[serde(transparent)]
@@ -68,20 +56,47 @@ pub struct RerunTextsRow {
 /// Stores the start of a re-run. Returns its ID.
 pub(crate) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<RerunId> {
     let NewRerun { call, user, input, at } = new;
-    let query = db.writer().query(CREATE).bind(call).bind(user).bind(input).bind(at);
+    let query = db
+        .writer()
+        .query(
+            "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
+             VALUES (?, ?, ?, 'pending', ?)",
+        )
+        .bind(call)
+        .bind(user)
+        .bind(input)
+        .bind(at);
     Ok(RerunId(query.execute().await?.inserted_id))
 }
 
 /// Stores the result of a re-run, unless it already has one.
 pub(crate) async fn end(db: &Database, id: RerunId, end: &EndedToolCall) -> sqlx::Result<()> {
     let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
-    let query = db.writer().query(END).bind(end.status.as_str()).bind(&end.output).bind(&end.error).bind(&error_type);
+    let query = db
+        .writer()
+        .query(
+            "UPDATE tool_reruns SET status = ?, output = ?, error = ?, error_type = ?, duration_ms = ? \
+             WHERE id = ? AND status = 'pending'",
+        )
+        .bind(end.status.as_str())
+        .bind(&end.output)
+        .bind(&end.error)
+        .bind(&error_type);
     query.bind(end.duration_ms).bind(id).execute().await.map(|_| ())
 }
 
 /// Returns the re-runs of a call, at most `limit`, the newest first.
 pub(crate) async fn list(db: &Database, call: ToolCallId, limit: u32) -> sqlx::Result<Vec<RerunRow>> {
-    db.reader().query(select!(LIST)).bind(call).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT r.id, r.status, r.duration_ms, r.created_at, u.name AS user_name \
+             FROM tool_reruns r LEFT JOIN users u ON u.id = r.user_id WHERE r.tool_call_id = ? \
+             ORDER BY r.created_at DESC, r.id DESC LIMIT ?"
+        ))
+        .bind(call)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the texts of a re-run, at most `max_chars` characters each.
@@ -91,6 +106,15 @@ pub(crate) async fn find_texts(
     id: RerunId,
     max_chars: u32,
 ) -> sqlx::Result<Option<RerunTextsRow>> {
-    let query = db.reader().query(select!(FIND_TEXTS)).bind(max_chars).bind(max_chars).bind(call).bind(id);
+    let query = db
+        .reader()
+        .query(select!(
+            "SELECT id, SUBSTR(input_text, 1, ?) AS input, SUBSTR(COALESCE(output, error), 1, ?) AS result, \
+             OCTET_LENGTH(COALESCE(output, error)) AS result_bytes FROM tool_reruns WHERE tool_call_id = ? AND id = ?"
+        ))
+        .bind(max_chars)
+        .bind(max_chars)
+        .bind(call)
+        .bind(id);
     query.fetch_optional().await
 }

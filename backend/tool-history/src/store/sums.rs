@@ -7,10 +7,6 @@ use tallybook_database::{Database, Row, Select, select};
 
 use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, SpentRow};
 
-const LIST_COUNTED: &str = "SELECT day FROM counted_days WHERE day >= ? ORDER BY day";
-
-const CLAIM: &str = "INSERT INTO counted_days (day, counted_at) VALUES (?, ?)";
-
 /// Statements that store the sums of a day.
 const CREATE: [&str; 4] = [
     "INSERT INTO tool_call_days (day, tool_name, status, calls) SELECT ?, tool_name, status, SUM(calls) \
@@ -24,9 +20,6 @@ const CREATE: [&str; 4] = [
      SELECT ?, purpose, SUM(calls), SUM(input_tokens), SUM(output_tokens), SUM(cost_nanos) \
      FROM purpose_call_hours WHERE hour >= ? AND hour < ? GROUP BY purpose",
 ];
-
-const SUM_HOURS: &str = "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
-     GROUP BY hour, status";
 
 /// Selects from the rows of days and of hours together, and groups them. The bound values are: the start and the end of
 /// the full days, the start of the hours, and again the start and the end of the full days.
@@ -128,14 +121,18 @@ pub(crate) struct SumRows {
 
 /// Returns the summed-up days since a time, in order.
 pub(crate) async fn list_counted_days(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
-    db.reader().query(select!(LIST_COUNTED)).bind(since).fetch_values().await
+    db.reader()
+        .query(select!("SELECT day FROM counted_days WHERE day >= ? ORDER BY day"))
+        .bind(since)
+        .fetch_values()
+        .await
 }
 
 /// Sums up a day permanently. All its hours must be counted. If two processes do this at once, only one of them stores
 /// its results.
 pub(crate) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<Utc>) -> sqlx::Result<()> {
     let mut tx = db.begin().await?;
-    match tx.query(CLAIM).bind(day).bind(now).execute().await {
+    match tx.query("INSERT INTO counted_days (day, counted_at) VALUES (?, ?)").bind(day).bind(now).execute().await {
         Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => return Ok(()),
         claimed => claimed?,
     };
@@ -152,7 +149,15 @@ pub(crate) async fn sum(
     whole: (DateTime<Utc>, DateTime<Utc>),
 ) -> sqlx::Result<SumRows> {
     Ok(SumRows {
-        hours: db.reader().query(select!(SUM_HOURS)).bind(since).fetch_all().await?,
+        hours: db
+            .reader()
+            .query(select!(
+                "SELECT hour, status, CAST(SUM(calls) AS SIGNED) AS calls FROM tool_call_hours WHERE hour >= ? \
+                 GROUP BY hour, status"
+            ))
+            .bind(since)
+            .fetch_all()
+            .await?,
         tools: sum_parts(db, SUM_TOOLS, since, whole).await?,
         durations: sum_parts(db, SUM_DURATIONS, since, whole).await?,
         days: sum_parts(db, SUM_DAYS, since, whole).await?,

@@ -3,60 +3,12 @@
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_conversations::ConversationId;
-use tallybook_database::{Database, Select, select};
+use tallybook_database::{Database, select};
 use tallybook_protocol::{
     ApprovalScope, DeciderKind, Decision, MessageId, MessageStatus, Role, ToolCallId, ToolCallStatus, Verdict,
 };
 
 use super::sql::list_by_ids;
-
-const FIND_CALL: &str = "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
-     t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, t.error_type, \
-     m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, u.name AS user_name, \
-     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, \
-     SUBSTR(t.input_text, 1, ?) AS input, OCTET_LENGTH(t.input_text) AS input_bytes, \
-     SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input, OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, \
-     SUBSTR(t.output, 1, ?) AS output, OCTET_LENGTH(t.output) AS output_bytes, \
-     SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS error_bytes FROM tool_calls t \
-     JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-     JOIN users u ON u.id = c.user_id WHERE t.id = ?";
-
-const LIST_DECISIONS: &str = "SELECT decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at FROM approvals \
-     WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
-
-const LIST_VOTES: &str = "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
-     WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?";
-
-// MySQL stores purposes as an enumeration. Auxiliary model calls come in the order in which they finished.
-const LIST_MODEL_CALLS_OF: Select = select!(
-    "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
-     input_tokens, output_tokens, cost_nanos, attempts, error, duration_ms, created_at FROM model_calls \
-     WHERE message_id IN ("
-);
-
-const LIST_CALLS: &str = "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
-     WHERE message_id = ? ORDER BY step, position LIMIT ?";
-
-const LIST_CALLS_OF: Select = select!(
-    "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
-     WHERE message_id IN ("
-);
-
-const LIST_THOUGHTS_OF: &str = "SELECT message_id, SUBSTR(words, 1, ?) AS words, OCTET_LENGTH(words) AS words_bytes, \
-     duration_ms FROM reasonings WHERE message_id IN (";
-
-const FIND_CONVERSATION: &str = "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at, \
-     COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
-     FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?";
-
-const LIST_MESSAGES: &str = "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
-     status, error, model, told_from, \
-     (SELECT s.summary FROM conversation_summaries s WHERE s.id = messages.summary_id) AS told_summary, created_at \
-     FROM messages WHERE conversation_id = ? \
-     AND (created_at, id) >= (SELECT f.created_at, f.id FROM messages f WHERE f.conversation_id = ? AND ? IN (0, f.id) \
-     ORDER BY f.created_at, f.id LIMIT 1) ORDER BY created_at, id LIMIT ?";
-
-const FIND_USER_NAME: &str = "SELECT name FROM users WHERE id = ?";
 
 /// A call with the beginnings of its texts.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -213,7 +165,23 @@ pub(crate) async fn find_call_texts(
     id: ToolCallId,
     max_chars: u32,
 ) -> sqlx::Result<Option<WholeCallRow>> {
-    let query = db.reader().query(select!(FIND_CALL)).bind(max_chars).bind(max_chars).bind(max_chars).bind(max_chars);
+    let query = db
+        .reader()
+        .query(select!(
+            "SELECT t.id, t.message_id, t.tool_call_id, t.tool_name, t.server, t.status, t.started_at, \
+             t.completed_at, t.duration_ms, t.decided_at, t.tool_hash IS NOT NULL AS asked_consent, \
+             t.error_type, m.status AS turn_status, m.model, c.uuid, c.title, c.user_id, u.name AS user_name, \
+             COALESCE(c.deleted_at, u.deleted_at) AS deleted_at, SUBSTR(t.input_text, 1, ?) AS input, \
+             OCTET_LENGTH(t.input_text) AS input_bytes, SUBSTR(t.proposed_input_text, 1, ?) AS proposed_input, \
+             OCTET_LENGTH(t.proposed_input_text) AS proposed_input_bytes, SUBSTR(t.output, 1, ?) AS output, \
+             OCTET_LENGTH(t.output) AS output_bytes, SUBSTR(t.error, 1, ?) AS error, OCTET_LENGTH(t.error) AS \
+             error_bytes FROM tool_calls t JOIN messages m ON m.id = t.message_id \
+             JOIN conversations c ON c.id = m.conversation_id JOIN users u ON u.id = c.user_id WHERE t.id = ?"
+        ))
+        .bind(max_chars)
+        .bind(max_chars)
+        .bind(max_chars)
+        .bind(max_chars);
     query.bind(id).fetch_optional().await
 }
 
@@ -224,12 +192,28 @@ pub(crate) async fn find_call(db: &Database, id: ToolCallId) -> sqlx::Result<Opt
 
 /// Returns the decisions on a call.
 pub(crate) async fn list_decisions(db: &Database, id: ToolCallId, limit: u32) -> sqlx::Result<Vec<DecisionRow>> {
-    db.reader().query(select!(LIST_DECISIONS)).bind(id).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT decision, decided_by, decided_by_kind, decided_by_user_id, reason, scope, created_at \
+             FROM approvals WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?"
+        ))
+        .bind(id)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the votes of reviewing models on a call.
 pub(crate) async fn list_votes(db: &Database, id: ToolCallId, limit: u32) -> sqlx::Result<Vec<VoteRow>> {
-    db.reader().query(select!(LIST_VOTES)).bind(id).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT model, verdict, reason, duration_ms FROM tool_call_reviews \
+             WHERE tool_call_id = ? ORDER BY created_at, id LIMIT ?"
+        ))
+        .bind(id)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the model calls of several turns, in order.
@@ -238,12 +222,32 @@ pub(crate) async fn list_model_calls_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<ModelCallOfTurnRow>> {
-    list_by_ids(db, LIST_MODEL_CALLS_OF, message_ids, ") ORDER BY message_id, id", Some(limit)).await
+    // MySQL stores purposes as an enumeration. Auxiliary model calls come in the order in which they finished.
+    list_by_ids(
+        db,
+        select!(
+            "SELECT message_id, CAST(purpose AS CHAR(32)) AS purpose, provider, model, \
+             input_tokens, output_tokens, cost_nanos, attempts, error, duration_ms, created_at FROM model_calls \
+             WHERE message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY message_id, id",
+        Some(limit),
+    )
+    .await
 }
 
 /// Returns the tool calls of a turn.
 pub(crate) async fn list_calls(db: &Database, message_id: MessageId, limit: u32) -> sqlx::Result<Vec<CallOfTurnRow>> {
-    db.reader().query(select!(LIST_CALLS)).bind(message_id).bind(limit).fetch_all().await
+    db.reader()
+        .query(select!(
+            "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
+             WHERE message_id = ? ORDER BY step, position LIMIT ?"
+        ))
+        .bind(message_id)
+        .bind(limit)
+        .fetch_all()
+        .await
 }
 
 /// Returns the tool calls of several turns.
@@ -252,7 +256,17 @@ pub(crate) async fn list_calls_of(
     message_ids: &[MessageId],
     limit: u32,
 ) -> sqlx::Result<Vec<CallOfTurnRow>> {
-    list_by_ids(db, LIST_CALLS_OF, message_ids, ") ORDER BY message_id, step, position", Some(limit)).await
+    list_by_ids(
+        db,
+        select!(
+            "SELECT id, message_id, tool_name, status, started_at, duration_ms FROM tool_calls \
+             WHERE message_id IN ("
+        ),
+        message_ids,
+        ") ORDER BY message_id, step, position",
+        Some(limit),
+    )
+    .await
 }
 
 /// Returns the reasoning of several turns, at most `max_chars` characters each.
@@ -265,7 +279,13 @@ pub(crate) async fn list_thoughts_of(
     if message_ids.is_empty() {
         return Ok(Vec::new());
     }
-    let mut query = db.reader().query(select!(LIST_THOUGHTS_OF)).bind(max_chars);
+    let mut query = db
+        .reader()
+        .query(select!(
+            "SELECT message_id, SUBSTR(words, 1, ?) AS words, OCTET_LENGTH(words) AS words_bytes, \
+             duration_ms FROM reasonings WHERE message_id IN ("
+        ))
+        .bind(max_chars);
     query.push_list(message_ids.iter().copied());
     query.push(") ORDER BY message_id, step LIMIT ").push_bind(limit);
     query.fetch_all().await
@@ -273,7 +293,15 @@ pub(crate) async fn list_thoughts_of(
 
 /// Returns a conversation of any user.
 pub(crate) async fn find_conversation(db: &Database, uuid: &str) -> sqlx::Result<Option<WholeConversationRow>> {
-    db.reader().query(select!(FIND_CONVERSATION)).bind(uuid).fetch_optional().await
+    db.reader()
+        .query(select!(
+            "SELECT c.id, c.uuid, c.title, c.user_id, u.name AS user_name, c.created_at, \
+             COALESCE(c.deleted_at, u.deleted_at) AS deleted_at \
+             FROM conversations c JOIN users u ON u.id = c.user_id WHERE c.uuid = ?"
+        ))
+        .bind(uuid)
+        .fetch_optional()
+        .await
 }
 
 /// Returns messages of all branches, starting with `from` (0 for the first message), at most `max_chars` characters of
@@ -285,12 +313,24 @@ pub(crate) async fn list_messages(
     max_chars: u32,
     limit: u32,
 ) -> sqlx::Result<Vec<WholeMessageRow>> {
-    let query =
-        db.reader().query(select!(LIST_MESSAGES)).bind(max_chars).bind(conversation).bind(conversation).bind(from);
+    let query = db
+        .reader()
+        .query(select!(
+            "SELECT id, role, SUBSTR(content, 1, ?) AS content, OCTET_LENGTH(content) AS content_bytes, \
+             status, error, model, told_from, (SELECT s.summary FROM conversation_summaries s \
+             WHERE s.id = messages.summary_id) AS told_summary, created_at FROM messages \
+             WHERE conversation_id = ? AND (created_at, id) >= (SELECT f.created_at, f.id \
+             FROM messages f WHERE f.conversation_id = ? AND ? IN (0, f.id) \
+             ORDER BY f.created_at, f.id LIMIT 1) ORDER BY created_at, id LIMIT ?"
+        ))
+        .bind(max_chars)
+        .bind(conversation)
+        .bind(conversation)
+        .bind(from);
     query.bind(limit).fetch_all().await
 }
 
 /// Returns the name of a user.
 pub(crate) async fn find_user_name(db: &Database, id: UserId) -> sqlx::Result<Option<String>> {
-    db.reader().query(select!(FIND_USER_NAME)).bind(id).fetch_optional_value().await
+    db.reader().query(select!("SELECT name FROM users WHERE id = ?")).bind(id).fetch_optional_value().await
 }

@@ -3,11 +3,11 @@
 //! their call.
 
 mod arguments;
-mod lately;
+mod recent;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use lately::Lately;
+use recent::RecentSecrets;
 
 pub(crate) use arguments::marks_secrets;
 pub use arguments::{HiddenArguments, hide_arguments};
@@ -25,8 +25,8 @@ const MIN_ARGUMENT_BYTES: usize = 4;
 pub struct Secrets {
     /// Sorted by length, longest first, so that a value that contains another one is redacted completely.
     values: Arc<[String]>,
-    tokens: Arc<Lately>,
-    lately: Arc<Lately>,
+    tokens: Arc<RecentSecrets>,
+    lately: Arc<RecentSecrets>,
 }
 
 impl Secrets {

@@ -7,11 +7,11 @@ use tallybook_accounts::UserId;
 use tallybook_database::Database;
 use tallybook_protocol::{FeedEvent, FeedKind};
 
-use super::super::super::{
+use crate::{
     limits::MAX_PINNED,
     store::{
         ConversationId,
-        conversations::{self, ListFilter, ListPlace},
+        conversations::{self, ListCursor, ListFilter},
         rows::ConversationRow,
     },
 };
@@ -42,10 +42,10 @@ impl ListState {
             let filter = ListFilter { pinned, ..ListFilter::default() };
             conversations::list_conversations(db, user, &filter, place, limit).await
         };
-        let newest = page(None, ListPlace::before_all(), MAX_WATCHED).await?;
+        let newest = page(None, ListCursor::before_all(), MAX_WATCHED).await?;
         let limit = MAX_WATCHED as usize;
         let pinned = match newest.last().filter(|_| newest.len() >= limit) {
-            Some(row) => page(Some(true), ListPlace { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
+            Some(row) => page(Some(true), ListCursor { updated_at: row.updated_at, id: row.id }, MAX_PINNED).await?,
             None => Vec::new(),
         };
         let mut state = Self::at(newest, pinned, limit);
@@ -169,7 +169,7 @@ mod tests {
     use tallybook_protocol::MessageId;
     use uuid::Uuid;
 
-    use super::{ConversationId, ConversationRow, ListState};
+    use crate::list::feed::state::{ConversationId, ConversationRow, ListState};
 
     /// ID, title, time of the last write, head, and active turn.
     type Row = (i64, &'static str, i64, Option<i64>, Option<i64>);

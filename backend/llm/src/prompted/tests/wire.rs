@@ -59,7 +59,10 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
             Ok(ModelEvent::TextDelta(delta)) => answer.text.push_str(&delta),
             Ok(ModelEvent::ToolCall(call)) => answer.calls.push(call),
             Ok(
-                ModelEvent::Opaque(_) | ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::CallGrew { .. },
+                ModelEvent::Opaque(_)
+                | ModelEvent::Attempt(_)
+                | ModelEvent::RetryIn(_)
+                | ModelEvent::ToolCallProgress { .. },
             ) => {}
             Ok(ModelEvent::ReasoningDelta(words)) => answer.thought.push_str(&words),
             Ok(ModelEvent::TextWasReasoning(words)) => {

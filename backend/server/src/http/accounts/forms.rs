@@ -24,9 +24,9 @@ use super::{
         state::{AppState, State},
     },
     addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
+    i18n::{self, Labels, Messages},
     leading::{go, see_other, see_other_here},
     session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
-    words::{self, Labels, Words},
 };
 
 /// A form, or a message in place of the form.
@@ -36,7 +36,7 @@ struct FormPage<'a> {
     language: Language,
     theme: Theme,
     folder: &'a str,
-    words: Words,
+    words: Messages,
     labels: Labels,
     /// Target of the form; `None` renders no form.
     action: Option<&'a str>,
@@ -163,15 +163,15 @@ pub(crate) async fn accept_invitation(
 /// Returns the page that browsers get while the server has no admin.
 pub(crate) fn setup_required(state: &AppState, request: &HttpRequest) -> HttpResponse {
     let language = preferences::of(request).language;
-    let page = page(state, request, words::setup_required(language));
+    let page = page(state, request, i18n::setup_required(language));
     answer(StatusCode::SERVICE_UNAVAILABLE, &page)
 }
 
 /// Returns the page that users without the admin role get instead of the tool history.
 pub(crate) fn admins_only(state: &AppState, request: &HttpRequest) -> HttpResponse {
     let language = preferences::of(request).language;
-    let away = Some((words::back_to_chat(language).to_owned(), "/".to_owned()));
-    answer(StatusCode::FORBIDDEN, &FormPage { away, ..page(state, request, words::admins_only(language)) })
+    let away = Some((i18n::back_to_chat(language).to_owned(), "/".to_owned()));
+    answer(StatusCode::FORBIDDEN, &FormPage { away, ..page(state, request, i18n::admins_only(language)) })
 }
 
 /// Returns the form of a setup or invitation link, or the reason why the link is not valid.
@@ -222,9 +222,9 @@ fn form(
 ) -> HttpResponse {
     let language = preferences::of(request).language;
     let (words, action, hidden_name) = match kind {
-        Form::SignIn => (words::sign_in(language), SIGN_IN, "next"),
-        Form::Setup => (words::setup(language), SETUP, "token"),
-        Form::Invitation => (words::invitation(language), INVITATION, "token"),
+        Form::SignIn => (i18n::sign_in(language), SIGN_IN, "next"),
+        Form::Setup => (i18n::setup(language), SETUP, "token"),
+        Form::Invitation => (i18n::invitation(language), INVITATION, "token"),
     };
     // If the link is not valid or sign-up is not allowed, submitting the form cannot succeed.
     let is_over = matches!(
@@ -238,7 +238,7 @@ fn form(
         is_new: !matches!(kind, Form::SignIn),
         can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().sign_up == SignUp::Open,
         away: if is_over { None } else { away(state, language, kind, hidden) },
-        problem: error.map(|error| words::problem(language, error)),
+        problem: error.map(|error| i18n::problem(language, error)),
         ..page(state, request, words)
     };
     let mut response = answer(error.map_or(StatusCode::OK, ResponseError::status_code), &page);
@@ -259,7 +259,7 @@ fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Optio
     };
     let query = form_urlencoded::Serializer::new(String::new()).append_pair(name, hidden).finish();
     let address = if hidden.is_empty() { SIGN_IN_AWAY.to_owned() } else { format!("{SIGN_IN_AWAY}?{query}") };
-    Some((words::sign_in_by(language, issuer), address))
+    Some((i18n::sign_in_by(language, issuer), address))
 }
 
 /// Returns the page for a failed sign-in or linking through the identity provider.
@@ -268,20 +268,20 @@ pub(crate) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiE
         return form(state, request, Form::SignIn, "", "", Some(error));
     }
     let language = preferences::of(request).language;
-    let problem = Some(words::problem(language, error));
-    let page = FormPage { is_signed_in: true, problem, ..page(state, request, words::linking(language)) };
+    let problem = Some(i18n::problem(language, error));
+    let page = FormPage { is_signed_in: true, problem, ..page(state, request, i18n::linking(language)) };
     answer(error.status_code(), &page)
 }
 
 /// Returns a page without a form.
-fn page<'a>(state: &AppState, request: &HttpRequest, words: Words) -> FormPage<'a> {
+fn page<'a>(state: &AppState, request: &HttpRequest, words: Messages) -> FormPage<'a> {
     let chosen = preferences::of(request);
     FormPage {
         language: chosen.language,
         theme: chosen.theme,
         folder: state.site.folder(),
         words,
-        labels: words::labels(chosen.language),
+        labels: i18n::labels(chosen.language),
         action: None,
         hidden: ("", ""),
         name: "",

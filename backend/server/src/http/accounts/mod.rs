@@ -3,13 +3,13 @@
 
 mod addresses;
 mod forms;
+mod i18n;
 mod identities;
 mod keys;
 mod leading;
 mod me;
 mod people;
 mod session;
-mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
 use utoipa::OpenApi;

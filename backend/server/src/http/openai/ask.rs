@@ -6,10 +6,10 @@ use tallybook_conversations::{Chaining, ClientTool, GivenInput};
 use tallybook_llm::Sampling;
 
 use super::{
+    conversation::ParsedConversation,
     limits::{MAX_CHAT_ID_CHARS, MAX_STOP_BYTES, MAX_STOPS},
     messages,
     refusal::Refusal,
-    said::Said,
     tools,
     wire::{self, ChatRequest, Stop, is_there},
 };
@@ -66,7 +66,7 @@ pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
     let said = messages::read(request.messages)?;
     let is_task = is_task(headers, &said, is_stream);
     let is_plain = is_plain || is_task;
-    let Said { system, history, question, .. } = said;
+    let ParsedConversation { system, history, question, .. } = said;
     Ok(Asked {
         name,
         model,
@@ -91,7 +91,7 @@ pub(crate) fn refuse_plain_tools(is_plain: bool, tools: &[ClientTool]) -> Result
 }
 
 /// Returns `true` if the request is a background task such as writing a title.
-pub(crate) fn is_task(headers: &HeaderMap, said: &Said, is_stream: bool) -> bool {
+pub(crate) fn is_task(headers: &HeaderMap, said: &ParsedConversation, is_stream: bool) -> bool {
     let looks_like_task = !is_stream && said.is_first && said.questions == 1 && said.question.starts_with(TASK_BEGIN);
     looks_like_task || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }

@@ -44,7 +44,7 @@ enum Phase {
 }
 
 /// The next step after an event.
-enum Told {
+enum FollowStep {
     Taken,
     Waits,
     HandsOver,
@@ -82,7 +82,7 @@ impl Follower {
     pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
             let told = match &mut self.phase {
-                Phase::Over => Told::Over(Progress::Failed(Refusal::broken_off())),
+                Phase::Over => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
                 Phase::Waits(run) => {
                     let run = run.await;
                     self.after_wait(run, sink)
@@ -92,15 +92,15 @@ impl Follower {
                     self.hand_over(calls, sink)
                 }
                 Phase::Reads(events) => match events.next().await {
-                    None => Told::Over(Progress::Failed(Refusal::broken_off())),
+                    None => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
                     Some(entries) => self.take_all(entries.iter().map(LogEntry::event), sink),
                 },
             };
             match told {
-                Told::Taken => {}
-                Told::Waits => self.wait(sink),
-                Told::HandsOver => self.fetch_calls(),
-                Told::Over(progress) => {
+                FollowStep::Taken => {}
+                FollowStep::Waits => self.wait(sink),
+                FollowStep::HandsOver => self.fetch_calls(),
+                FollowStep::Over(progress) => {
                     self.phase = Phase::Over;
                     self.turn.is_over = true;
                     return progress;
@@ -112,17 +112,17 @@ impl Follower {
         }
     }
 
-    fn take_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> Told {
+    fn take_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> FollowStep {
         for event in events {
             let told = self.take(event, sink);
-            if !matches!(told, Told::Taken) {
+            if !matches!(told, FollowStep::Taken) {
                 return told;
             }
         }
-        Told::Taken
+        FollowStep::Taken
     }
 
-    fn take(&mut self, event: &ChatEvent, sink: &mut impl Sink) -> Told {
+    fn take(&mut self, event: &ChatEvent, sink: &mut impl Sink) -> FollowStep {
         match event {
             ChatEvent::ContentDelta(delta) => {
                 let offset = usize::try_from(delta.offset).unwrap_or(usize::MAX);
@@ -150,10 +150,10 @@ impl Follower {
             ChatEvent::ToolCallStart(call) => sink.tool_started(call),
             ChatEvent::ToolCallEnd(call) => sink.tool_ended(call),
             ChatEvent::MessageEnd(end) => return self.take_end(end, sink),
-            ChatEvent::Error(error) => return Told::Over(Progress::Failed(Refusal::of_error(error))),
+            ChatEvent::Error(error) => return FollowStep::Over(Progress::Failed(Refusal::of_error(error))),
             _ => {}
         }
-        Told::Taken
+        FollowStep::Taken
     }
 
     /// Takes back text that turned out to be reasoning.
@@ -182,24 +182,24 @@ impl Follower {
         }
     }
 
-    fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> Told {
+    fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> FollowStep {
         self.catch_up_thoughts(&end.reasoning, sink);
         self.catch_up(&end.content, sink);
         sink.run_ended(end);
         self.usage = end.usage;
         match end.status {
-            MessageStatus::AwaitingApproval => Told::Waits,
-            MessageStatus::Complete if end.stop_reason.as_deref() == Some(CLIENT_CALLS) => Told::HandsOver,
+            MessageStatus::AwaitingApproval => FollowStep::Waits,
+            MessageStatus::Complete if end.stop_reason.as_deref() == Some(CLIENT_CALLS) => FollowStep::HandsOver,
             MessageStatus::Complete | MessageStatus::Stopped => {
                 let finish = finish_of(end.stop_reason.as_deref().unwrap_or_default());
-                Told::Over(Progress::Ended { finish, usage: end.usage })
+                FollowStep::Over(Progress::Ended { finish, usage: end.usage })
             }
             _ => {
                 let refusal = match (&end.error, &end.error_code) {
                     (Some(error), Some(code)) => Refusal::of_turn(error, code),
                     _ => Refusal::broken_off(),
                 };
-                Told::Over(Progress::Failed(refusal))
+                FollowStep::Over(Progress::Failed(refusal))
             }
         }
     }
@@ -217,21 +217,25 @@ impl Follower {
         self.phase = Phase::Waits(AbortOnDropHandle::new(tokio::spawn(wait)));
     }
 
-    fn after_wait(&mut self, run: Result<Result<NextRun, ServiceError>, JoinError>, sink: &mut impl Sink) -> Told {
+    fn after_wait(
+        &mut self,
+        run: Result<Result<NextRun, ServiceError>, JoinError>,
+        sink: &mut impl Sink,
+    ) -> FollowStep {
         match run {
-            Ok(Ok(NextRun::Goes(events))) => {
+            Ok(Ok(NextRun::Resumed(events))) => {
                 self.phase = Phase::Reads(events);
-                Told::Taken
+                FollowStep::Taken
             }
-            Ok(Ok(NextRun::StillWaits)) => {
+            Ok(Ok(NextRun::Pending)) => {
                 sink.text("Nobody has decided yet. The answer goes on there once somebody has.");
-                Told::Over(Progress::Ended { finish: "stop", usage: self.usage })
+                FollowStep::Over(Progress::Ended { finish: "stop", usage: self.usage })
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "a program's answer could not be waited for");
-                Told::Over(Progress::Failed(Refusal::broken_off()))
+                FollowStep::Over(Progress::Failed(Refusal::broken_off()))
             }
-            Err(_) => Told::Over(Progress::Failed(Refusal::broken_off())),
+            Err(_) => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
         }
     }
 
@@ -247,15 +251,15 @@ impl Follower {
         &mut self,
         calls: Result<Result<Vec<ClientCall>, ServiceError>, JoinError>,
         sink: &mut impl Sink,
-    ) -> Told {
+    ) -> FollowStep {
         match calls {
             Ok(Ok(calls)) if !calls.is_empty() => {
                 sink.client_calls(calls);
-                Told::Over(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
+                FollowStep::Over(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
             }
             lost => {
                 tracing::warn!(?lost, "the calls that a program is to run could not be read");
-                Told::Over(Progress::Failed(Refusal::broken_off()))
+                FollowStep::Over(Progress::Failed(Refusal::broken_off()))
             }
         }
     }
@@ -298,7 +302,7 @@ struct StoppedOnDrop {
 impl Drop for StoppedOnDrop {
     fn drop(&mut self) {
         if !self.is_over {
-            self.service.stop_turn_soon(self.user, self.conversation, self.message_id);
+            self.service.spawn_stop(self.user, self.conversation, self.message_id);
         }
     }
 }

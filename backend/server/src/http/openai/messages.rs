@@ -3,23 +3,23 @@
 use tallybook_llm::ToolCallRequest;
 
 use super::{
+    conversation::{ConversationParser, ParsedConversation, text_of},
     limits::MAX_MESSAGES,
     refusal::Refusal,
-    said::{Said, Telling, text_of},
     wire::{ChatMessage, Content, ContentPart, ToolCall},
 };
 
 /// Parses the messages of a request.
-pub(crate) fn read(messages: Vec<ChatMessage>) -> Result<Said, Refusal> {
+pub(crate) fn read(messages: Vec<ChatMessage>) -> Result<ParsedConversation, Refusal> {
     read_numbered(messages.into_iter().enumerate().collect())
 }
 
 /// Parses messages that come with their index in the request. Errors name this index.
-pub(crate) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Said, Refusal> {
+pub(crate) fn read_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<ParsedConversation, Refusal> {
     if messages.len() > MAX_MESSAGES {
         return Err(Refusal::bad("messages", format!("There are too many messages. Send at most {MAX_MESSAGES}.")));
     }
-    let mut telling = Telling::new("messages", false);
+    let mut telling = ConversationParser::new("messages", false);
     for (at, message) in messages {
         let ChatMessage { role, content, refusal, tool_calls, tool_call_id } = message;
         let kinds: &[&str] = if role == "assistant" { &["text", ContentPart::REFUSAL] } else { &["text"] };

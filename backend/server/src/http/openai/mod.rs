@@ -1,5 +1,5 @@
 //! The agent as a model for clients of OpenAI's APIs. Chat completions have their wire formats in `wire`, `chunk`, `whole` and
-//! `error_body`, and request parsing in `ask`, `messages`, `said`, `tools` and `refusal`. `chat`, `begin`, `follow`, `plain`,
+//! `error_body`, and request parsing in `ask`, `messages`, `conversation`, `tools` and `refusal`. `chat`, `begin`, `follow`, `plain`,
 //! `respond` and `sink` make an answer out of a turn. `responses` is the Responses API, and `thread` has simpler APIs. Turns are
 //! the same as in the web UI.
 
@@ -7,6 +7,7 @@ mod ask;
 mod begin;
 mod chat;
 mod chunk;
+mod conversation;
 pub(crate) mod error_body;
 mod follow;
 mod limits;
@@ -16,7 +17,6 @@ mod plain;
 pub(crate) mod refusal;
 mod respond;
 mod responses;
-mod said;
 mod sink;
 pub(crate) mod thread;
 mod tools;

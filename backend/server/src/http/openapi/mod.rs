@@ -5,10 +5,10 @@
 mod document;
 mod examples;
 mod finish;
+mod i18n;
 mod line;
 mod operation;
 mod page;
-mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
 

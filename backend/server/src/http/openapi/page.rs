@@ -9,9 +9,9 @@ use tallybook_frontend::{Language, Theme};
 
 use super::{
     document::Document,
+    i18n::Messages,
     line::Line,
     operation::{self, Operation, Schema, Subject},
-    words::Words,
 };
 use crate::http::{content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, origin, preferences, state::State};
 
@@ -22,7 +22,7 @@ struct ApiPage<'a> {
     theme: Theme,
     /// Path of the folder with the page's files.
     folder: &'a str,
-    words: Words,
+    words: Messages,
     version: &'a str,
     lead: Line,
     /// URL of this server, for the examples.
@@ -47,7 +47,7 @@ pub(crate) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         language: chosen.language,
         theme: chosen.theme,
         folder: state.site.folder(),
-        words: Words(chosen.language),
+        words: Messages(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
         address: origin::origin(state.public_url.as_ref(), &request)

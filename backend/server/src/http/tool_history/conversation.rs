@@ -17,8 +17,8 @@ use super::{
     super::{caller::Admin, query::Query, state::State},
     format,
     frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    i18n::Messages,
     visible::Visible,
-    words::Words,
 };
 
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ struct Message {
     error: Option<Visible>,
     model: Option<String>,
     /// The context that the model received, if it did not contain all earlier messages.
-    told: Option<Told>,
+    told: Option<ContextView>,
     time: String,
     datetime: String,
     /// Steps of the plan for the answer.
@@ -86,7 +86,7 @@ struct Thought {
     size: Option<String>,
 }
 
-struct Told {
+struct ContextView {
     from: MessageId,
     /// Summary of the earlier messages; empty if the model received no summary.
     summary: Visible,
@@ -172,7 +172,9 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: visible(message.content),
         error: message.error.map(visible),
-        told: message.told_from.map(|from| Told { from, summary: visible(message.told_summary.unwrap_or_default()) }),
+        told: message
+            .told_from
+            .map(|from| ContextView { from, summary: visible(message.told_summary.unwrap_or_default()) }),
         model: message.model,
         time: format::time(&message.created_at),
         datetime: format::datetime(&message.created_at),
@@ -194,7 +196,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     }
 }
 
-fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
+fn step_of(step: PlanStepRow, words: Messages) -> PlanStep {
     let PlanStepRow { instruction, status, attempt, reason, .. } = step;
     let visible = |text: String| Visible::new(text, words.0);
     PlanStep {
@@ -206,7 +208,7 @@ fn step_of(step: PlanStepRow, words: Words) -> PlanStep {
     }
 }
 
-fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Words) -> Thought {
+fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Messages) -> Thought {
     let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < words_bytes);
     Thought {
         words: Visible::new(thought, words.0),
@@ -215,7 +217,7 @@ fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: Thoug
     }
 }
 
-fn model_call_of(row: &ModelCallOfTurnRow, words: Words) -> ModelCall {
+fn model_call_of(row: &ModelCallOfTurnRow, words: Messages) -> ModelCall {
     ModelCall {
         purpose: words.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),

@@ -19,7 +19,7 @@ use super::{
         preferences,
         state::{AppState, State},
     },
-    words::Words,
+    i18n::Messages,
 };
 
 /// Content security policy of the pages. They load the style, images, and one script, which loads further pages from this
@@ -40,7 +40,7 @@ pub(crate) struct Frame {
     pub(crate) theme: Theme,
     /// Path of the folder with the page's files.
     pub(crate) folder: String,
-    pub(crate) words: Words,
+    pub(crate) words: Messages,
 }
 
 impl Frame {
@@ -50,7 +50,7 @@ impl Frame {
             language: chosen.language,
             theme: chosen.theme,
             folder: state.site.folder().to_owned(),
-            words: Words(chosen.language),
+            words: Messages(chosen.language),
         }
     }
 }

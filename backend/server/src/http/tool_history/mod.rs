@@ -9,13 +9,13 @@ mod export;
 mod figures;
 mod format;
 mod frame;
+mod i18n;
 mod list;
 mod playback;
 mod rerun;
 mod script;
 mod timeline;
 mod visible;
-mod words;
 
 use actix_web::{http::Method, web::ServiceConfig};
 use utoipa::OpenApi;

@@ -11,7 +11,7 @@ use tallybook_tool_history::{CallPlayback, ToolHistory};
 use super::{
     super::{caller::Admin, query::Query, state::State},
     frame::{Frame, answer, refusal},
-    words::Words,
+    i18n::Messages,
 };
 
 /// Playback speeds, as multiples of the original speed.
@@ -132,7 +132,7 @@ fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) 
     }
 }
 
-impl Words {
+impl Messages {
     const fn steps(self) -> &'static str {
         match self.0 {
             Language::English => "Steps",

@@ -17,12 +17,12 @@ use super::{
     super::{body, caller::Admin, state::State},
     format,
     frame::{Frame, refusal},
+    i18n::Messages,
     visible::Visible,
-    words::Words,
 };
 
 /// Maximum time that the response waits for the end of the re-run. After that, the page shows the re-run as running.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum size of the form, in bytes: the longest input with every byte percent-encoded, and the field's name.
 const MAX_FORM_BYTES: usize = MAX_RERUN_INPUT_BYTES * 3 + 100;
@@ -58,7 +58,7 @@ pub(crate) fn forms() -> FormConfig {
     body::forms(MAX_FORM_BYTES)
 }
 
-/// Starts a re-run, waits up to `PATIENCE` for its end, and redirects to the call's page.
+/// Starts a re-run, waits up to `TIMEOUT` for its end, and redirects to the call's page.
 pub(crate) async fn begin(
     state: State,
     request: HttpRequest,
@@ -81,7 +81,7 @@ pub(crate) async fn begin(
     };
     match state.run_tool_history(work).await {
         Ok(rerun) => {
-            let _ = timeout(PATIENCE, is_done).await;
+            let _ = timeout(TIMEOUT, is_done).await;
             HttpResponse::SeeOther().insert_header((header::LOCATION, address(id, rerun))).finish()
         }
         Err(error) => refusal(Frame::of(&state, &request), &request, &error),
@@ -93,7 +93,12 @@ fn address(call: ToolCallId, rerun: RerunId) -> String {
 }
 
 /// Returns the list of re-runs, and the one to show in full.
-pub(crate) fn shown(call: ToolCallId, reruns: Reruns, words: Words, language: Language) -> (Vec<Entry>, Option<Shown>) {
+pub(crate) fn shown(
+    call: ToolCallId,
+    reruns: Reruns,
+    words: Messages,
+    language: Language,
+) -> (Vec<Entry>, Option<Shown>) {
     let Reruns { rows, shown } = reruns;
     let sentence = |(state, row): &(RerunState, RerunRow)| {
         let time = format::time(&row.created_at);

@@ -5,7 +5,7 @@ use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::ToolCallId;
 use tallybook_tool_history::{CallOfTurnRow, ModelCallOfTurnRow, WholeCall};
 
-use super::words::Words;
+use super::i18n::Messages;
 
 /// Width of the timeline, in units of the picture.
 const WIDTH: i64 = 1000;
@@ -39,7 +39,7 @@ struct Span {
 }
 
 /// Returns the bars of a call's turn, ordered by start.
-pub(crate) fn bars(call: &WholeCall, words: Words) -> Vec<Bar> {
+pub(crate) fn bars(call: &WholeCall, words: Messages) -> Vec<Bar> {
     let models = call.model_calls.iter().map(|row| of_model(row, words));
     let tools = call.tool_calls.iter().map(|row| of_tool(row, call.row.id, words));
     let mut spans: Vec<Span> = models.chain(tools).collect();
@@ -61,7 +61,7 @@ pub(crate) fn bars(call: &WholeCall, words: Words) -> Vec<Bar> {
     spans.into_iter().map(bar).collect()
 }
 
-fn of_model(row: &ModelCallOfTurnRow, words: Words) -> Span {
+fn of_model(row: &ModelCallOfTurnRow, words: Messages) -> Span {
     Span {
         began: row.created_at - TimeDelta::milliseconds(row.duration_ms),
         ended: row.created_at,
@@ -78,7 +78,7 @@ fn of_model(row: &ModelCallOfTurnRow, words: Words) -> Span {
     }
 }
 
-fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Words) -> Span {
+fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Messages) -> Span {
     Span {
         began: row.started_at,
         ended: row.started_at + TimeDelta::milliseconds(row.duration_ms.unwrap_or(0)),

@@ -1,5 +1,6 @@
-//! A canary for each kind of secret, of the settings and of people, in one program at its loudest: whoever repeats one, it stands
-//! in no event, row, page, figure, error, trace or line of the log. The issuer's has a test of its own, in `openid::canary`.
+//! Plants a canary for each kind of secret, from the settings and from users, in one server process that logs everything. Even
+//! if a tool, a model or a provider repeats a secret, it must not appear in any event, row, page, statistic, error, trace or
+//! log line. The client secret for the identity provider has its own test, in `openid::canary`.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -28,11 +29,11 @@ const COLLECTOR: &str = "canary-collector-5up3r";
 const PERSONS: &str = "canary-password-5up3r";
 const WRONG: &str = "canary-mistyped-5up3r";
 
-/// What nobody may read, by its kind.
+/// Secrets that must not appear anywhere, each with its kind.
 struct Canaries(Vec<(&'static str, String)>);
 
 impl Canaries {
-    /// Those of the settings, and of whoever signs in.
+    /// Creates the secrets of the settings and of the users who sign in.
     fn new() -> Self {
         let all = [
             ("a provider's key", PROVIDER),
@@ -51,7 +52,7 @@ impl Canaries {
         Self(all)
     }
 
-    /// Fails where one of them stands in a text.
+    /// Fails if a text contains one of the secrets.
     fn assert_lacks(&self, what: &str, text: &str) {
         for (kind, secret) in &self.0 {
             let line = text.lines().find(|line| line.contains(&**secret));
@@ -60,12 +61,12 @@ impl Canaries {
     }
 }
 
-/// How the client shows itself to the token endpoint.
+/// Returns the credentials that the OAuth client sends to the token endpoint.
 fn client() -> String {
     base64(format!("id:{CLIENT}").as_bytes())
 }
 
-/// Tool servers that repeat what they are told: one over HTTP that wants a token, and a program.
+/// Returns the settings of two tool servers that repeat their input: one over HTTP that requires a token, and a local process.
 fn tool_servers(mock: &MockMcp) -> Value {
     let remote = json!({
         "url": format!("{}?api_key={QUERY}", mock.url()), "requiresAuth": true, "risk": "low",
@@ -78,7 +79,7 @@ fn tool_servers(mock: &MockMcp) -> Value {
     json!({ "mcpServers": { "remote": remote, "local": local } })
 }
 
-/// The program with all these secrets, on a database whose password is one where it has any.
+/// Starts the program with all these secrets. If the database has users, one of these secrets is the database user's password.
 async fn start(
     engine: &Engine,
     model: &MockLlm,
@@ -105,7 +106,7 @@ async fn start(
     Team::of(TestApp::launch_command(engine, &mut command))
 }
 
-/// Fills in a form that makes an account, and gives who that is.
+/// Submits a form that creates an account, and returns the signed-in user.
 async fn come_in(team: &Team, link: &str, name: &str, password: &str) -> Who {
     let (path, token) = link.split_once("?token=").unwrap();
     let body = format!("token={token}&name={name}&password={password}");
@@ -115,7 +116,7 @@ async fn come_in(team: &Team, link: &str, name: &str, password: &str) -> Who {
     Who { cookie: cookie_of(&made), key: None }
 }
 
-/// Sends a message, and gives the events of its answer.
+/// Sends a message, and returns the events of its answer.
 async fn ask(team: &Team, who: &Who, conversation: &str, content: &str) -> String {
     let path = format!("/api/conversations/{conversation}/messages");
     team.send(who, Method::POST, &path, json!({"content": content})).await.text().await.unwrap()
@@ -131,7 +132,7 @@ on_every_engine! {
         let folder = tempfile::tempdir().unwrap();
         let team = start(&engine, &model, &mock, &collector, folder.path()).await;
 
-        // People: the link of the first start, an invitation, passwords right and wrong, a session and a key.
+        // Secrets of users: the setup link, an invitation, a right and a wrong password, a session and an API key.
         let setup = team.app.process().setup_link();
         let root = come_in(&team, &setup, "root", PERSONS).await;
         let made = team.json(&root, Method::POST, "/api/invitations", json!({}), 201).await;
@@ -159,7 +160,7 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED);
         canaries.assert_lacks("a refusal", &refused.text().await.unwrap());
 
-        // Tool servers repeat what they are told, the model what it is told of a tool, and the provider its key.
+        // The tool servers repeat their input, the prompt contains a tool's description, and the provider repeats its key.
         eventually("both tool servers are connected", async || {
             let tools = team.json(&program, Method::GET, "/api/tools", Value::Null, 200).await;
             tools["servers"].as_array().unwrap().iter().all(|server| server["status"] == "connected")
@@ -201,7 +202,7 @@ on_every_engine! {
             }
         }
 
-        // What waits to be sent to the collector is sent at the end.
+        // Traces that wait to be sent to the collector are sent at shutdown.
         team.app.process().signal("TERM");
         assert!(team.app.wait());
         let (log, traces) = (std::fs::read_to_string(folder.path().join("log")).unwrap(), collector.bytes());

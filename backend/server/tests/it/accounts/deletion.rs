@@ -1,4 +1,5 @@
-//! What becomes of what a person deletes: nobody finds it any more, and it stays in the book until the retention purges it.
+//! Deleted conversations and accounts: users no longer find deleted data, and the tool history keeps it until retention purges
+//! it.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use crate::{
     support::{Engine, Program, TestApp, execute, on_every_engine, rows},
 };
 
-/// Has a person's model add, and gives the conversation.
+/// Makes a user's model call `add`, and returns the conversation.
 async fn ask(team: &Team, model: &MockLlm, who: &Who) -> String {
     let uuid = team.conversation(who).await;
     model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -54,7 +55,7 @@ on_every_engine! {
         let everything = team.get(&ann, "/api/me/export").await.text().await.unwrap();
         assert!(everything.contains(&kept) && !everything.contains(&deleted), "{everything}");
 
-        // Admins read it with a reason, and are told what it is.
+        // Admins can open it if they give a reason. The page says that its owner deleted it.
         let list = page(&team, &admin, "/admin", StatusCode::OK).await;
         assert_eq!(list.matches("data-testid=\"call\"").count(), 2, "{list}");
         assert_eq!(list.matches(">deleted</span>").count(), 1, "{list}");
@@ -63,7 +64,7 @@ on_every_engine! {
             say_why(&team, &admin, &address, "ann asked for help").await;
             let read = page(&team, &admin, &address, StatusCode::OK).await;
             assert!(read.contains("Its owner deleted this on 20") && read.contains("It is purged from the book"), "{read}");
-            // It would hold for an hour, for all of hers.
+            // Deletes the reason, which would be valid for an hour and for all of ann's data.
             execute!(team.app, "DELETE FROM audit_log WHERE action = 'reason_given'");
         }
         say_why(&team, &admin, &format!("/admin/conversations/{kept}"), "to compare").await;
@@ -74,7 +75,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Nobody gets more by deleting.
+    /// Users do not regain tokens by deleting conversations.
     async fn what_was_used_up_stays_used_up(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let accounts = tallybook_accounts::Accounts::new(engine.database().await, required());
@@ -92,7 +93,7 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// With all of its conversations, when it is due.
+    /// Deleting an account deletes all its conversations, and they are purged when they are due. The user's row remains.
     async fn a_deleted_account_is_purged_likewise(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -1,4 +1,4 @@
-//! API keys outlast sessions: who can make them, when they end, and that admins see and revoke them.
+//! API keys, which outlast sessions: who can create them, when they end, and how admins list and revoke them.
 
 use std::{
     io::Write as _,
@@ -27,7 +27,7 @@ async fn status_of(team: &Team, who: &Who) -> StatusCode {
 }
 
 on_every_engine! {
-    /// A stolen session makes no key, which would outlast the session, not even right after its sign-in.
+    /// A stolen session cannot create an API key, which would outlast the session, not even right after the session's sign-in.
     async fn a_session_alone_makes_no_key(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
@@ -55,7 +55,7 @@ on_every_engine! {
             let refused = make(json!({"name": "stolen", "password": password})).await;
             assert_eq!(kind_of(refused).await, "/problems/sign-in-again");
         }
-        // Guesses are counted.
+        // Wrong passwords are counted, and create no key.
         for _ in 0..10 {
             make(json!({"name": "stolen", "password": "not the password"})).await;
         }
@@ -76,7 +76,8 @@ on_every_engine! {
         assert_eq!(make(PASSWORD).await, StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// A new password, a sign-out everywhere and an admin's reset revoke keys where that is asked for; a deactivation always.
+    /// A new password, a sign-out everywhere and an admin's reset revoke keys only if the request asks for that. A deactivation
+    /// always does.
     async fn keys_end_with_what_they_came_from(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
@@ -115,7 +116,7 @@ on_every_engine! {
         assert_eq!(revoked, [(5,)]);
     }
 
-    /// A key that expires is gone for its program, for lists and for the number of keys.
+    /// An expired key is refused, is not listed, and does not count toward the maximum number of keys.
     async fn a_key_may_expire(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;

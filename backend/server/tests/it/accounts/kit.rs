@@ -1,4 +1,4 @@
-//! A server with accounts, and people who ask it.
+//! A server with accounts, and users who send requests to it.
 
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, redirect::Policy};
 use serde_json::{Value, json};
@@ -7,22 +7,22 @@ use tallybook_mock_llm::MockLlm;
 
 use crate::support::{Engine, TestApp};
 
-/// The password of everybody here.
+/// Password of every user in these tests.
 pub(crate) const PASSWORD: &str = "a password of some length";
 
-/// Whoever has to wait waits for longer than a test takes.
+/// Extends all current sign-in delays beyond the duration of a test.
 pub(crate) const BLOCKED: &str =
     "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00' WHERE blocked_until IS NOT NULL";
 
-/// The admin whom every team begins with.
+/// Name of the admin that every team starts with.
 pub(crate) const ADMIN: &str = "root";
 
-/// Settings of a server that demands accounts.
+/// Returns the settings of a server that requires accounts.
 pub(crate) fn required() -> AccountsSettings {
     AccountsSettings { required: true, sharing: true, ..AccountsSettings::default() }
 }
 
-/// By what somebody is known to the server; by nothing at first.
+/// Credentials of a request. The default has none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Who {
     pub(crate) cookie: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Team {
 }
 
 impl Team {
-    /// A server with an admin.
+    /// Starts a server with an admin.
     pub(crate) async fn start(engine: &Engine, model: &MockLlm) -> Self {
         Self::start_with(engine, model, required()).await
     }
@@ -48,7 +48,7 @@ impl Team {
         Self::join(engine, model, settings).await
     }
 
-    /// A server on a database that has an admin already.
+    /// Starts a server on a database that already has an admin.
     pub(crate) async fn join(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
         let (app, link) = TestApp::spawn_with_accounts(engine, model, settings).await;
         assert_eq!(link, None, "there is an admin");
@@ -60,7 +60,7 @@ impl Team {
         Self { app, client: client.build().expect("a client") }
     }
 
-    /// A request of somebody's, yet to be sent.
+    /// Creates a request with these credentials, without sending it.
     pub(crate) fn request(&self, who: &Who, method: Method, path: &str) -> RequestBuilder {
         let mut request = self.client.request(method, self.app.url(path));
         if let Some(cookie) = &who.cookie {
@@ -80,7 +80,8 @@ impl Team {
         self.request(who, method, path).json(&body).send().await.expect("the server answers")
     }
 
-    /// The JSON of what must be answered with this status.
+    /// Sends a request, fails unless the response has this status, and returns the JSON of the response (null if it is not
+    /// JSON).
     pub(crate) async fn json(&self, who: &Who, method: Method, path: &str, body: Value, status: u16) -> Value {
         let response = self.send(who, method.clone(), path, body).await;
         let found = response.status();
@@ -89,27 +90,27 @@ impl Team {
         serde_json::from_str(&text).unwrap_or(Value::Null)
     }
 
-    /// Tries to sign in.
+    /// Tries to sign in, and returns the response.
     pub(crate) async fn try_sign_in(&self, name: &str, password: &str) -> Response {
         let body = json!({"name": name, "password": password});
         self.send(&Who::default(), Method::POST, "/api/session", body).await
     }
 
-    /// Signs somebody in with a new session.
+    /// Signs a user in with a new session.
     pub(crate) async fn sign_in(&self, name: &str) -> Who {
         let response = self.try_sign_in(name, PASSWORD).await;
         assert_eq!(response.status(), StatusCode::OK, "{name} signs in");
         Who { cookie: Some(cookie_of(&response).expect("a session")), key: None }
     }
 
-    /// Makes an account, and signs it in. Gives its id, too.
+    /// Creates an account and signs it in. Also returns the user's id.
     pub(crate) async fn person(&self, admin: &Who, name: &str) -> (Who, i64) {
         let body = json!({"name": name, "password": PASSWORD});
         let user = self.json(admin, Method::POST, "/api/users", body, 201).await;
         (self.sign_in(name).await, user["id"].as_i64().expect("an id"))
     }
 
-    /// A program of somebody's.
+    /// Creates an API key for a user with the usual password.
     pub(crate) async fn program(&self, who: &Who) -> Who {
         self.program_by(who, PASSWORD).await
     }
@@ -121,7 +122,7 @@ impl Team {
         Who { cookie: None, key: Some(made["key"].as_str().expect("a key").to_owned()) }
     }
 
-    /// Makes a conversation of somebody's and gives its UUID.
+    /// Creates a conversation for a user and returns its UUID.
     pub(crate) async fn conversation(&self, who: &Who) -> String {
         let made = self.json(who, Method::POST, "/api/conversations", json!({}), 201).await;
         made["uuid"].as_str().expect("a uuid").to_owned()
@@ -137,13 +138,13 @@ impl Team {
     }
 }
 
-/// What a browser holds from now on, as it sends it back.
+/// Returns the cookie that a response sets, as a browser sends it back. `None` if it sets none.
 pub(crate) fn cookie_of(response: &Response) -> Option<String> {
     let cookie = response.headers().get("set-cookie")?.to_str().expect("in ASCII");
     cookie.split(';').next().map(str::to_owned)
 }
 
-/// The kind of a problem.
+/// Returns the type of a problem response.
 pub(crate) async fn kind_of(response: Response) -> String {
     let problem: Value = response.json().await.expect("a problem");
     problem["type"].as_str().expect("its kind").to_owned()

@@ -1,4 +1,5 @@
-//! What one person may have answered: so much, over all replicas, and whoever else is there is not held up.
+//! Limits per user: concurrent turns, messages per minute and tokens per day. They apply across all replicas, and one user's
+//! limits do not hold up other users.
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
     Team::of(TestApp::spawn_with_person_limits(engine, model, tools, required(), limits).await)
 }
 
-/// An engine whose server has an admin.
+/// Creates an admin in the engine's database.
 async fn with_admin(engine: &Engine) {
     let accounts = Accounts::new(engine.database().await, required());
     accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
@@ -25,7 +26,7 @@ async fn send(team: &Team, who: &Who, conversation: &str) -> Response {
     team.send(who, Method::POST, &path, json!({"content": "Go?"})).await
 }
 
-/// Refused by this limit, with when to try again.
+/// Fails unless this limit refused the request, with a `Retry-After` in this range, in seconds.
 async fn assert_refused(response: Response, kind: &str, waits: std::ops::RangeInclusive<u64>) {
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
@@ -38,7 +39,8 @@ async fn limits_of(team: &Team, who: &Who) -> Value {
     team.json(who, Method::GET, "/api/me", Value::Null, 200).await["limits"].clone()
 }
 
-/// A lock on one node of a cluster holds nobody back on another; a row that is changed by both does. A trigger sees whether it is.
+/// In a database cluster, a lock on one node does not block another node, but two changes of the same row conflict. A trigger
+/// records whether the start of a turn changes the user's row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_begins_a_turn_holds_its_person_by_a_change() {
     for engine in Engine::every_mysql().await {
@@ -61,7 +63,8 @@ async fn whoever_begins_a_turn_holds_its_person_by_a_change() {
 }
 
 on_every_engine! {
-    /// Of many at once so many run as may, a refused message is not stored, and another person is answered meanwhile.
+    /// Of many concurrent requests, only as many run as the limit allows. A refused message is not stored, and other users are
+    /// still answered.
     async fn turns_at_once_are_limited_for_each_person(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -84,7 +87,7 @@ on_every_engine! {
         let stored: Vec<(i64,)> = rows!(team.app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'");
         assert_eq!(stored, [(2,)]);
 
-        // The others' replies are behind those that wait.
+        // Both turns have their scripted replies before the next reply is scripted, so the admin's turn gets that one.
         for gate in &gates {
             gate.reached().await;
         }
@@ -101,7 +104,7 @@ on_every_engine! {
         team.ask(&ann, &conversations[0], "Go?").await;
     }
 
-    /// Writing an answer anew counts as a message does; sending the same message again is none.
+    /// Regenerating an answer counts as a message. Sending the same message twice counts once.
     async fn messages_and_tokens_are_limited_for_each_person(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -131,7 +134,7 @@ on_every_engine! {
         team.ask(&admin, &others, "Go?").await;
         team.app.shut_down().await;
 
-        // All of it counts, also for a server that was started later.
+        // All this usage also counts for a server that starts later.
         let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
         let ann = team.sign_in("ann").await;
         assert_refused(send(&team, &ann, &new).await, "/problems/too-many-tokens", 3600..=86_400).await;
@@ -139,7 +142,7 @@ on_every_engine! {
     }
 }
 
-/// A program's turns are its person's.
+/// Turns of an API client count against its user's limits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn programs_are_limited_as_their_person_is() {
     let engine = Engine::sqlite();
@@ -165,7 +168,7 @@ async fn programs_are_limited_as_their_person_is() {
 }
 
 on_every_engine! {
-    /// A model that is asked once uses up tokens of its person, too, who sees how many.
+    /// Direct model calls count against the user's token limit, and the user sees how many tokens they used.
     async fn plain_calls_count_against_the_tokens(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -188,7 +191,7 @@ on_every_engine! {
     }
 }
 
-/// What one replica lets begin counts at the other.
+/// Turns that start on one replica count on the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_the_count() {
     for engine in Engine::every_mysql().await {

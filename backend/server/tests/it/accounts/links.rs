@@ -1,4 +1,4 @@
-//! How accounts come to be: the link of the first start, the command, invitations, and admins.
+//! Creation of accounts: by the setup link, the command, invitations, and admins.
 
 use std::{
     io::Write as _,
@@ -13,7 +13,7 @@ use tallybook_mock_llm::MockLlm;
 use super::kit::{ADMIN, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
 
-/// Fills in a form that makes an account.
+/// Submits a form that creates an account.
 async fn fill_in(team: &Team, path: &str, token: &str, name: &str) -> reqwest::Response {
     let fields = [("token", token), ("name", name), ("password", PASSWORD)];
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
@@ -28,7 +28,7 @@ fn token_of(link: &str) -> &str {
 on_every_engine! {
     async fn the_first_link_works_once_and_until_then_nothing_does(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        // Somebody wrote here before there were accounts.
+        // A conversation from the time before the server had accounts.
         let before = TestApp::spawn(&engine, &model).await;
         let conversation = before.create_conversation().await;
         before.shut_down().await;
@@ -48,7 +48,7 @@ on_every_engine! {
 
         assert!(team.get(&nobody, link.trim_start_matches(&team.app.address)).await.text().await.unwrap().contains("<form"));
         let token = token_of(&link);
-        // Of several at once one gets in.
+        // Of several concurrent attempts, one succeeds.
         let tries = futures_util::future::join_all(["first", "second"].map(|name| fill_in(&team, "/setup", token, name)));
         let mut tries = tries.await;
         tries.sort_by_key(reqwest::Response::status);
@@ -56,13 +56,13 @@ on_every_engine! {
         let admin = Who { cookie: cookie_of(&tries[0]), key: None };
         let users = team.json(&admin, Method::GET, "/api/users", Value::Null, 200).await;
         assert_eq!((users["items"].as_array().unwrap().len(), &users["items"][0]["role"]), (1, &json!("admin")));
-        // What was written before is the first admin's.
+        // Existing conversations are assigned to the first admin.
         let path = format!("/api/conversations/{conversation}");
         team.json(&admin, Method::GET, &path, Value::Null, 200).await;
         assert_eq!(team.get(&nobody, &format!("/setup?token={token}")).await.status(), StatusCode::GONE);
     }
 
-    /// As an operator starts it, for others to reach.
+    /// The program is started like an operator starts it for remote users: it listens on all addresses.
     async fn the_program_prints_the_first_link_and_serves_nobody_before_it_is_used(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let mut command = Program::command(&engine, &model);
@@ -82,7 +82,7 @@ on_every_engine! {
         assert_eq!(team.get(&Who::default(), "/api/conversations").await.status(), StatusCode::UNAUTHORIZED);
     }
 
-    /// With a public address, links lead there, whatever address the server is asked by.
+    /// If a public URL is set, links start with it, no matter which host the request names.
     async fn links_begin_with_the_public_url(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let mut command = Program::command(&engine, &model);
@@ -118,7 +118,7 @@ on_every_engine! {
         let made = team.json(&admin, Method::POST, "/api/invitations", json!({}), 201).await;
         let link = made["url"].as_str().unwrap();
         assert_eq!(team.get(&Who::default(), link).await.status(), StatusCode::OK);
-        // An invitation is no link for the first admin, and a name that is taken does not use it up.
+        // An invitation does not work as a setup link. An attempt with a taken name does not use up the invitation.
         assert_eq!(fill_in(&team, "/setup", token_of(link), "eve").await.status(), StatusCode::GONE);
         assert_eq!(fill_in(&team, "/invitation", token_of(link), ADMIN).await.status(), StatusCode::CONFLICT);
         let tries = ["ann", "bob"].map(|name| fill_in(&team, "/invitation", token_of(link), name));
@@ -179,14 +179,14 @@ on_every_engine! {
         }
         let (other, id) = team.person(&admin, "second").await;
         team.json(&admin, Method::PATCH, &format!("/api/users/{id}"), json!({"role": "admin"}), 200).await;
-        // Each may take the other's rights, and only one of them can.
+        // Each of the two admins tries to deactivate the other; only one succeeds.
         let tries = [(&admin, format!("/api/users/{id}")), (&other, own.to_owned())];
         let tries = tries.map(|(who, path)| async move { team.send(who, Method::DELETE, &path, Value::Null).await.status() });
         let done = futures_util::future::join_all(tries).await;
         assert_eq!(done.iter().filter(|status| **status == StatusCode::NO_CONTENT).count(), 1, "{done:?}");
     }
 
-    /// What an operator does at a terminal holds for a server that runs.
+    /// An account that an operator creates in a terminal works on a running server.
     async fn the_command_makes_an_admin(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (app, _) = TestApp::spawn_with_accounts(&engine, &model, required()).await;

@@ -1,4 +1,4 @@
-//! One's own account: instructions to every model, another password, everything as a file, and the account's end.
+//! The user's own account: instructions to every model, password changes, usage, the export, and deletion.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::{Engine, Provider, TestApp, eventually, execute, on_every_en
 
 const NEW_PASSWORD: &str = "another one of some length";
 
-/// The lines of somebody's export.
+/// Returns the lines of a user's export.
 async fn export(team: &Team, who: &Who) -> Vec<Value> {
     let file = team.get(who, "/api/me/export").await;
     assert_eq!(file.status(), StatusCode::OK);
@@ -42,14 +42,14 @@ on_every_engine! {
         );
         assert_eq!(noted, [(1, 1)]);
 
-        // Whoever found the session open can guess no more often than at the door.
+        // An attacker who finds an open session has no more password guesses than at sign-in.
         let guesses = (0..12).map(|_| change("a guess of some length", NEW_PASSWORD));
         let answers = futures_util::future::join_all(guesses).await;
         let refused = answers.iter().find(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS);
         assert!(refused.expect("one is refused").headers().contains_key("retry-after"));
     }
 
-    /// By what they were asked for, and no longer than this month.
+    /// Lists usage by purpose, for the current month only.
     async fn what_models_used_up_is_told(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
@@ -72,7 +72,8 @@ on_every_engine! {
         assert_eq!(told().await, json!([["answer", 2]]));
     }
 
-    /// With accounts and without: every model is told what its person says, after what we say, and nobody else's is.
+    /// With accounts and without, every model receives the instructions of its own user, after the built-in system prompt. It
+    /// never receives another user's instructions.
     async fn instructions_reach_the_persons_own_models(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -113,7 +114,8 @@ on_every_engine! {
         assert!(!model.requests().pop().unwrap().body_text.contains("Mine alone."));
     }
 
-    /// All versions of all conversations with their calls, and the account; of others nothing.
+    /// The export contains the account and all versions of all its conversations, with their tool calls. It contains nothing of
+    /// other users.
     async fn an_export_has_all_that_is_ones_own(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

@@ -1,7 +1,11 @@
-//! Accounts over HTTP: who may do what (`rights`), signing in and the attacks on it (`sign_in`, `strangers`, by an issuer
-//! `openid`), names and passwords (`user_names`), API keys (`keys`), limits under many requests at once (`races`), how
-//! accounts come to be (`links`), one's own (`me`), how much one may have answered (`limits`), what becomes of what one deletes
-//! (`deletion`), and what happens to streams when a reader's rights end (`streams`).
+//! Tests of accounts over HTTP.
+//!
+//! - Access: permissions (`rights`), sign-in and attacks on it (`sign_in`, `strangers`, and with an identity provider
+//!   `openid`), API keys (`keys`, `programs`), streams of users whose access is revoked (`streams`).
+//! - Accounts: their creation (`links`), names and passwords (`user_names`), the user's own account (`me`), admins' changes of
+//!   it (`changes`), deletion (`deletion`).
+//! - Limits: per user (`limits`, `side_doors`), and under concurrent requests (`races`).
+//! - Data: shared conversations (`sharing`), secrets (`canaries`), and the tool history for admins (`tool_history`).
 
 #[cfg(unix)]
 mod canaries;

@@ -1,4 +1,4 @@
-//! Programs with keys, which use the agent as a model: whose conversations they are.
+//! API clients with keys, which use the agent as a model: conversations, responses and calls belong to a key.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::{
     support::{Engine, on_every_engine, rows},
 };
 
-/// Programs of Olga's, each with a key of its own, and one of an admin's.
+/// API keys: two of Olga's, and one of an admin's. Also Olga's session.
 struct Keys {
     olga: Who,
     mine: Who,
@@ -26,7 +26,8 @@ async fn keys(team: &Team) -> Keys {
 }
 
 on_every_engine! {
-    /// A chat is one of its key's, even where another key is of the same person, and its owner finds it in the page.
+    /// A chat belongs to the key that started it, and not to another key of the same user. The user sees the chat in the web
+    /// UI.
     async fn a_chat_belongs_to_the_key_that_began_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -57,7 +58,8 @@ on_every_engine! {
         assert_eq!(error["error"]["code"], "invalid_api_key");
     }
 
-    /// A call is handed over to its key alone: who guesses its id, an admin or another key of the same person, learns nothing.
+    /// The server accepts a call's result only from the key that received the call. Another key, of an admin or of the same
+    /// user, learns nothing by guessing the call's id.
     async fn a_forged_id_of_anothers_call_is_refused_and_leaks_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -84,7 +86,8 @@ on_every_engine! {
         assert_eq!(ask(&mine, json!([question, message, result])).await.0, 200);
     }
 
-    /// An answer is gone on from, read and deleted by its own key: for others, also of the same person, it is not there.
+    /// Only the key that created a response can continue, read or delete it. For other keys, even of the same user, it does not
+    /// exist.
     async fn an_answer_is_gone_on_from_by_its_own_key(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -109,8 +112,8 @@ on_every_engine! {
         assert_eq!(team.send(&mine, Method::GET, &path, Value::Null).await.status(), 404);
     }
 
-    /// Over MCP everybody reads one's own calls; an admin all, and of others' one call or a search in texts with a reason, which
-    /// the owner sees.
+    /// Over MCP, users read their own calls, and admins read all calls. Admins need a reason to open another user's call or to
+    /// search in the texts of others, and the owner sees the access.
     async fn the_history_is_ones_own_and_an_admins_all(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -151,7 +154,7 @@ on_every_engine! {
         assert_eq!(inputs(&call(&keys[1], "search_tool_calls", json!({})).await.0), [json!(r#"{"a":1,"b":0}"#), Value::Null]);
         let (ottos, olgas) = (all["tool_calls"][0]["id"].clone(), all["tool_calls"][1]["id"].clone());
 
-        // Another's, and what is not there, are the same.
+        // The answer for another user's call is the same as for a call that does not exist.
         let foreign = call(&keys[0], "get_tool_call", json!({"id": ottos, "reason": "please"})).await;
         assert_eq!(foreign, call(&keys[0], "get_tool_call", json!({"id": 999_999})).await);
         assert!(foreign.1.contains("no such tool call"), "{}", foreign.1);
@@ -202,7 +205,7 @@ on_every_engine! {
     }
 }
 
-/// What monitors the server shows an admin's key.
+/// Monitoring systems read the metrics with an admin's API key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn figures_take_an_admins_key() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;

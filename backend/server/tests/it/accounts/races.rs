@@ -10,7 +10,7 @@ use crate::support::{Engine, execute, on_every_engine};
 
 const AT_ONCE: usize = 24;
 
-/// Sends the same many times at once, and gives how many were accepted.
+/// Sends the same request many times at once, and returns how many were accepted.
 async fn accepted(team: &Team, who: &Who, path: &str, body: &Value) -> usize {
     let all = join_all((0..AT_ONCE).map(|_| team.send(who, Method::POST, path, body.clone()))).await;
     for answer in &all {
@@ -35,7 +35,7 @@ on_every_engine! {
     async fn keys_do_not_exceed_their_limit(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
-        // Without a password, none has to be checked for each key.
+        // If the user has no password, the server does not have to check one for each key.
         execute!(team.app, "UPDATE users SET password_hash = NULL");
         for number in 0..40 {
             team.json(&who, Method::POST, "/api/keys", json!({"name": format!("key {number}")}), 201).await;
@@ -58,7 +58,7 @@ on_every_engine! {
         let values = format!("conversation_id, {token}, title, has_tool_calls, messages, created_at");
         fill(&team, "shares", columns, &values, 189).await;
         assert_eq!(accepted(&team, &who, &path, &json!({})).await, 10);
-        // What an older server shared beyond the limit is listed, too, so that it can be taken back.
+        // Shares that an older server created beyond the limit are listed, too, so that their owner can revoke them.
         fill(&team, "shares", columns, &values, 5).await;
         assert_eq!(listed(&team, &who, "/api/shares").await, 205);
     }
@@ -69,7 +69,7 @@ on_every_engine! {
         team.json(&who, Method::POST, "/api/invitations", json!({}), 201).await;
         let token = if engine.is_sqlite() { "hex(randomblob(32))" } else { "SHA2(UUID(), 256)" };
         let columns = "token_hash, role, created_by, created_at, expires_at";
-        // Twice as many each time, then the rest.
+        // Doubles the rows each time, then adds the rest.
         for copies in [1, 2, 4, 8, 16, 32, 64, 128, 256, 478] {
             let sql = format!(
                 "INSERT INTO invitations ({columns}) SELECT {token}, role, created_by, created_at, expires_at \
@@ -85,7 +85,7 @@ on_every_engine! {
     async fn accounts_do_not_exceed_their_limit(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
-        // Twice as many each time, then all but two of the rest.
+        // Doubles the rows each time, then adds all but two of the rest.
         for (round, copies) in (0..16).map(|round| 1 << round).chain([34_462]).enumerate() {
             let name = if engine.is_sqlite() { format!("'r{round}-' || id") } else { format!("CONCAT('r{round}-', id)") };
             let sql = format!(

@@ -1,5 +1,5 @@
-//! Who may do what: every address that the server takes, asked by everybody. What each is answered stands in `rights/table`.
-//! The addresses are read from the source, so one that is added and not judged there fails the test.
+//! Permissions: sends every request that the server has a route for, as every kind of caller. The expected statuses are in
+//! `rights/table`. The routes are read from the source, so a new route that is not in the table fails the test.
 
 mod table;
 
@@ -16,10 +16,10 @@ use self::table::{Body, FILE, PAGES, Row, SOMEBODYS, row, rows};
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
-/// Who asks, in the order of [`table::Answers`].
+/// Callers, in the order of [`table::Answers`].
 const NAMES: [&str; 6] = ["nobody", "another", "the owner", "an admin", "who signed out", "another's key"];
 
-/// In the order in which they ask: the owner, who may take it away, last.
+/// Order in which the callers send a request. The owner is last, because the owner's request may delete the resource.
 const ORDER: [usize; 6] = [0, 4, 5, 1, 3, 2];
 
 struct People {
@@ -28,7 +28,7 @@ struct People {
     signed_out: Who,
 }
 
-/// The ids of a conversation, of its answer and of that one's tool call.
+/// Ids of a conversation, of its answer and of the answer's tool call.
 struct Asked {
     uuid: String,
     message: String,
@@ -48,7 +48,7 @@ impl Row {
         in_body || self.route.contains("{uuid}") || self.route.contains("{tool_call_id}")
     }
 
-    /// The same for a conversation.
+    /// Fills the ids of a conversation into the request's body.
     fn of(self, asked: &Asked) -> Self {
         match self.body {
             Body::Json(body) => Self { body: Body::Json(asked.fill(&body.to_string()).parse().unwrap()), ..self },
@@ -56,7 +56,7 @@ impl Row {
         }
     }
 
-    /// What somebody sends.
+    /// Creates the request of one caller.
     fn request(&self, team: &Team, who: &Who, address: &str) -> reqwest::RequestBuilder {
         let request = team.request(who, self.method.clone(), address);
         match &self.body {
@@ -84,7 +84,7 @@ impl People {
         [Who::default(), other, owner, admin, self.signed_out.clone(), self.key.clone()]
     }
 
-    /// A conversation of the owner's with an answer that has a tool call.
+    /// Creates a conversation of the owner's, with an answer that has a tool call.
     async fn conversation(&self, model: &MockLlm, owner: &Who) -> Asked {
         let uuid = self.team.conversation(owner).await;
         model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -97,10 +97,10 @@ impl People {
         Asked { uuid, message, call }
     }
 
-    /// A row for something of the owner's, made for this one, and its address.
+    /// Creates the owner's resource for a row. Returns the row and its address with the ids of that resource.
     async fn make(&self, model: &MockLlm, mut row: Row, owner: &Who, admin: &Who) -> (Row, String) {
         let (team, route) = (&self.team, row.route);
-        // Of these there are none: what matters is who learns that.
+        // Resources with these ids do not exist. The test only checks which callers get that answer.
         let mut address = route
             .replace("{id:.+}", "none")
             .replace("{id}", "resp_999999")
@@ -151,7 +151,7 @@ impl People {
     }
 }
 
-/// Addresses of tool servers are nothing for users, in errors either.
+/// Only admins see the addresses of tool servers, even in errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -205,7 +205,7 @@ on_every_engine! {
                 );
                 assert!(is_described(&document, &row, status), "{} {}: {status} is not described", row.method, row.route);
                 if starts_turn && place == 2 {
-                    // To its end, so that the next row has the conversation to itself.
+                    // Reads the turn to its end, so that the conversation is idle for the next row.
                     response.text().await.unwrap();
                 }
             }
@@ -216,7 +216,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Its owner is answered as others are: at every address of it and below, by every method. Admins find it in the book.
+    /// For its owner, a deleted conversation does not exist either: at all its addresses, with every method. Admins find it in
+    /// the tool history.
     async fn nothing_of_a_deleted_conversation_is_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
@@ -241,7 +242,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// The page is led to by the form, and is somebody's, too.
+    /// Pages redirect unauthenticated users to the sign-in form. A conversation's page is only for its owner.
     async fn pages_are_their_owners(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
@@ -260,7 +261,7 @@ on_every_engine! {
                     assert_eq!(page.headers()["location"], form.as_str());
                     continue;
                 }
-                // Going back after signing out must find nothing.
+                // After a sign-out, the browser's back button must show nothing.
                 assert_eq!(page.headers()["cache-control"], "no-store");
                 let html = page.text().await.unwrap();
                 for name in ["otto", "olga"] {
@@ -271,14 +272,14 @@ on_every_engine! {
     }
 }
 
-/// Whether the document of the API says that this may be answered, where it says anything of the address.
+/// Returns `true` if `document` (`/openapi.json`) lists this status for the route, or does not contain the route.
 fn is_described(document: &Value, row: &Row, status: u16) -> bool {
     let item = &document["paths"][row.route.replace(":.+", "")];
     let method = row.method.as_str().to_lowercase();
     item.is_null() || !item[method]["responses"][status.to_string()].is_null()
 }
 
-/// The table has every address that the source has, and nothing else.
+/// The table contains exactly the routes of the source.
 #[test]
 fn every_address_is_judged() {
     let judged: BTreeSet<_> = rows().iter().map(|row| (row.method.to_string(), row.route.to_owned())).collect();
@@ -287,7 +288,7 @@ fn every_address_is_judged() {
     assert_eq!(judged, there);
 }
 
-/// The same of the page, whose addresses it knows itself.
+/// The list of pages contains exactly the pages that `frontend/src/address.rs` parses.
 #[test]
 fn every_page_is_judged() {
     let source = include_str!("../../../../../frontend/src/address.rs");
@@ -297,7 +298,8 @@ fn every_page_is_judged() {
     assert_eq!(there, BTreeSet::from(judged));
 }
 
-/// Every address with its methods, wherever in `http` it is registered: what is in a function named `api` is under `/api`.
+/// Returns every route with its methods, from all files in `http`. Routes in a function named `api` are under `/api`, and those
+/// in `v1` are under `/v1`.
 pub(crate) fn routes() -> BTreeSet<(String, String)> {
     let http = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http");
     let mut found = BTreeSet::new();
@@ -327,7 +329,7 @@ fn routes_of(source: &str) -> BTreeSet<(String, String)> {
         let prefix = prefix.map_or("", |(_, prefix)| prefix);
         let addresses: Vec<&str> = match part[1].strip_prefix('"') {
             Some(rest) => vec![rest.split('"').next().unwrap()],
-            // The names of files, which stand in a list.
+            // The names of files, which are in a list.
             None if part[1].starts_with("file)") => {
                 let assets = include_str!("../../../src/http/assets.rs");
                 let list = assets.split("UNVERSIONED: [").nth(1).unwrap().split(';').nth(1).unwrap();

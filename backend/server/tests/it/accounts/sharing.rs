@@ -1,4 +1,4 @@
-//! Conversations that are shared by links: who sees what, as it was when, and until when.
+//! Shared links of conversations: what they show, as of when, to whom, and until when.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     support::{Engine, on_every_engine, rows},
 };
 
-/// Shares a conversation, and gives the id and the path of the link.
+/// Shares a conversation, and returns the id and the path of the link.
 async fn share(team: &Team, owner: &Who, uuid: &str, tool_calls: bool) -> (i64, String) {
     let path = format!("/api/conversations/{uuid}/shares");
     let made = team.json(owner, Method::POST, &path, json!({"tool_calls": tool_calls}), 201).await;
@@ -34,7 +34,7 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 }
 
 on_every_engine! {
-    /// What was thought belongs to what was done, and stands in the book as that does.
+    /// Reasoning is shared only together with tool calls, and the tool history shows it. Both show it as text, not as HTML.
     async fn what_was_thought_is_shared_with_the_calls_and_as_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -51,7 +51,7 @@ on_every_engine! {
         assert!(tool_history.contains("Let me &#60;b&#62;think&#60;/b&#62;."), "{tool_history}");
     }
 
-    /// So does the plan by which an answer was made.
+    /// A plan is shared only together with tool calls, and the tool history shows it and the attempts of its steps.
     async fn a_plan_is_shared_with_the_calls_and_stands_in_the_book(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -77,7 +77,7 @@ on_every_engine! {
         assert!(usage.contains("\"plan\""), "{usage}");
     }
 
-    /// Eight bytes of Markdown can become six hundred of HTML. The plain text has what the page leaves out.
+    /// Eight bytes of Markdown can become 600 bytes of HTML. The page omits what is too large; the plain text contains it.
     async fn the_page_of_a_hostile_answer_stays_small(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -115,7 +115,7 @@ on_every_engine! {
         let (_, page_with_calls) = seen_by_all(&team, &whole).await;
         assert!(page_with_calls.contains("<details") && page_with_calls.contains("add"), "{page_with_calls}");
 
-        // What is said later is not shown.
+        // Later messages are not shown.
         model.reply([text("Nothing more to say.")]);
         team.ask(&owner, &uuid, "And then?").await;
         assert_eq!(seen_by_all(&team, &plain).await, (StatusCode::OK, page));
@@ -128,7 +128,7 @@ on_every_engine! {
         team.json(&owner, Method::DELETE, &address, Value::Null, 204).await;
         assert_eq!(seen_by_all(&team, &plain).await.0, StatusCode::NOT_FOUND);
 
-        // Whoever may not come in any more shares nothing, and what is deleted is not shared.
+        // Links stop working when their conversation is deleted, or when their owner is deactivated.
         let second = team.conversation(&other).await;
         model.reply([text("Yes.")]);
         team.ask(&other, &second, "Is anybody here?").await;

@@ -1,4 +1,4 @@
-//! Limits of a user hold for every request that calls a model, and for many at once.
+//! A user's limits apply to every request that calls a model, and also to many concurrent requests.
 
 use futures_util::future::join_all;
 use reqwest::{Method, Response, StatusCode};
@@ -10,7 +10,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, TestApp, execute, on_every_engine, rows};
 
-/// Starts a server with an admin, who is signed in.
+/// Starts a server with an admin, and signs the admin in.
 async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> (Team, Who) {
     let accounts = Accounts::new(engine.database().await, required());
     accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
@@ -32,7 +32,7 @@ fn per_day(tokens_per_day: u64) -> PersonLimits {
     PersonLimits { tokens_per_day, ..PersonLimits::default() }
 }
 
-/// A program's request to `/v1`.
+/// Sends an API client's request to `/v1`.
 async fn complete(team: &Team, program: &Who, route: &str, model: &str, content: &str, task: Option<&str>) -> Response {
     let body = match route {
         "/v1/responses" => json!({"model": model, "input": content}),
@@ -74,7 +74,7 @@ on_every_engine! {
         assert_too_many(send(&team, &admin, &conversation).await).await;
     }
 
-    /// Background tasks count a quarter each: they neither are free nor leave no room for messages.
+    /// A background task counts as a quarter of a message. So tasks are not free, but leave room for messages.
     async fn background_tasks_count_a_quarter(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_minute(2)).await;
@@ -110,7 +110,8 @@ on_every_engine! {
         assert_too_many(team.send(&admin, Method::POST, &summary, json!({})).await).await;
     }
 
-    /// Of forty answers at once only as many begin as their reservations fit into the limit.
+    /// A turn starts only while the tokens that are used and reserved are below the limit. So one of forty concurrent turns
+    /// starts.
     async fn many_answers_at_once_overshoot_the_day_by_one_at_most(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_day(1)).await;
@@ -146,7 +147,7 @@ on_every_engine! {
         assert_eq!(ask().await.status(), StatusCode::TOO_MANY_REQUESTS, "what it used takes the place of what it reserved");
     }
 
-    /// When tokens run out, the oldest answer finishes and the others end before their next step.
+    /// When tokens run out, the oldest turn finishes, and the others end before their next step.
     async fn running_answers_end_when_tokens_run_out(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_day(100_000)).await;
@@ -172,7 +173,7 @@ on_every_engine! {
     }
 }
 
-/// Tokens that one replica reserves count at the other.
+/// Tokens that one replica reserves count on the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_reservations() {
     for engine in Engine::every_mysql().await {

@@ -1,4 +1,4 @@
-//! Signing in and out, and the attacks on it.
+//! Sign-in, sign-out, and attacks on them.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     support::{Engine, execute, on_every_engine, rows},
 };
 
-/// As a form sends it.
+/// Encodes fields like a form.
 fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
@@ -30,7 +30,7 @@ on_every_engine! {
         assert_eq!(items.iter().filter(|session| session["current"] == true).count(), 1);
         assert_eq!(items[0]["address"], "127.0.0.1");
 
-        // What was a session is none after signing out, however often it is shown.
+        // After a sign-out, the old session cookie is refused every time.
         let out = team.send(&first, Method::DELETE, "/api/session", Value::Null).await;
         assert_eq!(out.status(), StatusCode::NO_CONTENT);
         assert!(out.headers()["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
@@ -45,7 +45,7 @@ on_every_engine! {
         }
     }
 
-    /// Neither a cookie that somebody planted nor the one of before is the session's.
+    /// A new session gets neither a planted cookie nor the previous session's cookie.
     async fn a_session_has_a_new_id_at_each_sign_in(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let body = json!({"name": ADMIN, "password": PASSWORD});
@@ -62,7 +62,7 @@ on_every_engine! {
         assert_eq!(team.get(&second, "/api/models").await.status(), StatusCode::OK);
     }
 
-    /// Sessions end by themselves, and the database has nothing that anybody could show.
+    /// Sessions expire, and the database contains only hashes, which do not work as a cookie or as a key.
     async fn sessions_end_in_time_and_are_kept_as_hashes(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
@@ -80,7 +80,7 @@ on_every_engine! {
         assert_eq!(team.get(&program, "/api/models").await.status(), StatusCode::OK);
     }
 
-    /// A name that nobody has, one that nobody can sign in to any more, and a wrong password are the same to who guesses.
+    /// The response is the same for a name that does not exist, for a deactivated account, and for a wrong password.
     async fn guessing_tells_nothing_and_takes_ever_longer(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
@@ -99,7 +99,7 @@ on_every_engine! {
         let told = team.try_sign_in("gone", PASSWORD).await;
         assert_eq!((told.status(), kind_of(told).await.as_str()), (StatusCode::FORBIDDEN, "/problems/deactivated"));
 
-        // Many at once are not more than one after the other.
+        // Concurrent attempts count like sequential ones.
         for name in [ADMIN, "nobody"] {
             let tries = (0..16).map(|_| team.try_sign_in(name, "a wrong password"));
             let answers = futures_util::future::join_all(tries).await;
@@ -109,7 +109,7 @@ on_every_engine! {
             let wait: u64 = refused[0].headers()["retry-after"].to_str().unwrap().parse().unwrap();
             assert!((1..=300).contains(&wait), "{wait}");
         }
-        // Until the wait is over the right one does not help either, and after it does.
+        // During the delay, even the right password is refused. After the delay, it works.
         execute!(team.app, "UPDATE sign_in_attempts SET blocked_until = '2037-01-01 00:00:00'");
         let right = team.try_sign_in(ADMIN, PASSWORD).await;
         assert_eq!(kind_of(right).await, "/problems/too-many-attempts");
@@ -117,7 +117,7 @@ on_every_engine! {
         team.sign_in(ADMIN).await;
     }
 
-    /// Whoever tries one password on many names is held up by the address, whatever headers say of it.
+    /// Trying one password with many names is delayed by address, and headers cannot fake the address.
     async fn an_address_cannot_be_made_up(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -133,12 +133,12 @@ on_every_engine! {
             statuses.push(guess(&team, number).await);
         }
         assert_eq!(statuses[0], StatusCode::UNAUTHORIZED);
-        // Longer than this test takes, where there is a block.
+        // Extends the delay, if there is one, beyond the duration of this test.
         execute!(team.app, BLOCKED);
         statuses.push(guess(&team, 28).await);
         assert_eq!(statuses.last(), Some(&StatusCode::TOO_MANY_REQUESTS), "{statuses:?}");
 
-        // Behind a proxy that the operator trusts each has an address of its own.
+        // Behind a trusted proxy, each client has its own address.
         let settings = AccountsSettings { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..required() };
         if engine.is_sqlite() {
             team.app.shut_down().await;
@@ -147,7 +147,7 @@ on_every_engine! {
         assert_eq!(guess(&behind, 99).await, StatusCode::UNAUTHORIZED);
     }
 
-    /// The form does without scripts what the API does, and leads only to addresses of this server.
+    /// Without scripts, the form does what the API does. It redirects only to addresses on this server.
     async fn the_form_signs_in_and_out(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let nobody = Who::default();
@@ -182,7 +182,7 @@ on_every_engine! {
         assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
     }
 
-    /// What other sites make a browser send does nothing, with the cookie or without.
+    /// Requests that other sites make a browser send have no effect, even with the session cookie.
     async fn other_sites_cannot_act_for_a_person(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
@@ -198,7 +198,7 @@ on_every_engine! {
             }
         }
         assert_eq!(team.get(&who, "/api/models").await.status(), StatusCode::OK, "the session is still there");
-        // Without TLS a browser elsewhere would not keep what it is given.
+        // Without TLS, browsers keep the session cookie only from localhost, which includes this name.
         let request = team.request(&Who::default(), Method::POST, "/api/session");
         let request = request.header("host", "chat.localhost").header("origin", "http://chat.localhost");
         let here = request.json(&json!({"name": ADMIN, "password": PASSWORD})).send().await.unwrap();
@@ -217,10 +217,10 @@ on_every_engine! {
         assert_eq!(list["items"][0]["prefix"], made["prefix"]);
         assert!(list["items"][0]["last_used_at"].is_string() && !list.to_string().contains(&key), "{list}");
 
-        // Managing people takes a person, also where the key is an admin's.
+        // Only a signed-in user can manage users; even an admin's key cannot.
         let refused = team.get(&program, "/api/users").await;
         assert_eq!(kind_of(refused).await, "/problems/persons-only");
-        // A wrong key is not made up for by a cookie.
+        // A wrong key is refused even if a valid cookie comes with it.
         let both = Who { key: Some(format!("{key}0")), ..who.clone() };
         assert_eq!(team.get(&both, "/api/models").await.status(), StatusCode::UNAUTHORIZED);
         team.json(&who, Method::DELETE, &format!("/api/keys/{}", made["id"]), Value::Null, 204).await;
@@ -231,7 +231,7 @@ on_every_engine! {
     }
 }
 
-/// Who is refused at one server is refused at all that share the database.
+/// A name that is blocked on one server is blocked on all servers that share the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn guessing_is_counted_over_all_servers() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -240,7 +240,7 @@ async fn guessing_is_counted_over_all_servers() {
         let other = Team::join(&engine, &model, required()).await;
         let tries = futures_util::future::join_all((0..16).map(|_| team.try_sign_in(ADMIN, "a wrong password"))).await;
         assert!(tries.iter().any(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS));
-        // Longer than this test takes.
+        // Extends the delay beyond the duration of this test.
         execute!(engine, BLOCKED);
         for server in [&other, &team] {
             assert_eq!(kind_of(server.try_sign_in(ADMIN, PASSWORD).await).await, "/problems/too-many-attempts");
@@ -248,7 +248,7 @@ async fn guessing_is_counted_over_all_servers() {
     }
 }
 
-/// How long an answer takes does not tell whether a name exists: the slow part is done either way.
+/// The response time does not reveal whether a name exists: the slow password hash is computed in any case.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unknown_name_takes_as_long() {
     let engine = Engine::sqlite();
@@ -257,19 +257,20 @@ async fn an_unknown_name_takes_as_long() {
     for number in 0..4 {
         team.person(&admin, &format!("known{number}")).await;
     }
-    // Without the hash it would be a tenth.
+    // Without the hash, an unknown name would take a tenth of the time.
     let takes_as_long = |[known, unknown]: [Duration; 2]| unknown * 2 > known;
     let mut fastest = [Duration::MAX; 2];
     for round in 0..12 {
         let number = round % 4;
-        // Guesses make later ones wait.
+        // Failed attempts delay later ones.
         execute!(team.app, "DELETE FROM sign_in_attempts");
         for (place, name) in [format!("known{number}"), format!("unknown{number}")].iter().enumerate() {
             let begun = std::time::Instant::now();
             team.try_sign_in(name, "not the password").await;
             fastest[place] = fastest[place].min(begun.elapsed());
         }
-        // Other tests may have had the processors all the while.
+        // Stops after a round in which each name was tried. Tries up to three rounds, since other tests may have used the
+        // processors.
         if number == 3 && takes_as_long(fastest) {
             break;
         }

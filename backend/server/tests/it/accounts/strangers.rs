@@ -1,4 +1,4 @@
-//! Strangers do not keep users out, and what they try leaves a trace, but not too much of it.
+//! Unauthenticated users cannot lock users out. Their attempts are recorded, but limited in number.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -8,20 +8,20 @@ use tallybook_mock_llm::{MockLlm, text};
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, cookie_of, kind_of, required};
 use crate::support::{Engine, execute, on_every_engine, rows};
 
-/// A team behind a proxy that says where requests come from.
+/// Starts a team behind a proxy that reports the addresses of clients.
 async fn behind_proxy(engine: &Engine) -> Team {
     let settings = AccountsSettings { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..required() };
     Team::start_with(engine, &MockLlm::start().await.unwrap(), settings).await
 }
 
-/// Signs in from an address, with what a browser holds.
+/// Signs in from an address, with a browser's cookie.
 async fn sign_in(team: &Team, address: &str, cookie: Option<&str>, password: &str) -> reqwest::Response {
     let who = Who { cookie: cookie.map(str::to_owned), key: None };
     let request = team.request(&who, Method::POST, "/api/session").header("x-forwarded-for", address);
     request.json(&json!({"name": ADMIN, "password": password})).send().await.unwrap()
 }
 
-/// The cookie by which a browser is known after a sign-in.
+/// Returns the cookie that identifies a known browser after a sign-in.
 fn known_browser(response: &reqwest::Response) -> String {
     let cookies = response.headers().get_all("set-cookie").iter().map(|cookie| cookie.to_str().unwrap());
     let cookie =
@@ -39,23 +39,23 @@ on_every_engine! {
             let refused = sign_in(&team, &format!("198.51.100.{}", number % 4), None, "a wrong password").await;
             assert!(matches!(refused.status().as_u16(), 401 | 429), "{}", refused.status());
         }
-        // Longer than this test takes.
+        // Extends all delays beyond the duration of this test.
         execute!(team.app, BLOCKED);
         let stranger = sign_in(&team, "198.51.100.1", None, PASSWORD).await;
         assert_eq!(kind_of(stranger).await, "/problems/too-many-attempts");
-        // From elsewhere, and in a known browser wherever it is.
+        // The right password works from another address, and in a known browser from any address.
         assert_eq!(sign_in(&team, "192.0.2.9", None, PASSWORD).await.status(), StatusCode::OK);
         let again = sign_in(&team, "198.51.100.1", Some(&known), PASSWORD).await;
         assert_eq!((again.status(), known_browser(&again)), (StatusCode::OK, known.clone()));
 
-        // Nor a signed-in user, who confirms something.
+        // A signed-in user who confirms something with the password is not locked out either.
         let who = Who { cookie: cookie_of(&again), key: None };
         let confirmed = team.request(&who, Method::PUT, "/api/me/password").header("x-forwarded-for", "192.0.2.1");
         let confirmed = confirmed.json(&json!({"current": PASSWORD, "new": PASSWORD})).send().await.unwrap();
         assert_eq!(confirmed.status(), StatusCode::NO_CONTENT);
     }
 
-    /// A known browser is one of its own user, and has a counter of its own.
+    /// A known browser is known for its own user only, and has its own counter of failures.
     async fn a_known_browser_does_not_help_to_guess(engine: Engine) {
         let team = behind_proxy(&engine).await;
         let admin = team.sign_in(ADMIN).await;
@@ -70,12 +70,12 @@ on_every_engine! {
             let refused = sign_in(&team, "192.0.2.7", Some(cookie), PASSWORD).await;
             assert_eq!(kind_of(refused).await, "/problems/too-many-attempts", "{cookie}");
         }
-        // The database has nothing that a browser could show.
+        // The database contains nothing that a browser could send as its cookie.
         let hashes = rows!(team.app, (String,), "SELECT token_hash FROM known_browsers");
         assert!(hashes.iter().all(|(hash,)| !known.contains(hash) && !theirs.contains(hash)), "{hashes:?}");
     }
 
-    /// Many names or addresses together still delay.
+    /// Failures for one name are delayed even if each comes from another address.
     async fn guessing_one_name_from_everywhere_is_delayed(engine: Engine) {
         let team = behind_proxy(&engine).await;
         sign_in(&team, "198.51.100.1", None, "a wrong password").await;
@@ -100,7 +100,7 @@ on_every_engine! {
         let expected = [(1, "192.0.2.1"), (1, "192.0.2.2"), (0, "192.0.2.3")];
         assert_eq!(rows!(team.app, (i64, String), noted), expected.map(|(user, address)| (user, address.to_owned())));
 
-        // As many as may be, and no more.
+        // At the limit of 500 records per hour, further failures are not recorded.
         let values = (0..500).map(|number| format!("(0, 'sign_in_failed', 'x{number}', '2036-01-01 00:00:00')"));
         let values = values.collect::<Vec<_>>().join(", ");
         let sql = format!("INSERT INTO audit_log (user_id, action, subject, created_at) VALUES {values}");
@@ -133,7 +133,7 @@ on_every_engine! {
         assert_eq!(shared, [(id, uuid)]);
     }
 
-    /// Users see admins' changes of their account, and not their own changes.
+    /// Users see admins' changes of their account, but not their own changes.
     async fn users_see_what_admins_changed(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
@@ -154,7 +154,7 @@ on_every_engine! {
         assert_eq!(access_log(&admin).await, json!([]), "others learn nothing");
     }
 
-    /// Requests that another site's page makes a browser send sign no one in, also without an `Origin`.
+    /// Requests that another site's page makes a browser send sign no user in, even without an `Origin` header.
     async fn other_sites_sign_nobody_in(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let form = format!("name={ADMIN}&password={}", PASSWORD.replace(' ', "+"));

@@ -1,4 +1,4 @@
-//! Open streams end with their reader's rights, on every replica.
+//! Open streams end on every replica when their reader's access is revoked.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::support::{Engine, PATIENCE, Program, RawConnection, TestApp, execute, on_every_engine};
 
-/// A stream of somebody's, which has begun.
+/// Opens a stream for a user, and waits for its first chunk.
 async fn open(team: &Team, who: &Who, path: &str) -> Response {
     let mut stream = team.get(who, path).await;
     assert_eq!(stream.status(), 200, "{path}");
@@ -22,7 +22,7 @@ async fn open(team: &Team, who: &Who, path: &str) -> Response {
     stream
 }
 
-/// How long a stream goes on.
+/// Returns the time until a stream ends.
 async fn end_of(mut stream: Response) -> Duration {
     let begun = Instant::now();
     let end = async { while stream.chunk().await.unwrap().is_some() {} };
@@ -30,14 +30,14 @@ async fn end_of(mut stream: Response) -> Duration {
     begun.elapsed()
 }
 
-/// How long the last of these goes on.
+/// Returns the time until both streams have ended.
 async fn end_of_all(streams: [Response; 2]) -> Duration {
     let [one, other] = streams.map(end_of);
     let (one, other) = tokio::join!(one, other);
     one.max(other)
 }
 
-/// Fails unless they end within a second, once in three times: a busy machine may add to it.
+/// Fails unless the streams end within a second. Tries three times, because a busy machine may delay the end.
 async fn assert_within_a_second(cause: &str, mut end: impl AsyncFnMut() -> Duration) {
     let mut best = Duration::MAX;
     for _ in 0..3 {
@@ -49,7 +49,7 @@ async fn assert_within_a_second(cause: &str, mut end: impl AsyncFnMut() -> Durat
     panic!("{cause}: {best:?}");
 }
 
-/// A conversation in which a turn runs that does not end by itself.
+/// Starts a turn that does not end by itself, and returns the path of its events.
 async fn running(team: &Team, model: &MockLlm, who: &Who) -> String {
     let uuid = team.conversation(who).await;
     model.reply([text("Begun "), hang()]);
@@ -63,7 +63,7 @@ on_every_engine! {
     async fn streams_end_within_a_second(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
-        // Several servers can share what is no file.
+        // Several servers can share a database, unless it is a SQLite file.
         let replica = if engine.is_sqlite() { None } else { Some(Team::join(&engine, &model, required()).await) };
         let there = replica.as_ref().unwrap_or(&team);
         let admin = team.sign_in(ADMIN).await;
@@ -72,7 +72,7 @@ on_every_engine! {
         let events = running(&team, &model, &ann).await;
         let bystander = open(there, &admin, "/api/events").await;
 
-        // With whichever server it is done.
+        // The change is made on one server, and the streams are open on the other.
         assert_within_a_second("signing out", async || {
             let ann = team.sign_in("ann").await;
             let streams = [open(there, &ann, "/api/events").await, open(there, &ann, &events).await];
@@ -107,17 +107,18 @@ on_every_engine! {
         })
         .await;
 
-        // Nobody else's ended.
+        // The other user's stream is still open.
         let mut bystander = bystander;
         assert!(bystander.chunk().await.unwrap().is_some());
     }
 
-    /// What is not sent yet is not for whoever may not read it any more, and what was sent does not look like a whole file.
+    /// A download is aborted when its reader loses access, and the part that was sent does not look like a complete file.
     async fn files_are_broken_off(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
-        // One with the patience of a real one; others of these tests soon drop a reader that takes nothing.
+        // Runs the real program with its default timeout for stalled readers. The other tests' servers soon drop a reader that
+        // accepts no data.
         let mut command = Program::command(&engine, &model);
         let team = Team::of(TestApp::launch_command(&engine, command.env("ACCOUNTS", "on")));
         let admin = team.sign_in(ADMIN).await;
@@ -129,7 +130,7 @@ on_every_engine! {
         model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
         model.reply([text("Three.")]);
         team.ask(&ann, &uuid, "1 + 2?").await;
-        // More than what is on its way holds.
+        // More data than the buffers between the server and the client hold.
         let long = "words ".repeat(120_000);
         for position in 1..=20 {
             execute!(engine, sqlx::AssertSqlSafe(format!(
@@ -158,7 +159,7 @@ on_every_engine! {
     }
 }
 
-/// One user cannot take the places of the others, however many windows and API clients there are.
+/// One user cannot use up the streams of other users, no matter how many windows and API clients the user has open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_user_has_fifty_streams_and_others_have_theirs() {
     let model = MockLlm::start().await.unwrap();
@@ -176,7 +177,7 @@ async fn one_user_has_fifty_streams_and_others_have_theirs() {
     assert_eq!(refused.status(), 429);
     assert!(refused.headers().contains_key("retry-after"));
     assert_eq!(kind_of(refused).await, "/problems/too-many-streams");
-    // What would be streamed is refused before it is done.
+    // A request that would be answered with a stream is refused before it has any effect.
     let path = format!("/api/conversations/{conversation}/messages");
     team.json(&ann, Method::POST, &path, json!({"content": "Hello"}), 429).await;
     let stored = team.json(&ann, Method::GET, &format!("/api/conversations/{conversation}"), Value::Null, 200).await;

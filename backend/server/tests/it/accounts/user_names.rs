@@ -1,4 +1,5 @@
-//! User names differ visibly from each other and from the server, and hide no characters; passwords are hard to guess.
+//! User names must look different from each other and from names of the server, and contain no invisible characters. Passwords
+//! must be hard to guess.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -39,7 +40,7 @@ on_every_engine! {
         assert_eq!(make(&team, &admin, "花子").await.0, StatusCode::CREATED);
         assert_eq!(make(&team, &admin, "арре").await.0, StatusCode::CREATED);
         assert_eq!(make(&team, &admin, "appe").await.0, StatusCode::CONFLICT);
-        // The same by an invitation.
+        // The same rules apply to invitations.
         let made = team.json(&admin, Method::POST, "/api/invitations", json!({}), 201).await;
         let token = made["url"].as_str().unwrap().split_once("token=").unwrap().1;
         let fields = [("token", token), ("name", "a1ice"), ("password", PASSWORD)];
@@ -50,7 +51,7 @@ on_every_engine! {
         assert!(answer.text().await.unwrap().contains("looks like that of another account"));
     }
 
-    /// Names from before these rules are signed in with, as they are.
+    /// Users can still sign in with names from before these rules.
     async fn names_of_before_still_sign_in(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -78,7 +79,8 @@ on_every_engine! {
         assert_eq!(make(&team, &admin, "mixeda").await.0, StatusCode::CONFLICT);
     }
 
-    /// The commonest passwords, and those made of the user's name, are refused wherever one is chosen.
+    /// The most common passwords, and those derived from the user's name, are refused wherever a user or an admin sets a
+    /// password.
     async fn passwords_that_are_guessed_first_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;

@@ -1,5 +1,5 @@
-//! The tools that a program runs itself, beside ours: how answers go on with their results here, what is asked for and refused
-//! in `client_tools/requests`.
+//! Tools that an API client runs itself, beside the server's tools: how turns continue with the client's results. What clients
+//! can request, and what is refused, is in `client_tools/requests`.
 
 mod requests;
 
@@ -11,7 +11,7 @@ use tallybook_tools::ToolRegistry;
 use super::kit::{ChunkReader, Orders, ask, conversation_of, conversations, refusal};
 use crate::support::{Counts, Engine, Provider, TestApp, eventually, on_every_engine, rows};
 
-/// What the program offers.
+/// Returns the client's tools.
 fn offered() -> Value {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     json!([
@@ -32,7 +32,8 @@ fn result(id: &Value, content: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": content})
 }
 
-/// The message of an answer that ends with calls, and those calls' ids.
+/// Asks, and requires an answer that ends with client tool calls. Returns the conversation, the answer's message, and the ids
+/// of the calls.
 async fn handed_over(app: &TestApp, body: &Value) -> (String, Value, Vec<Value>) {
     let response = ask(app, &[], body).await;
     let uuid = conversation_of(&response);
@@ -48,14 +49,15 @@ async fn server(engine: &Engine, model: &MockLlm, counts: &Counts) -> TestApp {
     TestApp::spawn_changed(engine, model, tools, |_| {}).await
 }
 
-/// What the model was told last.
+/// Returns the messages of the model's last request.
 fn told(model: &MockLlm) -> Value {
     model.requests().last().unwrap().body["messages"].clone()
 }
 
 on_every_engine! {
-    /// A step with both: ours run and are in the book, theirs go back; their results restore all steps, thinking included, and
-    /// the record is one question with one more answer.
+    /// A step with both kinds of calls: the server runs its own, which are in the tool history, and sends the client its calls.
+    /// With the client's results, the model receives all steps, including the reasoning. The conversation is stored as one
+    /// question with a second answer.
     async fn a_step_with_both_kinds_of_calls_goes_on_with_the_programs_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -79,7 +81,7 @@ on_every_engine! {
         let names: Vec<&str> = names.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["counts", "listen", "look"]);
 
-        // In whatever order the results come.
+        // The results can come in any order.
         let sent = [asked[0].clone(), message, result(&ids[1], "a bird"), result(&ids[0], "rain")];
         model.reply([text("It rains on a bird.")]);
         let response = ask(&app, &[], &body(&sent)).await;
@@ -100,7 +102,7 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["content"], "It rains on a bird.");
         assert_eq!(stored["messages"][1]["siblings"], json!([turn, stored["messages"][1]["id"]]));
 
-        // The next question: the earlier turn is told as it was, without what its model thought.
+        // For the next question, the model receives the steps of the earlier turn, but not its reasoning.
         let mut later = sent.to_vec();
         later.extend([json!({"role": "assistant", "content": "It rains on a bird."}), user("And now?")]);
         model.reply([text("Still.")]);
@@ -126,7 +128,7 @@ on_every_engine! {
         let mut sent = vec![user("Well?"), message, result(&ids[0], "rain")];
         let (same, message, ids) = handed_over(&app, &body(&sent)).await;
         assert_eq!(same, uuid);
-        // A second round, of another turn.
+        // A second round of client calls, in another turn.
         sent.extend([message, result(&ids[0], "birds")]);
         model.reply([text("Rain and birds.")]);
         let response = ask(&app, &[], &body(&sent)).await;
@@ -140,7 +142,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A program may have missed the answer. It gets another one; what ran stays run once.
+    /// If the client missed the answer and sends the results again, it gets another answer. The server's calls do not run
+    /// again.
     async fn the_same_results_sent_twice_run_nothing_twice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -157,7 +160,7 @@ on_every_engine! {
         assert_eq!(counts.runs(), 1);
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(1,)]);
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM messages WHERE role = 'user'"), [(1,)]);
-        // Twice in one request is no history.
+        // The same results twice in one request are refused.
         let twice: Vec<Value> = sent.iter().chain(&sent[1..]).cloned().collect();
         let error = refusal(ask(&app, &[], &body(&twice)).await, 400).await;
         assert!(error["message"].as_str().unwrap().contains("twice"), "{error}");
@@ -177,7 +180,7 @@ on_every_engine! {
         assert_eq!(told(&model)[2]["content"][0]["content"].as_str().unwrap(), long);
     }
 
-    /// A step of theirs and one of ours that needs consent: it is handed over when somebody has decided.
+    /// If a step has a client call and a server call that needs approval, the client receives its call after the decision.
     async fn a_step_with_a_call_that_waits_is_handed_over_after_the_decision(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Orders).unwrap();
@@ -205,7 +208,7 @@ on_every_engine! {
     }
 }
 
-/// The turn that goes on is told whole in any case.
+/// The turn that the request continues is always restored. Older turns are restored only if they fit in `restored_bytes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them() {
     let model = MockLlm::start().await.unwrap();
@@ -229,7 +232,7 @@ async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them(
     model.assert_calls_paired();
 }
 
-/// As OpenAI streams calls: first which one it is, then its arguments.
+/// Calls are streamed as OpenAI does it: first the id and the name, then the arguments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_are_streamed_by_their_index() {
     let model = MockLlm::start().await.unwrap();
@@ -273,7 +276,7 @@ async fn in_a_clash_of_names_the_programs_tool_is_called() {
     assert_eq!((told.as_array().unwrap().len(), &told[0]["description"]), (1, &json!("Mine.")));
 }
 
-/// Where the conversation is busy, the answer has a new one, as any other.
+/// If the conversation is busy, the answer gets a new conversation, like any other answer.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn results_for_a_busy_conversation_are_answered_in_a_new_one() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! A program's answer that waits for a person's consent.
+//! Answers to API clients while a tool call waits for the user's approval.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn server(engine: &Engine, model: &MockLlm, wait: Duration) -> TestApp {
     TestApp::spawn_changed(engine, model, tools, |settings| settings.http_limits.approval_wait = wait).await
 }
 
-/// Approves a call of the answer as soon as it waits.
+/// Approves a call of the answer as soon as it waits for approval.
 async fn approve(app: &TestApp, conversation: &str, number: usize) {
     let call = async || app.conversation(conversation).await["messages"][1]["tool_calls"][number].clone();
     eventually("the call waits", async || call().await["status"] == "awaiting_approval").await;
@@ -24,7 +24,8 @@ async fn approve(app: &TestApp, conversation: &str, number: usize) {
 }
 
 on_every_engine! {
-    /// It says once where to decide, gives signs of life, and goes on with what the program had told.
+    /// The stream contains the approval link once, although two calls wait. It sends keep-alives, and continues with the
+    /// client-supplied input.
     async fn an_answer_goes_on_when_somebody_has_decided(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = server(&engine, &model, Duration::from_mins(5)).await;
@@ -74,7 +75,7 @@ async fn the_approval_link_begins_with_the_public_url() {
     assert!(said.contains(&format!("waits for your approval: https://chat.example.org/c/{uuid}")), "{said}");
 }
 
-/// In the summary of what was done, too.
+/// The reasoning summary does not report a waiting call as failed either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_waits_has_not_failed() {
     let model = MockLlm::start().await.unwrap();
@@ -88,7 +89,7 @@ async fn a_call_that_waits_has_not_failed() {
     assert_eq!((&stored["awaiting_approval"], &answer["reasoning_summary"]), (&json!(true), &json!([])));
 }
 
-/// Nobody knows when somebody decides, so the chat is where it goes on.
+/// The user may decide much later, so the client's chat continues in a new conversation, and stays there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_chat_whose_answer_waits_goes_on_in_a_new_conversation() {
     let model = MockLlm::start().await.unwrap();
@@ -103,8 +104,8 @@ async fn a_chat_whose_answer_waits_goes_on_in_a_new_conversation() {
     assert_eq!(conversation_of(&ask(&app, &own, &question("And now?")).await), next);
 }
 
-/// After its time the answer ends and says where it goes on; the turn waits as before. One that nobody waits for any more is
-/// stopped.
+/// After the approval timeout, the answer ends with a link to the conversation, and the turn keeps waiting. If the client
+/// disconnects while the turn waits, the turn is stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stopped() {
     let model = MockLlm::start().await.unwrap();
@@ -130,7 +131,8 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
     assert_eq!(app.conversation(&other).await["messages"][1]["tool_calls"][0]["status"], "denied");
     app.shut_down().await;
 
-    // What was told of turns that are over is kept no longer than their journals; what waits goes on with it.
+    // The client-supplied input of a finished turn is deleted with its journal. A waiting turn keeps its input, with which it
+    // resumes.
     let retention = Some(Duration::from_millis(1));
     let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default(), |settings| {
         settings.journal_retention = retention;

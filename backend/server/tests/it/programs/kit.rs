@@ -1,4 +1,4 @@
-//! A program that speaks OpenAI Chat Completions, as far as the tests need one.
+//! A client for OpenAI Chat Completions, with the features that the tests need.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::support::{EVENT_PATIENCE, NoArgs, PATIENCE, TestApp, eventually};
 
-/// Changes the world.
+/// A tool that changes something, so its calls need approval.
 pub(crate) struct Orders;
 
 impl Tool for Orders {
@@ -28,19 +28,19 @@ pub(crate) fn tools() -> ToolRegistry {
     builtin().expect("the built-in tools are sound")
 }
 
-/// A question alone.
+/// Returns a request with one question.
 pub(crate) fn question(words: &str) -> Value {
     json!({"model": "test-model", "messages": [{"role": "user", "content": words}]})
 }
 
-/// The same, to be answered as a stream.
+/// Returns a request with one question that asks for a stream.
 pub(crate) fn streamed(words: &str) -> Value {
     let mut body = question(words);
     body["stream"] = json!(true);
     body
 }
 
-/// Asks with these headers.
+/// Sends a request with these headers.
 pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = app.client.post(app.url("/v1/chat/completions")).json(body);
     for (name, value) in headers {
@@ -49,19 +49,19 @@ pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -
     request.send().await.expect("the server answers")
 }
 
-/// The conversation that an answer names.
+/// Returns the conversation that a response names.
 pub(crate) fn conversation_of(response: &Response) -> String {
     response.headers()["x-tallybook-conversation"].to_str().expect("in ASCII").to_owned()
 }
 
-/// The words of an answer that is whole.
+/// Returns the text of a response that is not streamed.
 pub(crate) async fn words(response: Response) -> String {
     assert_eq!(response.status(), StatusCode::OK);
     let body: Value = response.json().await.expect("a JSON body");
     body["choices"][0]["message"]["content"].as_str().expect("words").to_owned()
 }
 
-/// The error of an answer that is none.
+/// Returns the error of a response. Fails unless the response has this status and OpenAI's error format.
 pub(crate) async fn refusal(response: Response, status: u16) -> Value {
     let found = response.status();
     let text = response.text().await.expect("a text");
@@ -73,23 +73,23 @@ pub(crate) async fn refusal(response: Response, status: u16) -> Value {
     error.clone()
 }
 
-/// All conversations there are.
+/// Returns all conversations of the user.
 pub(crate) async fn conversations(app: &TestApp) -> Vec<Value> {
     app.get_json("/api/conversations").await["items"].as_array().expect("a list").clone()
 }
 
-/// Waits until the one answer of a conversation has this status.
+/// Waits until the first answer of a conversation has this status.
 pub(crate) async fn ends_as(app: &TestApp, conversation: &str, status: &str) {
     let is_so = async || app.conversation(conversation).await["messages"][1]["status"] == status;
     eventually(status, is_so).await;
 }
 
-/// An answer's stream.
+/// Reader of a streamed answer.
 pub(crate) struct ChunkReader {
     response: Response,
     rest: Vec<u8>,
     ready: VecDeque<Value>,
-    /// How many signs of life came.
+    /// Number of keep-alives so far.
     pub(crate) signs: usize,
     pub(crate) text: String,
     is_done: bool,
@@ -104,7 +104,7 @@ impl ChunkReader {
         Self { response, rest, ready, signs: 0, text, is_done: false }
     }
 
-    /// The next chunk that says something; `None` at the end of a stream that says that it is done.
+    /// Returns the next chunk that is not a keep-alive; `None` at the end. The stream must end with `[DONE]`.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
@@ -136,26 +136,26 @@ impl ChunkReader {
         }
     }
 
-    /// Reads until the answer says this.
+    /// Reads until the answer contains this text.
     pub(crate) async fn until_text(&mut self, words: &str) {
         while !self.text.contains(words) {
             assert!(self.next().await.is_some(), "the stream ended at {:?}", self.text);
         }
     }
 
-    /// Reads until so many more signs of life have come, with nothing said between.
+    /// Reads until this number of further keep-alives has arrived.
     pub(crate) async fn until_signs(&mut self, number: usize) {
         let until = self.signs + number;
         let wait = async {
             while self.signs < until {
-                // Nothing is told at the same time, so that the next chunk is never had.
+                // Tests call this while a model or an approval is pending, so no other chunk arrives that would be lost here.
                 let _ = timeout(std::time::Duration::from_millis(20), self.next()).await;
             }
         };
         timeout(PATIENCE, wait).await.expect("signs of life");
     }
 
-    /// Everything until the end.
+    /// Returns all chunks until the end.
     pub(crate) async fn all(&mut self) -> Vec<Value> {
         let mut chunks = Vec::new();
         while let Some(chunk) = self.next().await {

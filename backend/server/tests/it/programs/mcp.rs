@@ -1,5 +1,5 @@
-//! Tallybook as a tool server: by our own client, by hand in both eras of the protocol, and by a real program, the official
-//! Python SDK (`mcp_program.py`).
+//! Tallybook as an MCP server. The clients are Tallybook's own MCP client, requests written by hand in both eras of the
+//! protocol, and the official Python SDK (`mcp_program.py`).
 
 use std::{path::Path, process::Stdio};
 
@@ -13,7 +13,7 @@ use tokio::{process::Command, time::timeout};
 use super::{kit::tools, python};
 use crate::support::{Engine, NoArgs, PATIENCE, Panics, TestApp, eventually, on_every_engine, rows};
 
-/// Changes the world.
+/// A tool that changes something, so it is not available over MCP.
 struct Orders;
 
 impl Tool for Orders {
@@ -31,7 +31,7 @@ async fn send(app: &TestApp, message: &Value) -> Response {
     app.client.post(app.url("/mcp")).json(message).send().await.unwrap()
 }
 
-/// A request; without parameters where they are null.
+/// Returns a request, without parameters if `params` is null.
 fn request(method: &str, params: &Value) -> Value {
     let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": method});
     if !params.is_null() {
@@ -40,14 +40,14 @@ fn request(method: &str, params: &Value) -> Value {
     request
 }
 
-/// The status and the code of a refusal.
+/// Returns the HTTP status and the error code of a refusal.
 async fn refused(response: Response) -> (u16, i64) {
     let status = response.status().as_u16();
     let body: Value = response.json().await.unwrap();
     (status, body["error"]["code"].as_i64().unwrap_or_else(|| panic!("{body}")))
 }
 
-/// The result of a request.
+/// Sends a request, and returns its result.
 async fn result(app: &TestApp, method: &str, params: Value) -> Value {
     let response = send(app, &json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params})).await;
     assert_eq!(response.status(), StatusCode::OK);
@@ -56,13 +56,13 @@ async fn result(app: &TestApp, method: &str, params: Value) -> Value {
     body.get("result").unwrap_or_else(|| panic!("{body}")).clone()
 }
 
-/// What a call of a tool gives, and whether it failed.
+/// Calls a tool. Returns its text, and `true` if the call failed.
 async fn call(app: &TestApp, name: &str, arguments: Value) -> (String, bool) {
     let said = result(app, "tools/call", json!({"name": name, "arguments": arguments})).await;
     (said["content"][0]["text"].as_str().unwrap().to_owned(), said["isError"] == true)
 }
 
-/// Stores a turn with a call.
+/// Stores a turn with a tool call.
 async fn turn(app: &TestApp, model: &MockLlm, name: &str, input: &str) {
     let conversation = app.create_conversation().await;
     model.reply([tool_call(name, input)]);
@@ -71,7 +71,7 @@ async fn turn(app: &TestApp, model: &MockLlm, name: &str, input: &str) {
 }
 
 on_every_engine! {
-    /// One Tallybook is a tool server of another: its tools are called in a turn.
+    /// One server is configured as a tool server of another, whose turn calls its tools.
     async fn our_own_client_calls_the_tools(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let server = TestApp::spawn(&engine, &model).await;
@@ -105,7 +105,7 @@ on_every_engine! {
         ] {
             assert!(metrics.contains(line), "{line} is not in {metrics}");
         }
-        // What is called so is no answer's, and not in the history.
+        // These calls belong to no answer, and are not in the tool history.
         assert_eq!(rows!(server, (i64,), "SELECT COUNT(*) FROM tool_calls"), [(1,)]);
         model.assert_calls_paired();
     }
@@ -174,7 +174,7 @@ async fn the_older_era_of_the_protocol_is_spoken() {
     }
 }
 
-/// What a request of the newer era says of itself.
+/// Returns the metadata that a request of the newer era must contain.
 fn meta(version: &str) -> Value {
     let (said, can) = ("io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities");
     json!({"_meta": {said: version, can: {}}})
@@ -206,11 +206,11 @@ async fn a_request_of_the_newer_era_stands_for_itself() {
     let half = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
     let (unknown, other) = (("mcp-protocol-version", "2099-01-01"), ("mcp-protocol-version", "2025-11-25"));
     for (headers, message, answer) in [
-        // What it must say of itself.
+        // The metadata is absent or incomplete.
         (vec![now, method], list(&json!({})), (400, -32602)),
         (vec![now, method], list(&half), (400, -32602)),
         (vec![now, method], list(&json!({"_meta": 7})), (400, -32602)),
-        // What its headers repeat.
+        // The headers must match the body.
         (vec![now], list(&said), (400, -32020)),
         (vec![method], list(&said), (400, -32020)),
         (vec![other, method], list(&said), (400, -32020)),
@@ -219,7 +219,7 @@ async fn a_request_of_the_newer_era_stands_for_itself() {
         (vec![now, ("mcp-method", "tools/call")], call.clone(), (400, -32020)),
         (vec![now, ("mcp-method", "tools/call"), ("mcp-name", "divide")], call, (400, -32020)),
         (vec![unknown, method], list(&meta("2099-01-01")), (400, -32022)),
-        // What it no longer has.
+        // Methods that the newer era does not have.
         (vec![now, ("mcp-method", "ping")], request("ping", &said), (404, -32601)),
         (vec![now, ("mcp-method", "initialize")], request("initialize", &said), (404, -32601)),
     ] {
@@ -254,7 +254,7 @@ async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
     let (said, failed) = call(&app, "panics", json!({})).await;
     assert!(failed && said.contains("failed unexpectedly"), "{said}");
     assert_eq!(call(&app, "add", json!({"a": 1, "b": 2})).await, ("3".to_owned(), false));
-    // No number loses a digit on its way, however the method is written.
+    // Numbers keep all their digits, even if the method's name is written with an escape.
     let exact = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","arguments":{"a":0.1,"b":0.20000000000000000001}}}"#;
     for body in [exact.to_owned(), exact.replace("tools/call", r"tools\/call")] {
         let sum = app.client.post(app.url("/mcp")).header("content-type", "application/json").body(body);

@@ -1,4 +1,4 @@
-//! A model that is asked once: by its name, or for a background task.
+//! Direct model calls, requested by the model's name or as a background task.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text};
@@ -46,7 +46,7 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     let failed =
         r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="plain",outcome="failed"} 1"#;
     let read = async || app.get("/metrics").await.text().await.unwrap();
-    // Counted after it was told.
+    // The call is counted after the response was sent.
     eventually("the last one is counted", async || read().await.contains(failed)).await;
     let metrics = read().await;
     for line in [
@@ -57,7 +57,8 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     }
     let tokens = metrics.lines().find(|line| line.starts_with("tallybook_tokens_total") && line.contains("output"));
     assert_ne!(tokens.unwrap().rsplit(' ').next(), Some("0"), "{metrics}");
-    // Prompts with found texts begin like that, too, and are questions of a person's.
+    // Prompts with retrieved documents start like tasks, too, but are users' questions. They are streamed or have more than one
+    // message.
     for body in [
         streamed(TASK),
         json!({"messages": [{"role": "user", "content": TASK}, {"role": "assistant", "content": "A"}, {"role": "user", "content": TASK}]}),
@@ -70,7 +71,7 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     assert_eq!(conversations(&app).await.len(), 2);
 }
 
-/// A program that goes away ends the call, and so many at a time are enough for one person.
+/// If the client disconnects, the direct model call is cancelled. One user can have 16 at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plain_calls_are_bounded_and_end_with_their_program() {
     let model = MockLlm::start().await.unwrap();

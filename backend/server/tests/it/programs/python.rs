@@ -1,4 +1,4 @@
-//! A real program: the official Python SDK of `OpenAI` (`program.py`).
+//! A real client: OpenAI's official Python SDK (`program.py`).
 
 use std::{path::Path, process::Stdio};
 
@@ -13,10 +13,10 @@ use tokio::{
 use super::conversations;
 use crate::support::{Engine, PATIENCE, TestApp};
 
-/// Names a Python that has what `requirements.txt` lists.
+/// Name of the environment variable with the path of a Python that has the packages of `requirements.txt`.
 const PYTHON: &str = "TEST_PYTHON";
 
-/// The Python that real programs run on.
+/// Returns the path of the Python for real clients.
 pub(crate) fn program() -> String {
     let python = std::env::var(PYTHON).unwrap_or_default();
     let advice = "set TEST_PYTHON to a Python with programs/requirements.txt, or run `cargo xtask test`";
@@ -24,7 +24,7 @@ pub(crate) fn program() -> String {
     python
 }
 
-/// Runs a program, whose model is silent until it has said that it is, and gives what it says at its end.
+/// Runs a script and returns the JSON that it prints at its end. The model stays silent until the script reports the silence.
 pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs").join(script);
     let mut command = Command::new(program());
@@ -32,7 +32,7 @@ pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
     let mut running = command.spawn().unwrap();
     let mut output = BufReader::new(running.stdout.take().unwrap());
     let mut said = String::new();
-    // In silence there are signs of life, which the SDK must bear.
+    // During the silence, the server sends keep-alives, which the SDK must accept.
     timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
     assert_eq!(said, "in silence\n");
     silent.open();
@@ -72,7 +72,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
         "broken_off": "model_bad_stream",
     });
     assert_eq!(told, expected);
-    // Nothing was sent again that is stored.
+    // The SDK did not retry requests that were already stored.
     assert_eq!(conversations(&app).await.len(), 5);
     model.assert_calls_paired();
 }

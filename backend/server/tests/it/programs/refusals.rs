@@ -1,4 +1,4 @@
-//! What programs are refused, and that every refusal under `/v1` is OpenAI's JSON.
+//! Requests of API clients that are refused. Every refusal under `/v1` has OpenAI's JSON format.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tallybook_mock_llm::MockLlm;
 use super::kit::{ask, question, refusal};
 use crate::support::{Engine, TestApp};
 
-/// A question with one more field.
+/// Returns a question with one more field.
 fn with(field: &str, value: Value) -> Value {
     let mut body = question("Hello");
     body[field] = value;
@@ -78,7 +78,7 @@ async fn every_refusal_is_written_as_programs_read_it() {
     }
     let foreign = app.client.get(app.url("/v1/models")).header("origin", "https://evil.example").send().await.unwrap();
     assert_eq!(refusal(foreign, 403).await["code"], "foreign_origin");
-    // Elsewhere a refusal stays what it was.
+    // Refusals of other routes keep their format.
     let elsewhere = app.get("/api/nothing").await;
     assert_eq!(elsewhere.headers()["content-type"], "application/problem+json");
 }

@@ -1,7 +1,7 @@
-//! Programs that speak `OpenAI` Responses (`/v1/responses`): whole answers and the record of them here, streams in
-//! `responses/streams`, what goes on from an answer in `responses/chains`, the program's own tools in `responses/client_tools`,
-//! what is refused in `responses/refusals`, and a real
-//! program in `responses/python`. What holds for both APIs is tested with chat completions.
+//! Clients of the OpenAI Responses API (`/v1/responses`). Complete responses and their storage are tested here, streams in
+//! `responses/streams`, requests that continue a response in `responses/chains`, client tools in `responses/client_tools`,
+//! refusals in `responses/refusals`, and a real client in `responses/python`. What both APIs share is tested with chat
+//! completions.
 
 mod chains;
 mod client_tools;
@@ -18,8 +18,8 @@ use super::{conversation_of, conversations};
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 on_every_engine! {
-    /// Our tools run and are in the book alone; what the program sets reaches the provider, and what it may send besides is
-    /// skipped, the tools among it that OpenAI would run.
+    /// The server's tools run, and appear only in the tool history. The client's settings reach the provider. Other fields of
+    /// the request are ignored, including tools that OpenAI would run itself.
     async fn a_program_is_answered_in_this_apis_own_shape(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -78,7 +78,7 @@ on_every_engine! {
         assert!(tools.contains("\"look\"") && tools.contains("\"add\"") && !tools.contains("web_search"), "{tools}");
         assert!(!told.to_string().contains("secret"));
 
-        // By its id, the same, but for what the request alone said.
+        // `GET` returns the same response, except for fields that only the request contained.
         let found = app.get_json(&format!("/v1/responses/resp_{id}")).await;
         for field in ["id", "object", "status", "model", "output", "usage", "created_at", "store"] {
             assert_eq!(found[field], answer[field], "{field}");
@@ -86,7 +86,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// By the header of chat completions, and by the one in which Codex names its session.
+    /// The conversation is named by the header of chat completions, or by the header in which Codex sends its session.
     async fn a_conversation_is_the_one_that_the_program_names(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -116,7 +116,7 @@ async fn an_answer_that_was_cut_short_is_incomplete() {
     assert_eq!(found["incomplete_details"], answer["incomplete_details"]);
 }
 
-/// By its name or for a task: one call, of which nothing is kept, and nothing to go on from.
+/// A direct model call, requested by name or as a task, stores nothing, so no later request can continue it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_that_is_asked_plainly_leaves_nothing() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Answers as streams of chunks: what comes in silence, how they end, and what becomes of a turn whose program goes away.
+//! Answers as streams of chunks: keep-alives, how they end, and what happens to the turn if the client disconnects.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use super::kit::{
 use crate::support::{Counts, Engine, Hangs, RawConnection, TestApp, eventually, on_every_engine};
 
 on_every_engine! {
-    /// A role, the words, signs of life while nothing comes, the end, and the tokens; live in the page, too.
+    /// The stream has the role, the text, keep-alives during silence, the end, and the token usage. The web UI follows the turn
+    /// live.
     async fn a_stream_is_chunks_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -41,7 +42,7 @@ on_every_engine! {
         page.until("message_end").await;
     }
 
-    /// The page's Stop ends the program's answer where it is.
+    /// A stop in the web UI ends the client's answer with the text so far.
     async fn the_page_can_stop_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -57,7 +58,7 @@ on_every_engine! {
         ends_as(&app, &uuid, "stopped").await;
     }
 
-    /// Whether it wants a stream or the whole: with nobody there to read, nothing goes on.
+    /// If the client disconnects, the turn is stopped, whether it is streamed or not.
     async fn a_program_that_goes_away_in_a_tool_call_stops_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default().with(Hangs).unwrap(), |_| {}).await;
@@ -78,13 +79,13 @@ on_every_engine! {
     }
 }
 
-/// What fails before anything is said fails by its status; later, by what has no choices. In both cases the question is
-/// stored, so it is not to be sent again.
+/// A failure before the first text is reported by the HTTP status. A later failure is reported by a chunk without choices. The
+/// question is stored in both cases, so the client must not send it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        // So long that no failure comes after it.
+        // Longer than a failure takes, so that no keep-alive starts the stream before it.
         settings.keep_alive = Duration::from_secs(20);
     })
     .await;
@@ -105,7 +106,7 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     assert_eq!(stream.text, "Half of ");
 }
 
-/// Nothing is written to its connection until it is whole.
+/// Nothing is written to the connection until the answer is complete.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
     let model = MockLlm::start().await.unwrap();
@@ -118,7 +119,8 @@ async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
     let answer = ask(&app, &[], &asked);
     let silence = async {
         late.reached().await;
-        // The limit has passed when this one is broken off.
+        // The server closes this second connection at the idle timeout. By then, the first connection has been silent for
+        // longer than that.
         let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
         RawConnection::ask(&app, bytes).await;
         late.open();
@@ -140,7 +142,7 @@ async fn a_server_that_ends_says_so_in_the_stream() {
     ended.await.unwrap();
 }
 
-/// Only programs that ask for it are told of our own tools, and never as of calls that are theirs to run.
+/// The calls of the server's tools are reported only to clients that request it, and never as calls for the client to run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_tools_are_told_of_on_request_alone() {
     let model = MockLlm::start().await.unwrap();
@@ -172,7 +174,7 @@ async fn our_tools_are_told_of_on_request_alone() {
         }
     }
     assert_eq!(counts.runs(), 2);
-    // A tool may be silent for longer than anybody waits.
+    // A request that is not streamed still gets its answer.
     model.reply([text("Quiet.")]);
     assert_eq!(words(ask(&app, &[], &question("And?")).await).await, "Quiet.");
 }

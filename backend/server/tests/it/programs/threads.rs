@@ -1,4 +1,4 @@
-//! The agent in plainer shapes: `POST /v1/chat`, whole and as a stream of chunks, and `POST /api/chat`.
+//! The agent's simpler APIs: `POST /v1/chat`, streamed or not, and `POST /api/chat`.
 
 use std::time::Duration;
 
@@ -27,14 +27,14 @@ async fn whole(app: &TestApp, path: &str, body: Value) -> Value {
     serde_json::from_str(&words).unwrap()
 }
 
-/// The chunks of a stream, each of which is one `data:` line.
+/// Returns the chunks of a stream, each of which is one `data:` line.
 async fn chunks(response: Response) -> Vec<Value> {
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     parsed(&response.text().await.unwrap())
 }
 
-/// The text of chunks.
+/// Returns the text of chunks.
 fn said(chunks: &[Value]) -> String {
     chunks.iter().filter_map(|chunk| chunk["delta"].as_str()).collect()
 }
@@ -46,8 +46,8 @@ fn parsed(words: &str) -> Vec<Value> {
 }
 
 on_every_engine! {
-    /// Whole, in a thread that begins and goes on: the stored conversation is the history, and what comes after the last
-    /// answer that is told is new.
+    /// A thread starts and continues, without a stream. The stored conversation is the history. Only the messages after the
+    /// request's last assistant message are new.
     async fn a_thread_begins_and_goes_on(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -82,7 +82,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// As Anthropic's Messages API has it: calls and their results are blocks.
+    /// As in Anthropic's Messages API, content can be blocks, including tool calls and their results.
     async fn content_may_be_blocks(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -122,7 +122,7 @@ on_every_engine! {
         }
     }
 
-    /// What was done, and why, by one more call of the model, which has a row and is none of the turn's cost.
+    /// The summary of what was done takes one more model call. The call is stored, but does not count toward the turn's usage.
     async fn a_message_is_answered_with_a_summary_of_what_was_done(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -144,7 +144,7 @@ on_every_engine! {
         let told = &model.requests()[2].body;
         assert!(told.get("tools").is_none() && told["messages"].to_string().contains("1 + 2?"), "{told}");
 
-        // On request, it is made anew.
+        // On request, the summary is generated again.
         let path = format!("/api/conversations/{thread}/messages/{}/reasoning-summary", app.conversation(thread).await["messages"][1]["id"]);
         model.reply([text("It was a sum.")]);
         assert_eq!(whole(&app, &path, json!({})).await, json!({"lines": ["It was a sum."]}));
@@ -152,7 +152,7 @@ on_every_engine! {
         assert_eq!(whole(&app, &question, json!({})).await, json!({"lines": []}));
         assert_eq!(post(&app, &path.replace("/2/", "/99/"), json!({})).await.status(), 404);
 
-        // Without a call there is nothing to sum up, and where the model fails, there are the tools' names.
+        // Without tool calls, the summary is empty. If the model fails, the summary lists the names of the tools.
         model.reply([text("You are welcome.")]);
         let second = whole(&app, "/api/chat", json!({"message": "Thanks", "thread_id": thread})).await;
         assert_eq!((&second["thread_id"], &second["reasoning_summary"]), (&first["thread_id"], &json!([])));
@@ -178,7 +178,7 @@ async fn a_stream_has_deltas_calls_results_and_its_end() {
         (response.status().as_u16(), &response.headers()["content-type"]),
         (200, &"text/event-stream".parse().unwrap())
     );
-    // In silence there are signs of life, which say nothing.
+    // During silence, the stream has keep-alives, which are empty deltas.
     let mut read = String::new();
     loop {
         let whole = parsed(&read[..read.rfind("\n\n").map_or(0, |end| end + 2)]);
@@ -209,7 +209,7 @@ async fn a_stream_has_deltas_calls_results_and_its_end() {
     assert_eq!(done["usage"]["total_tokens"], 64);
 }
 
-/// The model calls a tool even in the last step, where it may not, and says nothing.
+/// The model calls a tool even in the last step, where no call is allowed, and writes no text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
     let model = MockLlm::start().await.unwrap();
@@ -227,11 +227,11 @@ async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
     assert_eq!(completion["choices"][0]["finish_reason"], "length");
     let failed: Value = post(&app, "/v1/chat", chat).await.json().await.unwrap();
     says_so(&failed["message"]["content"]);
-    // Last, since it asks the model for a summary of what was done, too.
+    // This request is the last one, because it also asks the model for a summary.
     says_so(&whole(&app, "/api/chat", json!({"message": "For ever?"})).await["answer"]);
 }
 
-/// With the agent's last word; in a stream that has come already.
+/// The failure contains the agent's last text. A stream has already sent the text by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {
     let model = MockLlm::start().await.unwrap();
@@ -317,7 +317,7 @@ async fn what_is_no_thread_or_no_question_is_refused() {
             (400, &"application/problem+json".parse().unwrap())
         );
     }
-    // A thread is a conversation of the page, where a message may be no longer.
+    // A thread is a conversation of the web UI, so its messages have the same maximum length.
     let long = "雨".repeat(100_001);
     for thread_id in [Value::Null, json!(thread)] {
         let asked = json!({"messages": [user(&long)], "thread_id": thread_id});
@@ -326,7 +326,7 @@ async fn what_is_no_thread_or_no_question_is_refused() {
         assert_eq!(post(&app, "/api/chat", asked).await.status(), 422);
     }
     assert_eq!(model.requests().len(), 0);
-    // One answer at a time: a thread is the stored conversation, so there is no other one to go to.
+    // Only one turn at a time: a thread is its stored conversation, so a busy thread cannot continue in a new one.
     let gate = model.reply_gated([text("Slow")], [text("ly.")]);
     let mut page = app.send(&thread, "And?").await;
     page.until_text("Slow").await;

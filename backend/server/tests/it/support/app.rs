@@ -1,4 +1,4 @@
-//! A server under test, and a client for it.
+//! Server under test, and an HTTP client for it.
 
 use std::{net::IpAddr, process::Command, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{Engine, EventReader, Pool, Program};
 
-/// Whose wire format the model speaks.
+/// Provider whose wire format the model uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Provider {
     Anthropic,
@@ -68,8 +68,8 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         secrets: Secrets::default(),
-        // Often enough for those that wait for one; a reader that takes nothing for twelve of them is dropped, and here it may have
-        // to share its processor.
+        // Short, for tests that wait for a keep-alive. But a reader that accepts no data for twelve intervals is dropped, and a
+        // reader in a test may have to wait for a processor.
         keep_alive: Duration::from_millis(500),
         consent_wait: None,
         journal_retention: Some(Duration::from_hours(24)),
@@ -85,7 +85,7 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
     }
 }
 
-/// A server listening on a free port.
+/// A server that listens on a free port.
 pub(crate) struct TestApp {
     pub(crate) address: String,
     pub(crate) client: reqwest::Client,
@@ -93,16 +93,16 @@ pub(crate) struct TestApp {
     server: Server,
 }
 
-/// How a server under test runs.
+/// The place where a server under test runs.
 enum Server {
-    /// In this process, until the sender is dropped.
+    /// In the test's process, until the sender is dropped.
     Here { stop: oneshot::Sender<()>, serving: JoinHandle<()> },
-    /// In one of its own.
+    /// In its own process.
     Process(Program),
 }
 
 impl TestApp {
-    /// A server whose model is `model`, speaking Anthropic's format.
+    /// Starts a server with the model `model`, which uses Anthropic's format.
     pub(crate) async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
         Self::spawn_with(engine, Provider::Anthropic.settings(model.url())).await
     }
@@ -124,14 +124,14 @@ impl TestApp {
         Self::start(engine, settings(engine, model, limits), tools).await
     }
 
-    /// A server with these models, the first of which is its default.
+    /// Starts a server with these models. The first one is the default.
     pub(crate) async fn spawn_with_models(engine: &Engine, models: Vec<ModelEntry>, tools: ToolRegistry) -> Self {
         let unused = Provider::Anthropic.settings(String::new());
         let settings = Settings { models, ..settings(engine, unused, Limits::default()) };
         Self::start(engine, settings, tools).await
     }
 
-    /// The same, some of which review high-risk calls.
+    /// Starts a server with these models, some of which review high-risk calls.
     pub(crate) async fn spawn_with_review(
         engine: &Engine,
         models: Vec<ModelEntry>,
@@ -143,7 +143,7 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
-    /// A server on which calls wait for consent for so long, and turns may take so long.
+    /// Starts a server with this timeout for approvals, and these limits of a turn.
     pub(crate) async fn spawn_with_consent(
         engine: &Engine,
         model: &MockLlm,
@@ -156,7 +156,7 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
-    /// A server with these tools, and settings that the test changes.
+    /// Starts a server with these tools, and settings that the test changes.
     pub(crate) async fn spawn_changed(
         engine: &Engine,
         model: &MockLlm,
@@ -168,7 +168,7 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
-    /// A server that gives its clients so much and no more.
+    /// Starts a server with these limits for clients.
     pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
         let model = Provider::Anthropic.settings(model.url());
         let keep_alive = Duration::from_millis(50);
@@ -176,14 +176,14 @@ impl TestApp {
         Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
     }
 
-    /// A server whose model is asked for titles too, which takes one more reply after the first answer.
+    /// Starts a server whose model is also asked for titles, which takes one more scripted reply after the first answer.
     pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
         let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
         let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
         Self::start(engine, settings, tools).await
     }
 
-    /// A server on which one person may use up so much.
+    /// Starts a server with these limits per user.
     pub(crate) async fn spawn_with_person_limits(
         engine: &Engine,
         model: &MockLlm,
@@ -196,7 +196,7 @@ impl TestApp {
         Self::start(engine, settings, tools).await
     }
 
-    /// A server with accounts, and the link that makes its first admin where it has none.
+    /// Starts a server with accounts. Also returns the setup link unless an admin exists.
     pub(crate) async fn spawn_with_accounts(
         engine: &Engine,
         model: &MockLlm,
@@ -210,7 +210,7 @@ impl TestApp {
         (Self::serve(engine, app), link)
     }
 
-    /// A server that is connected to tool servers.
+    /// Starts a server that is connected to tool servers.
     pub(crate) async fn spawn_with_tool_servers(
         engine: &Engine,
         model: &MockLlm,
@@ -221,7 +221,7 @@ impl TestApp {
         Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
     }
 
-    /// A server with a page of the test's own.
+    /// Starts a server with a web UI that the test supplies.
     pub(crate) async fn spawn_with_page(engine: &Engine, model: &MockLlm, page: Arc<http::Site>) -> Self {
         let settings = settings(engine, Provider::Anthropic.settings(model.url()), Limits::default());
         let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
@@ -244,12 +244,12 @@ impl TestApp {
         Self::new(address, engine, Server::Here { stop, serving })
     }
 
-    /// The real program in a process of its own.
+    /// Starts the real program in its own process.
     pub(crate) fn launch(engine: &Engine, model: &MockLlm) -> Self {
         Self::launch_command(engine, &mut Program::command(engine, model))
     }
 
-    /// The same, by a command of the caller's own.
+    /// Starts the program with this command.
     pub(crate) fn launch_command(engine: &Engine, command: &mut Command) -> Self {
         let program = Program::start(command);
         Self::new(program.address.clone(), engine, Server::Process(program))
@@ -262,20 +262,20 @@ impl TestApp {
         Self { address, client: client.build().expect("a client"), engine: engine.clone(), server }
     }
 
-    /// Asks the server to end, as SIGTERM does, and waits until it has.
+    /// Shuts the server down, as SIGTERM does, and waits until it has ended.
     pub(crate) async fn shut_down(self) {
         let Server::Here { stop, serving } = self.server else { panic!("a process is killed") };
         drop(stop);
         serving.await.expect("the server's task ends");
     }
 
-    /// The process that the server runs in.
+    /// Returns the process in which the server runs.
     pub(crate) fn process(&self) -> &Program {
         let Server::Process(program) = &self.server else { panic!("it runs in this process") };
         program
     }
 
-    /// Waits until the server's process has ended by itself, and says whether that went well.
+    /// Waits until the server's process has ended by itself. Returns `true` if it succeeded.
     pub(crate) fn wait(self) -> bool {
         let Server::Process(program) = self.server else { panic!("it runs in this process") };
         program.wait()
@@ -287,12 +287,12 @@ impl TestApp {
         drop(program);
     }
 
-    /// Connections to the server's database.
+    /// Returns connections to the server's database.
     pub(crate) async fn pool(&self) -> Pool {
         self.engine.pool().await
     }
 
-    /// The server's database, for what the tests call of the program.
+    /// Returns the server's database, for calls of the program's own functions.
     pub(crate) async fn database(&self) -> Database {
         self.engine.database().await
     }
@@ -315,7 +315,7 @@ impl TestApp {
         self.client.post(self.url(path)).json(&body).send().await.expect("the server answers")
     }
 
-    /// Makes a conversation and gives its UUID.
+    /// Creates a conversation and returns its UUID.
     pub(crate) async fn create_conversation(&self) -> String {
         let response = self.post("/api/conversations", json!({})).await;
         assert_eq!(response.status(), StatusCode::CREATED);
@@ -330,25 +330,25 @@ impl TestApp {
         assert_eq!(deleted.status(), StatusCode::NO_CONTENT);
     }
 
-    /// Sends a message and gives its turn's events as they come.
+    /// Sends a message and returns the events of its turn.
     pub(crate) async fn send(&self, conversation: &str, content: &str) -> EventReader {
         let response =
             self.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": content})).await;
         EventReader::new(response)
     }
 
-    /// Has the last answer go on and gives its events as they come.
+    /// Resumes the last answer and returns its events.
     pub(crate) async fn continue_turn(&self, conversation: &str) -> EventReader {
         EventReader::new(self.post(&format!("/api/conversations/{conversation}/continue"), json!({})).await)
     }
 
-    /// Joins what runs in a conversation, after an event if one is given.
+    /// Subscribes to the turn that runs in a conversation, after an event if one is given.
     pub(crate) async fn follow(&self, conversation: &str, after: Option<&str>) -> EventReader {
         let query = after.map(|id| format!("?after={id}")).unwrap_or_default();
         EventReader::new(self.get(&format!("/api/conversations/{conversation}/events{query}")).await)
     }
 
-    /// Waits until no turn runs in a conversation, and gives it.
+    /// Waits until no turn runs in a conversation, and returns the conversation.
     pub(crate) async fn idle_conversation(&self, uuid: &str) -> Value {
         super::eventually("the turn is over", async || self.conversation(uuid).await["running"] == false).await;
         self.conversation(uuid).await

@@ -1,5 +1,5 @@
-//! The database engines to test on. Every test gets a database of its own, and users if it asks for one. Whatever was made for
-//! it is dropped when it is over.
+//! Database engines to test on. Every test gets its own database, and its own database user if it asks for one. They are
+//! dropped when the test is over, except for databases that tests reuse.
 
 use std::{
     path::Path,
@@ -17,7 +17,7 @@ use super::{
     server::{self, connect, run},
 };
 
-/// A database of one test's own.
+/// A test's own database.
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub(crate) url: String,
@@ -27,7 +27,7 @@ pub(crate) struct Engine {
 enum Owner {
     /// Deletes the folder when dropped.
     Sqlite(#[expect(dead_code, reason = "held for its Drop")] TempDir),
-    /// Drops the test's user when dropped, and the database if it is the test's own.
+    /// When dropped, drops the test's user, and drops the database unless it is reused.
     MySql { server: String, name: String, user: OnceLock<String>, is_reused: bool },
 }
 
@@ -38,7 +38,7 @@ impl Engine {
         Self { url, owner: Arc::new(Owner::Sqlite(folder)) }
     }
 
-    /// One empty database on each server that `MYSQL_TEST_URL` names, separated by commas.
+    /// Creates an empty database on each server in `MYSQL_TEST_URL`, which is a comma-separated list.
     pub(crate) async fn every_mysql() -> Vec<Self> {
         let mut engines = Vec::new();
         for server in server::addresses() {
@@ -49,7 +49,7 @@ impl Engine {
         engines
     }
 
-    /// The same, with tables and without rows: there much sooner, and what most tests need.
+    /// Returns a database with tables on each server. These databases are ready much sooner, and fit most tests.
     pub(crate) async fn every_mysql_with_tables() -> Vec<Self> {
         let mut engines = Vec::new();
         for server in server::addresses() {
@@ -64,7 +64,7 @@ impl Engine {
         Self { url, owner: Arc::new(Owner::MySql { server, name, user: OnceLock::new(), is_reused }) }
     }
 
-    /// The same, which give each later row a smaller key, as the nodes of a cluster may.
+    /// Returns databases with tables that give each later row a smaller key, as the nodes of a cluster may.
     pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
         let engines = Self::every_mysql_with_tables().await;
         for engine in &engines {
@@ -73,7 +73,7 @@ impl Engine {
                 WHERE TABLE_SCHEMA = DATABASE() AND COLUMN_NAME = 'id' AND EXTRA LIKE '%auto_increment%'";
             let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&pool).await.expect("the tables are there");
             for table in tables {
-                // Microseconds, counted down; no two rows of a test come within one.
+                // Counts microseconds down. A test never adds two rows within one microsecond.
                 let trigger = format!(
                     "CREATE TRIGGER falling_{table} BEFORE INSERT ON {table} FOR EACH ROW SET NEW.id = \
                      IF(COALESCE(NEW.id, 0) > 0, NEW.id, 9000000000000000 - ROUND(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000))"
@@ -84,7 +84,7 @@ impl Engine {
         engines
     }
 
-    /// The same database, to be reached through a proxy that can fail.
+    /// Returns the same database, behind a proxy that can fail.
     pub(crate) async fn behind_proxy(self) -> (Self, Proxy) {
         let Owner::MySql { server, .. } = &*self.owner else { panic!("SQLite is not reached over a network") };
         let options = MySqlConnectOptions::from_str(server).expect("it was connected to before");
@@ -92,11 +92,11 @@ impl Engine {
         let proxy = Proxy::start(upstream.clone()).await;
         let url = self.url.replace(&upstream, &format!("127.0.0.1:{}", proxy.port));
         assert_ne!(url, self.url, "MYSQL_TEST_URL names the port");
-        // The proxy looks for a word in what goes through it.
+        // Disables TLS, because the proxy searches the traffic for statements.
         (Self { url: format!("{url}?ssl-mode=DISABLED"), ..self }, proxy)
     }
 
-    /// Connections of the test's own, to tables that are made when missing.
+    /// Opens the test's own connections. Creates the tables if they are missing.
     pub(crate) async fn pool(&self) -> Pool {
         let has_tables = match &*self.owner {
             Owner::Sqlite(_) => sqlite_file(&self.url).exists(),
@@ -108,32 +108,32 @@ impl Engine {
         Pool::open(&self.url).await
     }
 
-    /// The program's own access to it, for what the tests call of the program.
+    /// Opens the program's own access to the database, for calls of the program's functions.
     pub(crate) async fn database(&self) -> Database {
         Database::connect(&self.url.parse().expect("its address")).await.expect("the database opens")
     }
 
-    /// The database's name on its server.
+    /// Returns the database's name on its server.
     pub(crate) fn name(&self) -> &str {
         self.url.rsplit('/').next().expect("an address with a database")
     }
 
-    /// The same database, used by another user of its server.
+    /// Returns the same database, accessed by another user of its server.
     pub(crate) fn as_user(&self, user: &str, password: &str) -> Self {
         let (_, rest) = self.url.split_once('@').expect("an address with a user");
         Self { url: format!("mysql://{user}:{password}@{rest}"), ..self.clone() }
     }
 
-    /// Makes the test's user on a server, who has no right to anything yet. Gives the name.
+    /// Creates the test's user on a server, without any permissions. Returns the user's name.
     pub(crate) async fn create_user(&self, password: &str) -> String {
         let Owner::MySql { user, .. } = &*self.owner else { panic!("SQLite has no users") };
-        // It has at most 32 characters.
+        // MySQL limits user names to 32 characters.
         let created = user.get_or_init(|| format!("t{}", &Uuid::new_v4().simple().to_string()[..16]));
         self.run(format!("CREATE USER {created} IDENTIFIED BY '{password}'")).await;
         created.clone()
     }
 
-    /// Runs statements on a server's database.
+    /// Runs statements on the database.
     pub(crate) async fn run(&self, sql: String) {
         statement(&self.url, sql).await;
     }
@@ -163,7 +163,7 @@ impl Drop for Owner {
             return;
         }
         let server = server.clone();
-        // Dropping happens inside the test's runtime, which must not block on itself.
+        // A drop happens inside the test's runtime, which must not block on itself.
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(statement(&server, sql));

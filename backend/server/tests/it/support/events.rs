@@ -1,4 +1,4 @@
-//! A turn's event stream as a test reads it.
+//! Reads event streams: those of turns, and the user's feed.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{EVENT_PATIENCE, TestApp};
 
-/// An event with the id it was sent under.
+/// An event, with the id under which it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenEvent {
     pub(crate) id: Option<String>,
@@ -19,7 +19,7 @@ pub(crate) struct EventReader {
     response: Response,
     decoder: Decoder,
     ready: VecDeque<SeenEvent>,
-    /// The answer's text as far as this reader was told it.
+    /// The answer's text as this reader has received it.
     text: String,
 }
 
@@ -30,7 +30,7 @@ impl EventReader {
         Self { response, decoder: Decoder::new(), ready: VecDeque::new(), text: String::new() }
     }
 
-    /// The next event of the record; `None` when the stream is over.
+    /// Returns the next stored event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<SeenEvent> {
         loop {
             let seen = self.next_of_any().await?;
@@ -43,7 +43,7 @@ impl EventReader {
         }
     }
 
-    /// The next event, were it one of those that are told and not kept.
+    /// Returns the next event, even if it is of a kind that is not stored; `None` at the end of the stream.
     async fn next_of_any(&mut self) -> Option<SeenEvent> {
         let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
@@ -55,14 +55,14 @@ impl EventReader {
             let chunk = chunk.expect("the stream ends well")?;
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event = ChatEvent::parse(&frame.event, &frame.data).expect("an event of the protocol");
-                // An `id:` stays in force until the next one, so a frame without one repeats the last; the server's
-                // frames without id are told apart by the tests that need it.
+                // In an event stream, an `id:` applies until the next one. So a frame without an id has the previous id here.
+                // Tests that need to detect the server's frames without an id do so themselves.
                 self.ready.push_back(SeenEvent { id: frame.id, event });
             }
         }
     }
 
-    /// Reads until an event of this name has come, and gives it.
+    /// Reads until an event with this name has arrived, and returns the event.
     pub(crate) async fn until(&mut self, name: &str) -> SeenEvent {
         loop {
             let seen = self.next_of_any().await.unwrap_or_else(|| panic!("the stream ended without {name}"));
@@ -72,8 +72,8 @@ impl EventReader {
         }
     }
 
-    /// Reads until the answer's text is this, and gives the last event of it. Models send text in pieces, so after one
-    /// delta nobody can say how much of it there is.
+    /// Reads until the answer's text is exactly this, and returns the last event of it. Models send text in pieces, so a test
+    /// cannot know how much text one delta contains.
     pub(crate) async fn until_text(&mut self, text: &str) -> SeenEvent {
         loop {
             let seen = self.next().await.unwrap_or_else(|| panic!("the stream ended at {:?}", self.text));
@@ -86,7 +86,7 @@ impl EventReader {
     fn take_down(&mut self, event: &ChatEvent) {
         match event {
             ChatEvent::ContentDelta(delta) => {
-                // One that comes back does not have the beginning.
+                // A reader that reconnected lacks the beginning of the text.
                 self.text.truncate(usize::try_from(delta.offset).expect("a place in the text"));
                 self.text.push_str(&delta.delta);
             }
@@ -95,7 +95,7 @@ impl EventReader {
         }
     }
 
-    /// Everything until the stream's end; checks that exactly the last event is terminal.
+    /// Returns all events until the end of the stream. Checks that exactly one event is terminal, and that it is the last.
     pub(crate) async fn all(mut self) -> Vec<ChatEvent> {
         let mut events = Vec::new();
         while let Some(seen) = self.next().await {
@@ -108,7 +108,7 @@ impl EventReader {
     }
 }
 
-/// A user's feed as a test reads it.
+/// Reader of a user's feed.
 pub(crate) struct FeedReader {
     response: Response,
     decoder: Decoder,
@@ -122,7 +122,7 @@ impl FeedReader {
         Self { response, decoder: Decoder::new(), ready: VecDeque::new() }
     }
 
-    /// The next event; the feed never ends by itself.
+    /// Returns the next event. The feed never ends by itself.
     pub(crate) async fn next(&mut self) -> FeedEvent {
         let deadline = Instant::now() + EVENT_PATIENCE;
         loop {
@@ -140,13 +140,13 @@ impl FeedReader {
     }
 }
 
-/// The `message_end` with which a turn's events end.
+/// Returns the `message_end` event with which a turn's events end.
 pub(crate) fn end_of(events: &[ChatEvent]) -> &MessageEnd {
     let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{:?}", events.last()) };
     end
 }
 
-/// The names of events, neighbouring text deltas counted as one.
+/// Returns the names of events. Adjacent text deltas count as one.
 pub(crate) fn names(events: &[ChatEvent]) -> Vec<&'static str> {
     let mut names: Vec<&str> = events.iter().map(ChatEvent::name).collect();
     names.dedup_by(|a, b| a == b && *a == "content_delta");

@@ -1,4 +1,4 @@
-//! The kit: a server with a database of its own, a client for it, and its event streams.
+//! Test kit: a server with its own database, a client for it, and readers of its event streams.
 
 mod app;
 mod engine;
@@ -24,19 +24,19 @@ pub(crate) use raw::RawConnection;
 pub(crate) use tools::{Counts, Hangs, NoArgs, Panics, Writes};
 pub(crate) use trap::Trap;
 
-/// Where nobody listens: a port that no system gives away by itself.
+/// Address at which nothing listens: a port that no system assigns by itself.
 pub(crate) const NOBODY: &str = "127.0.0.1:9";
 
-/// How long a test waits for something that must happen, before it fails.
+/// Timeout for conditions that a test waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long it waits for an event of a stream, signs of life or not: what comes before some takes seconds.
+/// Timeout for an event of a stream, no matter how many keep-alives arrive: some events take seconds.
 pub(crate) const EVENT_PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long it looks away in between: other tests need the processors.
+/// Interval between checks of a condition, since other tests need the processors.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// Waits until a condition that nothing announces has come true.
+/// Waits until a condition is true that must be polled. `what` describes the condition in the failure.
 pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !condition().await {
@@ -46,7 +46,7 @@ pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> b
     assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "within {PATIENCE:?}: {what}");
 }
 
-/// Makes one test for SQLite and one for every server that `MYSQL_TEST_URL` names.
+/// Defines one test for SQLite, and one for all servers in `MYSQL_TEST_URL`.
 macro_rules! on_every_engine {
     ($($(#[doc = $doc:literal])* async fn $name:ident($engine:ident: Engine) $body:block)*) => {
         $(
@@ -73,7 +73,7 @@ macro_rules! on_every_engine {
 }
 pub(crate) use on_every_engine;
 
-/// Reads rows as tuples, whichever engine the test runs on.
+/// Reads rows as tuples, on either engine.
 macro_rules! rows {
     ($source:expr, $tuple:ty, $sql:expr) => {
         match &$source.pool().await {
@@ -88,7 +88,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// Runs a statement, whichever engine the test runs on.
+/// Runs a statement, on either engine.
 macro_rules! execute {
     ($source:expr, $sql:expr) => {
         match &$source.pool().await {

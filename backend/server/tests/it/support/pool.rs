@@ -1,4 +1,4 @@
-//! A test's own connections to its database, beside the program's.
+//! A test's own connections to its database, separate from the program's.
 
 use std::{str::FromStr, time::Duration};
 
@@ -11,7 +11,7 @@ use sqlx::{
 /// Maximum wait of a connection for a lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Connections that run whatever statements a test needs.
+/// Connections for any statement that a test needs.
 pub(crate) enum Pool {
     MySql(MySqlPool),
     Sqlite(SqlitePool),

@@ -1,4 +1,4 @@
-//! The real program in a process of its own, so that it can be paused and killed.
+//! The real program in its own process, so that a test can pause and kill it.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -11,7 +11,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{BETWEEN_LOOKS, Engine, PATIENCE};
 
-/// A running program; killed when dropped.
+/// A running program, which is killed when dropped.
 pub(crate) struct Program {
     child: Child,
     pub(crate) address: String,
@@ -19,12 +19,12 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program as it would be run on `engine` with `model`, on a free port, with the shortest lease there is.
+    /// Returns the command that runs the program on `engine` with `model`, on a free port and with the shortest possible lease.
     pub(crate) fn command(engine: &Engine, model: &MockLlm) -> Command {
         Self::configured(Command::new(env!("CARGO_BIN_EXE_tallybook")), engine, model)
     }
 
-    /// The same, run by a shell after `setup`.
+    /// Returns the same command, run by a shell after `setup`.
     #[cfg(unix)]
     pub(crate) fn command_after(setup: &str, engine: &Engine, model: &MockLlm) -> Command {
         let mut shell = Command::new("/bin/sh");
@@ -44,13 +44,13 @@ impl Program {
         command
     }
 
-    /// What the kernel says of the process, such as `limits` or `status`.
+    /// Returns the content of a file about the process in `/proc`, such as `limits` or `status`.
     #[cfg(target_os = "linux")]
     pub(crate) fn kernel_file(&self, name: &str) -> String {
         std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("it runs")
     }
 
-    /// Starts it, and waits until it says where it is.
+    /// Starts the program, and waits until it prints its address.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
         let mut out = BufReader::new(child.stdout.take().expect("its output is ours"));
@@ -61,14 +61,14 @@ impl Program {
         Self { child, address, out: Mutex::new(out) }
     }
 
-    /// The link that it prints, by which the first admin is made.
+    /// Returns the setup link that the program prints, with which the first admin is created.
     pub(crate) fn setup_link(&self) -> String {
         let mut out = self.out.lock().expect("nobody panicked with it");
         let mut lines = out.by_ref().lines().map(|line| line.expect("in UTF-8"));
         lines.find_map(|line| Some(line.trim().strip_prefix("setup: ")?.to_owned())).expect("it prints a link")
     }
 
-    /// Waits until it has ended by itself, and says whether that went well.
+    /// Waits until the program has ended by itself. Returns `true` if it succeeded.
     pub(crate) fn wait(mut self) -> bool {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -80,17 +80,17 @@ impl Program {
         }
     }
 
-    /// Sends it a signal, such as `STOP` or `CONT`.
+    /// Sends a signal to the program, such as `STOP` or `CONT`.
     #[cfg(unix)]
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success(), "the program takes the signal {name}");
     }
 
-    /// From now on it can make no file longer than so many bytes; `unlimited` takes that back.
+    /// Limits the size of every file that the program writes, in bytes; `unlimited` removes the limit.
     #[cfg(target_os = "linux")]
     pub(crate) fn limit_files(&self, bytes: &str) {
-        // The soft limit alone, which may be raised again.
+        // Sets only the soft limit, which can be raised again.
         let limit = [format!("--pid={}", self.child.id()), format!("--fsize={bytes}:unlimited")];
         let set = Command::new("prlimit").args(limit).status().expect("prlimit runs; it comes with util-linux");
         assert!(set.success(), "the limit is set");
@@ -99,7 +99,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed then.
+        // The program may have ended by itself, which the test has noticed by then.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! What stands between a server and its MySQL, and can be made to fail: a TCP proxy that cuts, stalls, delays and counts, and makes
-//! the database seem to take less than it does.
+//! A TCP proxy between a server and its MySQL database. It can close connections, stall, delay and count their data, and make
+//! the database seem to accept smaller statements than it does.
 
 use std::{
     sync::{
@@ -16,37 +16,37 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// How bytes travel.
+/// State of the proxy's connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
-    /// At once.
+    /// Data passes at once.
     Open,
-    /// After a pause each time.
+    /// Data passes after a pause.
     Slow(Duration),
-    /// Not at all, but connections stay.
+    /// No data passes, but connections stay open.
     Stalled,
-    /// Not at all: connections are closed, and new ones too.
+    /// Connections are closed, including new ones.
     Cut,
 }
 
-/// The first statement of a session.
+/// First statement of a session.
 const SESSION: &[u8] = b"SET SESSION innodb_lock_wait_timeout = 5";
 
-/// The question how large a statement may be.
+/// Query for the maximum size of a statement.
 const STATEMENT_LIMIT: &[u8] = b"SELECT @@max_allowed_packet";
 
-/// What the proxy does beside carrying, on all its connections.
+/// Faults that the proxy adds to all its connections.
 #[derive(Default)]
 struct Tricks {
-    /// Whether the answer to the next COMMIT is lost.
+    /// `true` if the answer to the next COMMIT is lost.
     loses_commit: AtomicBool,
-    /// What is answered to [`STATEMENT_LIMIT`] in place of the truth; 0 for nothing.
+    /// Answer to [`STATEMENT_LIMIT`], in bytes, that replaces the real one; 0 for the real one.
     statement_limit: AtomicU32,
-    /// The time of the database's clock in seconds; 0 for the real one.
+    /// Time of the database's clock, in seconds; 0 for the real one.
     clock: AtomicI64,
-    /// A packet with more bytes closes its connection; 0 for no limit.
+    /// Maximum size of a packet, in bytes; a larger one closes its connection. 0 for no limit.
     packet_limit: AtomicU32,
-    /// How many bytes the server has answered so far.
+    /// Number of bytes that the database server has sent so far.
     answered_bytes: AtomicUsize,
 }
 
@@ -54,7 +54,7 @@ impl Tricks {
     fn play(&self, portion: &mut [u8]) {
         let limit = self.statement_limit.load(Ordering::SeqCst);
         if limit > 0 {
-            // The operator makes it as unsigned as the server's own number.
+            // `|0` makes the number unsigned, as the server's own number is.
             replace(portion, STATEMENT_LIMIT, &format!("SELECT {limit}|0"));
         }
         let clock = self.clock.load(Ordering::SeqCst);
@@ -64,14 +64,14 @@ impl Tricks {
     }
 }
 
-/// Puts other words in the place of these. The length stays, since packets begin with it.
+/// Replaces a text with another one, padded to the same length, because packets start with their length.
 fn replace(portion: &mut [u8], words: &[u8], other: &str) {
     let Some(at) = portion.windows(words.len()).position(|found| found == words) else { return };
     let other = format!("{other:<0$}", words.len());
     portion[at..at + words.len()].copy_from_slice(other.as_bytes());
 }
 
-/// A proxy before one server. Ends when dropped.
+/// A proxy before one database server. Stops when dropped.
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     line: watch::Sender<Line>,
@@ -80,7 +80,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// A proxy before the server at `upstream`, which is `host:port`.
+    /// Starts a proxy before the server at `upstream`, which is `host:port`.
     pub(crate) async fn start(upstream: String) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -94,7 +94,7 @@ impl Proxy {
                     if *line.borrow() != Line::Cut
                         && let Ok(server) = TcpStream::connect(upstream).await
                     {
-                        // However it ends, both connections are closed.
+                        // In any case, both connections are closed at the end.
                         let _ = carry(client, server, line, &tricks).await;
                     }
                 });
@@ -103,32 +103,32 @@ impl Proxy {
         Self { port, line, tricks, accepting }
     }
 
-    /// Closes every connection, and each new one as it comes.
+    /// Closes all connections, and each new one as soon as it opens.
     pub(crate) fn cut(&self) {
         self.line.send_replace(Line::Cut);
     }
 
-    /// Lets nothing through any more, without a word to either side.
+    /// Stops all data, without notifying either side.
     pub(crate) fn stall(&self) {
         self.line.send_replace(Line::Stalled);
     }
 
-    /// Lets each portion wait for so long.
+    /// Delays each portion of data by `pause`.
     pub(crate) fn slow_down(&self, pause: Duration) {
         self.line.send_replace(Line::Slow(pause));
     }
 
-    /// Lets everything through again.
+    /// Lets all data pass again.
     pub(crate) fn restore(&self) {
         self.line.send_replace(Line::Open);
     }
 
-    /// Lets the next COMMIT through, but closes its connection in place of the answer.
+    /// Lets the next COMMIT pass, but closes its connection instead of sending the answer.
     pub(crate) fn lose_next_commit(&self) {
         self.tricks.loses_commit.store(true, Ordering::SeqCst);
     }
 
-    /// Has the server believe that the database takes so many bytes in one statement.
+    /// Makes the server believe that the database accepts at most this number of bytes in a statement.
     pub(crate) fn tell_statement_limit(&self, bytes: u32) {
         self.tricks.statement_limit.store(bytes, Ordering::SeqCst);
     }
@@ -138,17 +138,17 @@ impl Proxy {
         self.tricks.clock.store(seconds, Ordering::SeqCst);
     }
 
-    /// Closes each connection on which the server sends a packet of more bytes, without a word.
+    /// Closes each connection on which the server sends a larger packet, without an error message.
     pub(crate) fn refuse_packets_over(&self, bytes: u32) {
         self.tricks.packet_limit.store(bytes, Ordering::SeqCst);
     }
 
-    /// Whether a COMMIT's answer was asked to be lost and has not been yet.
+    /// Returns `true` if the answer to a COMMIT is still to be lost.
     pub(crate) fn is_waiting_for_commit(&self) -> bool {
         self.tricks.loses_commit.load(Ordering::SeqCst)
     }
 
-    /// How many bytes the server has answered so far.
+    /// Returns the number of bytes that the database server has sent so far.
     pub(crate) fn answered_bytes(&self) -> usize {
         self.tricks.answered_bytes.load(Ordering::SeqCst)
     }
@@ -189,7 +189,7 @@ async fn carry(
                 server.write_all(portion).await?;
                 let is_commit = portion.windows(6).any(|word| word == b"COMMIT");
                 if is_commit && tricks.loses_commit.swap(false, Ordering::SeqCst) {
-                    // It is done when the server answers.
+                    // The COMMIT is done when the server answers.
                     return server.readable().await;
                 }
             }
@@ -205,22 +205,23 @@ async fn carry(
     }
 }
 
-/// Where the packets begin that a client sends.
+/// Position in the stream of packets that a client sends.
 #[derive(Default)]
 struct Packets {
-    /// Bytes that are still to come of the last one.
+    /// Number of bytes of the last packet that have not arrived yet.
     left: usize,
 }
 
 impl Packets {
-    /// Reads on, and returns the size of the largest packet that begins in this portion.
+    /// Reads a portion of the stream. Returns the size of the largest packet that starts in it, in bytes.
     fn largest_begun(&mut self, portion: &[u8]) -> u32 {
         let (mut rest, mut largest) = (portion, 0);
         loop {
             let skipped = self.left.min(rest.len());
             self.left -= skipped;
             rest = &rest[skipped..];
-            // Three bytes of length and one of number. A client that waits for each answer never tears them apart.
+            // A header has three bytes of length and one byte of sequence number. A client that waits for each answer never
+            // splits a header.
             let Some(([low, middle, high, _], content)) = rest.split_first_chunk() else { return largest };
             let bytes = u32::from_le_bytes([*low, *middle, *high, 0]);
             self.left = bytes as usize;
@@ -230,7 +231,7 @@ impl Packets {
     }
 }
 
-/// Waits until the line lets a portion through. False when it is cut.
+/// Waits until a portion of data may pass. Returns `false` if the connection must be closed.
 async fn is_let_through(line: &mut watch::Receiver<Line>) -> bool {
     let Ok(line) = line.wait_for(|line| *line != Line::Stalled).await.map(|line| *line) else { return false };
     if let Line::Slow(pause) = line {

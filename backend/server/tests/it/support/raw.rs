@@ -1,4 +1,4 @@
-//! A connection on which a test writes and reads bytes of its own, as no client library would.
+//! A connection on which a test writes and reads raw bytes, as no client library would.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -17,7 +17,7 @@ impl RawConnection {
         Self(TcpStream::connect(address).await.expect("the server listens"))
     }
 
-    /// One that takes in little that the test has not read.
+    /// Opens a connection that accepts little data before the test reads it.
     pub(crate) async fn open_narrow(app: &TestApp) -> Self {
         let address = app.address.trim_start_matches("http://").parse().expect("an address");
         let socket = TcpSocket::new_v4().expect("a socket");
@@ -25,7 +25,7 @@ impl RawConnection {
         Self(socket.connect(address).await.expect("the server listens"))
     }
 
-    /// One whole conversation: opens, sends, and reads until the server closes.
+    /// Opens a connection, sends these bytes, and reads until the server closes the connection.
     pub(crate) async fn ask(app: &TestApp, bytes: &str) -> String {
         let mut connection = Self::open(app).await;
         connection.send(bytes).await;
@@ -36,7 +36,7 @@ impl RawConnection {
         self.0.write_all(bytes.as_bytes()).await.expect("the connection is open");
     }
 
-    /// What the server sends up to and including this text.
+    /// Returns the server's data up to and including this text.
     pub(crate) async fn until(&mut self, end: &str) -> String {
         let mut seen = Vec::new();
         while !seen.ends_with(end.as_bytes()) {
@@ -46,16 +46,16 @@ impl RawConnection {
         String::from_utf8(seen).expect("text")
     }
 
-    /// What the server sends until it closes the connection.
+    /// Returns the server's data until it closes the connection.
     pub(crate) async fn rest(&mut self) -> String {
         String::from_utf8_lossy(&self.rest_bytes().await).into_owned()
     }
 
-    /// Reads the bytes that the server sends until it closes the connection.
+    /// Returns the bytes that the server sends until it closes the connection.
     pub(crate) async fn rest_bytes(&mut self) -> Vec<u8> {
         let mut seen = Vec::new();
         let read = self.0.read_to_end(&mut seen);
-        // A connection that is broken off is closed as well.
+        // A connection that is reset is closed as well.
         let _ = timeout(PATIENCE, read).await.expect("the server closes the connection within 20 s");
         seen
     }

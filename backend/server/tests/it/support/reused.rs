@@ -1,5 +1,6 @@
-//! Databases on a MySQL server that one test after the other uses: to make all tables takes longer than most tests do, and
-//! to empty them next to nothing. Each run of the tests makes those it needs anew, and leaves a few behind for the next one.
+//! Databases on a MySQL server that tests use one after the other. Creating all tables takes longer than most tests, and
+//! emptying them takes almost no time. Each run of the tests rebuilds the databases that it needs, and leaves a few of them for
+//! the next run.
 
 use std::{
     collections::HashMap,
@@ -11,35 +12,36 @@ use tallybook_database::Database;
 
 use super::server::{connect, run, url};
 
-/// Far more than tests run at once.
+/// Maximum number of databases, far more than the number of concurrent tests.
 const MAX_DATABASES: u32 = 256;
 
-/// Rows that the migrations themselves make.
+/// Statements that create the rows that the migrations create.
 const FIRST_ROWS: &str = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'local', 'admin', UTC_TIMESTAMP(6)); \
     INSERT INTO write_check (id, period) VALUES (1, 0);";
 
-/// What a database consists of, so that a test that changed its tables, or what is noted of migrations, is noticed.
+/// Query for the shape of a database: its columns, triggers and migrations. It reveals that a test has changed them.
 const SHAPE: &str = "SELECT CAST(CONCAT_WS(' ', \
     (SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(CONCAT_WS(' ', TABLE_NAME, COLUMN_NAME, COLUMN_TYPE)))) \
      FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()), \
     (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()), \
     (SELECT CONCAT(COUNT(*), ' ', SUM(success), ' ', SUM(CRC32(checksum))) FROM _sqlx_migrations)) AS CHAR)";
 
-/// Each table, and the key that its next row gets; MySQL would tell what that was a day ago. Tests may count on keys from 1.
+/// Query for all tables and their next keys, since tests may rely on keys starting at 1. By default, MySQL may return keys that
+/// it cached up to a day ago.
 const TABLES: &str = "SELECT CAST(TABLE_NAME AS CHAR), CAST(COALESCE(AUTO_INCREMENT, 1) AS SIGNED) FROM information_schema.TABLES \
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND TABLE_NAME <> '_sqlx_migrations'";
 
 const TELL_NEWEST_KEYS: &str = "/*!80000 SET SESSION information_schema_stats_expiry = 0 */";
 
-/// Whether anybody but the connection that asks works with the database.
+/// Query for the number of other connections that use the database.
 const USED: &str =
     "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() AND ID <> CONNECTION_ID()";
 
-/// What the databases that were made since the tests began consisted of, by their addresses.
+/// Shapes of the databases that this run of the tests has built, by URL.
 static MADE: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
-/// The name of a database whose tables are there and as good as new. It is the test's until its runtime ends; servers of its
-/// own may be connected for a moment longer, and as long as one is, nobody gets the database.
+/// Returns the name of a database that has tables and is as good as new. It belongs to the test until the test's runtime ends.
+/// The test's servers may stay connected a moment longer, and until they disconnect, no other test gets the database.
 pub(crate) async fn take(server: &str) -> String {
     let mut connection = connect(server).await;
     for number in 0..MAX_DATABASES {
@@ -59,13 +61,13 @@ pub(crate) async fn take(server: &str) -> String {
     panic!("{MAX_DATABASES} test databases are in use");
 }
 
-/// Other runs of the tests use the same ones.
+/// Locks a database, since other runs of the tests use the same ones. Returns `false` if it is already locked.
 async fn lock(connection: &mut MySqlConnection, name: &str) -> bool {
     let locked = sqlx::query_scalar::<_, Option<i64>>("SELECT GET_LOCK(?, 0)").bind(name).fetch_one(connection).await;
     locked.expect("the server has locks") == Some(1)
 }
 
-/// Empties it, or makes it anew. Not where what the last test had running has not ended yet.
+/// Empties a database, or rebuilds it. Returns `false` if something of the previous test is still connected.
 async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) -> bool {
     let url = url(server, name);
     let made = MADE.lock().expect("nobody panics with it").get(&url).cloned();
@@ -83,13 +85,14 @@ async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) 
     Database::connect(&url.parse().expect("its address")).await.expect("the database opens").close().await;
     let shape = shape_of(connection).await.expect("its tables are there");
     MADE.lock().expect("nobody panics with it").insert(url, shape);
-    // Rows that a migration makes and `FIRST_ROWS` does not know are then missed by every test, and not by some.
+    // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these rows,
+    // instead of only some.
     empty(connection).await;
     true
 }
 
 async fn is_used(connection: &mut MySqlConnection) -> bool {
-    // MySQL cannot list them at a moment when the statement of any connection is no text.
+    // MySQL cannot list the connections while the statement of any of them is not valid text. The database then counts as used.
     !sqlx::query_scalar::<_, i64>(USED).fetch_one(connection).await.is_ok_and(|others| others == 0)
 }
 

@@ -1,10 +1,10 @@
-//! The MySQL and MariaDB servers to test on: where they are, and statements beside those of the program.
+//! MySQL and MariaDB servers to test on: their addresses, and statements that a test runs itself.
 
 use std::str::FromStr;
 
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, MySqlConnection, mysql::MySqlConnectOptions};
 
-/// The addresses that `MYSQL_TEST_URL` names.
+/// Returns the addresses in `MYSQL_TEST_URL`.
 pub(crate) fn addresses() -> Vec<String> {
     let servers = std::env::var("MYSQL_TEST_URL").unwrap_or_default();
     let servers: Vec<String> = servers.split(',').map(str::trim).filter(|s| !s.is_empty()).map(str::to_owned).collect();
@@ -15,12 +15,12 @@ pub(crate) fn addresses() -> Vec<String> {
     servers
 }
 
-/// The address of a server's database.
+/// Returns the URL of a database on a server.
 pub(crate) fn url(server: &str, name: &str) -> String {
     format!("{}/{name}", server.trim_end_matches('/'))
 }
 
-/// A connection to a server, or to a database of one.
+/// Connects to a server, or to a database on it.
 pub(crate) async fn connect(address: &str) -> MySqlConnection {
     let options = MySqlConnectOptions::from_str(address).expect("MYSQL_TEST_URL is a list of mysql:// addresses");
     options.connect().await.expect("the server that MYSQL_TEST_URL names answers")

@@ -1,4 +1,4 @@
-//! Tools that misbehave, or show what is done with them. Those of a single test are in its file.
+//! Tools that misbehave, or record how they are used. Tools of a single test are in its file.
 
 use std::{
     future::pending,
@@ -16,12 +16,12 @@ use tallybook_tools::{Tool, ToolError, ToolOutput};
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct NoArgs {}
 
-/// Counts how often it runs.
+/// A tool that counts its calls.
 #[derive(Clone, Default)]
 pub(crate) struct Counts(Arc<AtomicUsize>);
 
 impl Counts {
-    /// How often it has run.
+    /// Returns the number of calls so far.
     pub(crate) fn runs(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
@@ -37,7 +37,7 @@ impl Tool for Counts {
     }
 }
 
-/// Panics.
+/// A tool that panics.
 pub(crate) struct Panics;
 
 impl Tool for Panics {
@@ -50,7 +50,7 @@ impl Tool for Panics {
     }
 }
 
-/// Never comes back.
+/// A tool that never returns.
 pub(crate) struct Hangs;
 
 impl Tool for Hangs {
@@ -63,13 +63,13 @@ impl Tool for Hangs {
     }
 }
 
-/// What [`Writes`] takes.
+/// Arguments of [`Writes`].
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Size {
     bytes: usize,
 }
 
-/// Gives back as much as it is asked for.
+/// A tool that returns as many bytes as its argument says.
 pub(crate) struct Writes;
 
 impl Tool for Writes {

@@ -1,5 +1,5 @@
-//! Holds a program fast inside a write of its own, so that it can be killed there: a trigger on the table written to
-//! does not return. The program itself knows nothing of it.
+//! Blocks the program inside one of its own writes, so that a test can kill it there: a trigger on the written table does not
+//! return. The program itself contains nothing for this.
 
 use std::{str::FromStr, time::Duration};
 
@@ -7,11 +7,11 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, MySqlPool, SqliteConnectio
 
 use super::{Engine, Pool, eventually};
 
-/// A write that lasts so long is taken to be held fast. Should a slow machine take another write for it, the program is
-/// killed there, a little earlier.
+/// Duration after which a write counts as blocked. If a slow machine makes another write take this long, the program is killed
+/// in that write, a little earlier.
 const HELD: Duration = Duration::from_millis(300);
 
-/// Which write: an `INSERT` or `UPDATE` of a table, on rows of which `condition` is true.
+/// The write that is blocked: an `INSERT` or `UPDATE` of a table, for rows that match `condition`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Trap {
     pub(crate) write: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Trap {
 }
 
 impl Trap {
-    /// Lays the trap in the engine's database, whose tables are made when missing.
+    /// Creates the trigger in the engine's database. Creates the tables if they are missing.
     pub(crate) async fn lay(self, engine: &Engine) {
         let Self { write, condition } = self;
         match engine.pool().await {
@@ -40,7 +40,7 @@ impl Trap {
         }
     }
 
-    /// Waits until the program is held fast.
+    /// Waits until the program is blocked.
     pub(crate) async fn sprung(self, engine: &Engine) {
         match engine.pool().await {
             Pool::MySql(pool) => {
@@ -54,22 +54,22 @@ impl Trap {
         }
     }
 
-    /// Takes the trap away from a database whose program is dead.
+    /// Removes the trigger from a database whose program was killed.
     pub(crate) async fn clear(self, engine: &Engine) {
         let pool = engine.pool().await;
-        // A MySQL server may not notice at once that whoever waits there is dead.
+        // A MySQL server may not notice at once that the waiting client is dead.
         if let Pool::MySql(pool) = &pool {
             eventually("the dead program's writes are undone", async || {
                 let Ok(held) = held(pool).await else { return false };
                 for id in &held {
-                    // It may have ended since it was listed.
+                    // The connection may have ended since it was listed.
                     let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(pool).await;
                 }
                 held.is_empty()
             })
             .await;
         }
-        // MySQL does not take this as a prepared statement.
+        // MySQL does not accept this as a prepared statement.
         let gone = match &pool {
             Pool::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
             Pool::Sqlite(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
@@ -78,8 +78,8 @@ impl Trap {
     }
 }
 
-/// The connections that a MySQL server holds fast in this database. It cannot list them at a moment when the statement of
-/// any of its connections, another test's too, is no text; the next time it can.
+/// Lists the connections that are blocked in this database. MySQL fails to list them while the statement of any connection,
+/// even of another test, is not valid text; a later attempt succeeds.
 async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
     const HELD: &str = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                         WHERE DB = DATABASE() AND STATE = 'User sleep'";

@@ -12,8 +12,8 @@ use tallybook_tools::is_tool_name;
 use super::{
     super::{
         ask::{Asked, StreamWish, at_least_one, chat_id, check_temperature, is_task, model, refuse_plain_tools},
+        conversation::ParsedConversation,
         refusal::Refusal,
-        said::Said,
         tools,
         wire::{self, FunctionDefinition, is_there},
     },
@@ -83,7 +83,7 @@ pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         tool_choice: tool_choice.clone(),
         names,
     };
-    let Said { system, history, question, .. } = said;
+    let ParsedConversation { system, history, question, .. } = said;
     let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let system = instructions.into_iter().chain(system).collect();

@@ -5,9 +5,9 @@ use tallybook_llm::ToolCallRequest;
 
 use super::{
     super::{
+        conversation::{ConversationParser, ParsedConversation, text_of},
         limits::MAX_MESSAGES,
         refusal::Refusal,
-        said::{Said, Telling, text_of},
         wire::{self, Content, ContentPart},
     },
     wire::InputItem,
@@ -21,8 +21,8 @@ const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", Content
 
 /// Parses an input. If the request has a previous response (`goes_on`), the input may begin with the results of that response's
 /// calls.
-pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
-    let mut telling = Telling::new("input", goes_on);
+pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<ParsedConversation, Refusal> {
+    let mut telling = ConversationParser::new("input", goes_on);
     if input.get().starts_with('"') {
         let text: String = wire::read_part(input.get(), "input")?;
         telling.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
@@ -63,7 +63,7 @@ pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<Said, Refusal> {
     telling.end()
 }
 
-fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut Telling) -> Result<(), Refusal> {
+fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut ConversationParser) -> Result<(), Refusal> {
     let role = item.role.unwrap_or_default();
     let kinds: &[&str] = if role == "assistant" { &ASSISTANT_TEXTS } else { &TEXTS };
     let text = text_of(&format!("input[{at}].content"), item.content, kinds)?;
@@ -143,7 +143,7 @@ impl Step {
     }
 
     /// Adds the step as an assistant's message, and then the results.
-    fn tell(&mut self, telling: &mut Telling) -> Result<(), Refusal> {
+    fn tell(&mut self, telling: &mut ConversationParser) -> Result<(), Refusal> {
         let Self { at, texts, calls, results } = std::mem::take(self);
         if let Some(at) = at {
             telling.answer(format!("input[{at}]"), &texts.join("\n\n"), calls)?;
@@ -160,9 +160,9 @@ mod tests {
     use serde_json::{Value, json, value::to_raw_value};
     use tallybook_llm::{AssistantBlock, ModelMessage};
 
-    use super::{Said, read};
+    use super::{ParsedConversation, read};
 
-    fn said(input: &Value, goes_on: bool) -> Result<Said, String> {
+    fn said(input: &Value, goes_on: bool) -> Result<ParsedConversation, String> {
         read(&to_raw_value(input).unwrap(), goes_on).map_err(|refusal| refusal.param.unwrap_or_default())
     }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     /// Returns the shape of a history: u for a user, a with the number of calls, r with the number of results.
-    fn shape(said: &Said) -> String {
+    fn shape(said: &ParsedConversation) -> String {
         let shape = said.history.iter().map(|message| match message {
             ModelMessage::User(_) => "u".to_owned(),
             ModelMessage::Assistant(blocks) => {

@@ -16,11 +16,11 @@ use super::{
             places::StreamPlace,
             state::State,
         },
+        conversation::ParsedConversation,
         error_body::ErrorBody,
         messages,
         refusal::Refusal,
         respond::Answer,
-        said::Said,
         whole::UsageBody,
         wire::ChatMessage,
     },
@@ -90,7 +90,7 @@ pub(crate) async fn create(
     let messages = blocks::read(messages)?;
     let asked = match thread_id {
         None => {
-            let Said { system, history, question, .. } = messages::read_numbered(messages)?;
+            let ParsedConversation { system, history, question, .. } = messages::read_numbered(messages)?;
             let input = GivenInput { messages: history, system, ..GivenInput::default() };
             Asked { thread_id, model, question, input }
         }

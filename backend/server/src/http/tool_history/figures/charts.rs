@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use tallybook_protocol::ToolCallStatus;
 use tallybook_tool_history::{Figures, Spent};
 
-use super::super::{format, words::Words};
+use super::super::{format, i18n::Messages};
 
 /// Height of the highest column, in units of the picture.
 const HEIGHT: i64 = 1000;
@@ -62,7 +62,7 @@ struct Amounts {
 }
 
 /// Returns the charts that have something to show.
-pub(crate) fn of(figures: &Figures, since: DateTime<Utc>, hours: i64, words: Words) -> Vec<Chart> {
+pub(crate) fn of(figures: &Figures, since: DateTime<Utc>, hours: i64, words: Messages) -> Vec<Chart> {
     let span = Span { since, hours };
     [span.calls(figures, words), span.failed(figures, words), span.cost(figures, words), span.tokens(figures, words)]
         .into_iter()
@@ -78,7 +78,7 @@ struct Span {
 
 impl Span {
     /// Returns the chart of calls per hour, by status.
-    fn calls(&self, figures: &Figures, words: Words) -> Option<Chart> {
+    fn calls(&self, figures: &Figures, words: Messages) -> Option<Chart> {
         let (at, most) = figures.hours.iter().max_by_key(|(_, count)| count.calls)?;
         let total = figures.total();
         let amounts = figures.hours.iter().map(|(at, count)| Amounts {
@@ -102,7 +102,7 @@ impl Span {
     }
 
     /// Returns the chart of the share of failed calls per hour.
-    fn failed(&self, figures: &Figures, words: Words) -> Option<Chart> {
+    fn failed(&self, figures: &Figures, words: Messages) -> Option<Chart> {
         let (at, worst) = figures.hours.iter().max_by_key(|(_, count)| count.failed_permille())?;
         let failed = figures.hours.iter().map(|(at, count)| (*at, count.failed_permille(), count.calls));
         let amounts = failed.filter(|(_, share, _)| *share > 0).map(|(at, share, calls)| Amounts {
@@ -121,7 +121,7 @@ impl Span {
     }
 
     /// Returns the chart of model costs per day.
-    fn cost(&self, figures: &Figures, words: Words) -> Option<Chart> {
+    fn cost(&self, figures: &Figures, words: Messages) -> Option<Chart> {
         let all: i64 = figures.days.values().map(|spent| spent.cost_nanos).sum();
         let (day, most) = figures.days.iter().max_by_key(|(_, spent)| spent.cost_nanos).filter(|_| all > 0)?;
         let in_words = words.cost_of_days(&format::cost(all), &format::cost(most.cost_nanos), day);
@@ -130,7 +130,7 @@ impl Span {
     }
 
     /// Returns the chart of input and output tokens per day.
-    fn tokens(&self, figures: &Figures, words: Words) -> Option<Chart> {
+    fn tokens(&self, figures: &Figures, words: Messages) -> Option<Chart> {
         let both = |spent: &Spent| spent.input_tokens + spent.output_tokens;
         let (day, most) =
             figures.days.iter().max_by_key(|(_, spent)| both(spent)).filter(|(_, spent)| both(spent) > 0)?;

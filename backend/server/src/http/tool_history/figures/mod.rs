@@ -2,8 +2,8 @@
 //! The charts over time are in `charts`, the tables in `tables`, and the text of both in `words`.
 
 mod charts;
+mod i18n;
 mod tables;
-mod words;
 
 use actix_web::{HttpRequest, HttpResponse, http::StatusCode};
 use askama::Template;

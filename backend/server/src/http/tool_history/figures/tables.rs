@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tallybook_tool_history::{Figures, Spent, ToolFigures};
 
 use super::{
-    super::{format, words::Words},
+    super::{format, i18n::Messages},
     charts::percent,
 };
 
@@ -67,7 +67,7 @@ pub(crate) struct Table {
 }
 
 /// Returns the table of the tools that were called; `None` if no tool was called.
-pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Words) -> Option<Tools> {
+pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Messages) -> Option<Tools> {
     let mut tools: Vec<_> = figures.tools.iter().collect();
     tools.sort_by_key(|(_, tool)| -tool.count.calls);
     let rest = tools.split_off(tools.len().min(shown.rows()));
@@ -96,7 +96,7 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Words) -> Option<
 }
 
 /// Returns the tables of model usage: by day, model, user, and purpose. Empty tables are left out.
-pub(crate) fn of_models(figures: &Figures, shown: Shown, words: Words) -> Vec<Table> {
+pub(crate) fn of_models(figures: &Figures, shown: Shown, words: Messages) -> Vec<Table> {
     let in_words = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
     let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(in_words).collect();
     let tables = [
@@ -115,7 +115,7 @@ fn sorted(spent: &BTreeMap<String, Spent>) -> Vec<(&String, &Spent)> {
     spent
 }
 
-fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, words: Words) -> Option<Table> {
+fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, words: Messages) -> Option<Table> {
     let rest = spent.split_off(spent.len().min(shown.rows()));
     if spent.is_empty() {
         return None;

@@ -1,4 +1,5 @@
-//! Attacks on the way by an issuer: forged proof, ways back that are another's, planted sessions, addresses elsewhere.
+//! Attacks on sign-in with an identity provider: forged proof, callbacks of another browser, planted sessions, and redirects to
+//! other sites.
 
 use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use super::{
 use crate::support::{Engine, execute, on_every_engine, rows};
 
 on_every_engine! {
-    /// Whatever does not prove who somebody is lets nobody in, and leaves nothing behind.
+    /// A response that does not prove the user's identity signs no one in and stores no account and no identity.
     async fn what_an_issuer_does_wrong_lets_nobody_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -33,7 +34,7 @@ on_every_engine! {
             let answer = browser.sign_in("/sign-in/away").await;
             assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
         }
-        // Each counts as a password that was guessed does.
+        // Each failure counts like a wrong password.
         assert_eq!(rows!(team.app, (i32,), "SELECT failures FROM sign_in_attempts"), [(8,)]);
         issuer.fail(Fault::Denied);
         let mut browser = Browser::new(&team);
@@ -45,21 +46,21 @@ on_every_engine! {
         assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
     }
 
-    /// A way back is good once, in the browser that it was begun in, and for what it was begun for.
+    /// A callback works once, only in the browser that started the sign-in, and only for the purpose of that sign-in.
     async fn a_way_back_is_one_browsers_and_once(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let stale = "began in another browser";
         let mut browser = Browser::new(&team);
         let back = browser.depart("/sign-in/away").await;
-        // Who has found the address has no cookie, or the one of a way of its own.
+        // An attacker who knows the callback address has no cookie, or has the cookie of another sign-in.
         let mut thief = Browser::new(&team);
         let answer = thief.get(&back).await;
         assert_refused(&mut thief, answer, 400, stale).await;
         thief.depart("/sign-in/away").await;
         let answer = thief.get(&back).await;
         assert_refused(&mut thief, answer, 400, stale).await;
-        // Nor does a way back go together with the cookie of another one in the same browser.
+        // A callback does not match the cookie of another sign-in in the same browser either.
         let held = browser.cookies.clone();
         let other = browser.depart("/sign-in/away?next=%2Fother").await;
         let answer = browser.get(&back).await;
@@ -67,7 +68,7 @@ on_every_engine! {
         browser.cookies.clone_from(&held);
         let answer = browser.get(&other).await;
         assert_refused(&mut browser, answer, 400, stale).await;
-        // What was changed in it, such as where it leads to, is noticed.
+        // A changed cookie is detected, such as one with another address to return to.
         for (name, value) in &held {
             let changed = format!("{}.s{}", value.rsplit_once('.').unwrap().0, "2f63");
             browser.cookies.insert(name.clone(), changed);
@@ -82,7 +83,7 @@ on_every_engine! {
         assert_refused(&mut browser, answer, 401, "does not prove").await;
         browser.cookies.clone_from(&held);
         assert_eq!(browser.get(&back).await.status(), StatusCode::SEE_OTHER);
-        // Replayed, without the cookie and with it.
+        // A replay fails, with the cookie and without it.
         let mut replay = Browser::new(&team);
         let answer = replay.get(&back).await;
         assert_refused(&mut replay, answer, 400, stale).await;
@@ -91,8 +92,8 @@ on_every_engine! {
         assert_refused(&mut replay, answer, 401, "does not prove").await;
     }
 
-    /// An identity is a way in for good, which a session alone does not give: who has found one open does not know the password,
-    /// and what the browser holds on the way proves nothing.
+    /// A linked identity gives permanent access, so a session alone cannot link one. An attacker who finds an open session does
+    /// not know the password, and the cookie that the browser holds during linking proves nothing.
     async fn a_session_alone_links_nothing(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -102,7 +103,7 @@ on_every_engine! {
             let refused = thief.ask_to_link(password).await;
             assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/wrong-password"));
         }
-        // Where nobody has proved anything, or that was used up, or is long ago, the way back ends nowhere.
+        // Without a recent and unused password confirmation in the session, the callback links nothing.
         let mut owner = Browser::of(&team, &root);
         for (subject, forget) in [("s-1", true), ("s-1", false), ("s-2", true)] {
             issuer.person(Person::named(subject));
@@ -116,7 +117,7 @@ on_every_engine! {
         assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM sessions WHERE confirmed_at IS NOT NULL"), [(0,)]);
         assert_eq!(rows!(team.app, (String,), "SELECT subject FROM identities"), [("s-1".to_owned(),)]);
 
-        // Who has no password is known by having just signed in.
+        // A user without a password must have just signed in.
         issuer.person(Person::named("s-3"));
         let mut first = Browser::new(&team);
         assert_eq!(first.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
@@ -128,7 +129,7 @@ on_every_engine! {
         execute!(team.app, sqlx::AssertSqlSafe(sql.as_str()));
         let refused = first.ask_to_link("").await;
         assert_eq!((refused.status(), kind_of(refused).await.as_str()), (StatusCode::FORBIDDEN, "/problems/sign-in-again"));
-        // Guesses are counted as those to sign in are.
+        // Wrong passwords count here as they do at sign-in.
         for _ in 0..10 {
             thief.ask_to_link("not the password").await;
         }
@@ -136,7 +137,8 @@ on_every_engine! {
         assert_eq!(thief.ask_to_link(PASSWORD).await.status(), StatusCode::TOO_MANY_REQUESTS);
     }
 
-    /// Whoever plants a cookie is not signed in with its victim, and links nothing to the victim's account.
+    /// An attacker who plants a session cookie does not share the victim's session, and cannot link an identity to the victim's
+    /// account.
     async fn a_session_that_somebody_planted_is_not_the_one_that_begins(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -146,11 +148,11 @@ on_every_engine! {
         assert_eq!(victim.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         assert_ne!(victim.cookies["tallybook_session"], planted);
         let first = victim.who();
-        // Signing in anew ends the session of before.
+        // A new sign-in ends the previous session.
         assert_eq!(victim.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         assert_eq!(team.get(&first, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
 
-        // A linking that the attacker began is not ended in the victim's session, cookie and all.
+        // A linking that the attacker started cannot be completed in the victim's session, even with the attacker's cookie.
         let root = team.sign_in(ADMIN).await;
         let (mallory, _) = team.person(&root, "mallory").await;
         let mut attacker = Browser::of(&team, &mallory);
@@ -162,14 +164,14 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
         let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
         assert_eq!(list["items"], json!([]));
-        // Other sites' pages begin none either.
+        // Pages of other sites cannot start a linking either.
         let begin = team.request(&root, Method::POST, "/api/identities").json(&json!({"password": PASSWORD}));
         let begin = begin.header("origin", "https://evil.example");
         assert_eq!(begin.send().await.unwrap().status(), StatusCode::FORBIDDEN);
     }
 }
 
-/// The browser is never led to another site.
+/// The browser is never redirected to another site.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_way_back_leads_nowhere_else() {
     let issuer = Issuer::start().await;
@@ -189,7 +191,7 @@ async fn the_way_back_leads_nowhere_else() {
     }
 }
 
-/// The cookie of the way belongs to this host alone, and its secret is in no address.
+/// The browser sends the sign-in cookie to this host alone, and its secret is not in the address of the authorization request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_browser_holds_is_told_to_nobody() {
     let issuer = Issuer::start().await;

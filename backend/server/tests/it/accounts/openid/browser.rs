@@ -1,4 +1,4 @@
-//! A browser at a server and at an issuer.
+//! A browser that signs in at the server through the identity provider.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::kit::{PASSWORD, Team, Who};
 
-/// A browser: it keeps cookies, and goes where its owner has it go.
+/// A browser that stores cookies and requests the addresses that the test names.
 pub(crate) struct Browser<'a> {
     team: &'a Team,
     pub(crate) cookies: BTreeMap<String, String>,
@@ -18,7 +18,7 @@ impl<'a> Browser<'a> {
         Self { team, cookies: BTreeMap::new() }
     }
 
-    /// In which somebody is signed in.
+    /// Creates a browser in which a user is signed in.
     pub(crate) fn of(team: &'a Team, who: &Who) -> Self {
         let (name, value) = who.cookie.as_ref().unwrap().split_once('=').unwrap();
         Self { team, cookies: [(name.to_owned(), value.to_owned())].into() }
@@ -51,7 +51,8 @@ impl<'a> Browser<'a> {
         self.send(Method::GET, path).await
     }
 
-    /// At the issuer: the address by which it sends the browser back, as a path of this server's.
+    /// Requests an address at the identity provider. Returns the callback address to which it sends the browser, as a path on
+    /// this server.
     async fn at_issuer(&self, address: &str) -> String {
         let answer = self.team.client.get(address).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::FOUND, "the issuer was asked well: {}", answer.text().await.unwrap());
@@ -59,25 +60,25 @@ impl<'a> Browser<'a> {
         back.strip_prefix(&self.team.app.address).expect("it sends the browser back here").to_owned()
     }
 
-    /// Goes to the issuer, and gives the address by which it is sent back.
+    /// Goes to the identity provider, and returns the callback address as a path.
     pub(crate) async fn depart(&mut self, path: &str) -> String {
         let answer = self.get(path).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
         self.at_issuer(&location(&answer)).await
     }
 
-    /// Signs in by the issuer.
+    /// Signs in with the identity provider.
     pub(crate) async fn sign_in(&mut self, path: &str) -> Response {
         let back = self.depart(path).await;
         self.get(&back).await
     }
 
-    /// Links who one is there to the account that is signed in.
+    /// Starts to link the identity to the signed-in account, and returns the callback address as a path.
     pub(crate) async fn begin_linking(&mut self) -> String {
         self.begin_linking_with(PASSWORD).await
     }
 
-    /// The same with this password.
+    /// Starts to link the identity with this password, and returns the callback address as a path.
     pub(crate) async fn begin_linking_with(&mut self, password: &str) -> String {
         let answer = self.ask_to_link(password).await;
         assert_eq!(answer.status(), StatusCode::CREATED);
@@ -85,7 +86,7 @@ impl<'a> Browser<'a> {
         self.at_issuer(answer["url"].as_str().unwrap()).await
     }
 
-    /// The answer to the wish to link.
+    /// Sends the request to link an identity, and returns the response.
     pub(crate) async fn ask_to_link(&mut self, password: &str) -> Response {
         let request = self.team.request(&self.who(), Method::POST, "/api/identities");
         self.receive(request.json(&json!({"password": password}))).await

@@ -1,4 +1,5 @@
-//! The secret by which the issuer knows this server: in no log, row, page, figure, trace or error, whatever goes wrong there.
+//! The client secret for the identity provider must not appear in any log, row, page, statistic, trace or error, whatever goes
+//! wrong at the provider.
 
 use reqwest::StatusCode;
 use tallybook_accounts::{Accounts, Password};
@@ -16,10 +17,10 @@ use crate::{
     traces::Collector,
 };
 
-/// What all forms of it begin with.
+/// Prefix of the secret, which all its encodings share.
 const CANARY: &str = "client-secret-canary";
 
-/// Fails where the secret stands, as it is, or as it goes to the issuer.
+/// Fails if a text contains the secret, plain or as it is sent to the identity provider.
 fn assert_lacks(what: &str, text: &str) {
     let pair = format!("{CLIENT_ID}:{CANARY}");
     let encoded = base64(&pair.as_bytes()[..pair.len() / 3 * 3]);
@@ -61,7 +62,7 @@ on_every_engine! {
             assert!(!answer.status().is_server_error(), "{address}");
             assert_lacks(address, &answer.text().await.unwrap());
         }
-        // What waits to be sent to the collector is sent at the end.
+        // Traces that wait to be sent to the collector are sent at shutdown.
         team.app.process().signal("TERM");
         assert!(team.app.wait());
         let (log, traces) = (std::fs::read_to_string(&log).unwrap(), collector.bytes());

@@ -1,5 +1,5 @@
-//! A small issuer of OpenID Connect: it has a page for signing in, which lets everybody in as whom the test says, codes that
-//! can be redeemed once by whoever asked for them, tokens with real signatures, and faults.
+//! A small OpenID Connect provider. Its sign-in page signs in the user that the test names. A code can be redeemed once, by the
+//! client that requested it. Tokens have real signatures, and the provider can be made to fail.
 
 use std::{
     collections::HashMap,
@@ -29,41 +29,41 @@ use super::key::{Key, base64};
 pub(crate) const CLIENT_ID: &str = "tallybook";
 pub(crate) const CLIENT_SECRET: &str = "client-secret-canary & more";
 
-/// What the issuer does wrong.
+/// A fault of the identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// The person turns back.
+    /// The user cancels the sign-in.
     Denied,
     WrongNonce,
     WrongAudience,
     WrongIssuer,
     Expired,
-    /// Another key under the same name.
+    /// The token is signed with another key that has the same id.
     WrongSignature,
     NoIdToken,
-    /// An access token that is not the one of the ID token.
+    /// The access token is not the one that the ID token's hash is for.
     WrongAccessToken,
-    /// A name for the person that ends in a space.
+    /// The user's subject ends with a space.
     BadSubject,
     Down,
     Slow,
-    /// Answers to the code alone are slow.
+    /// Only the token endpoint is slow.
     SlowToken,
     Huge,
-    /// What it says of itself stands elsewhere.
+    /// The metadata endpoint redirects to another address.
     Redirects,
-    /// Another issuer's description.
+    /// The metadata is that of another provider.
     OtherIssuer,
-    /// Its page for signing in is a script.
+    /// The address of the sign-in page is a script.
     ScriptPage,
-    /// It says aloud by which secret it was asked.
+    /// An error response repeats the client secret of the request.
     RepeatsSecret,
-    /// Codes are redeemed elsewhere, over plain http.
+    /// The token endpoint is on another host, over plain HTTP.
     PlainToken,
 }
 
-/// Who is there.
+/// The user who is signed in at the provider.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) subject: String,
@@ -78,20 +78,20 @@ impl Person {
     }
 }
 
-/// Overrides of the issuer's answers, field by field; null removes a field.
+/// Overrides for the provider's responses, field by field. Null removes a field.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Odd {
     /// Claims of the ID token.
     pub(crate) token: Value,
-    /// Fields of the answer that has the token.
+    /// Fields of the token response.
     pub(crate) answer: Value,
-    /// Claims of the user information.
+    /// Claims of the user info response.
     pub(crate) person: Value,
-    /// Fields of the issuer's description.
+    /// Fields of the provider's metadata.
     pub(crate) description: Value,
 }
 
-/// What was asked for with a code.
+/// An authorization request for which a code was issued.
 struct Asked {
     nonce: String,
     challenge: String,
@@ -105,11 +105,11 @@ struct State {
     odd: Odd,
     key: Key,
     codes: HashMap<String, Asked>,
-    /// How often it was asked what it says of itself.
+    /// Number of requests for the metadata.
     described: usize,
 }
 
-/// The issuer. Dropping it stops it.
+/// The identity provider, which stops when it is dropped.
 pub(crate) struct Issuer {
     state: Arc<Mutex<State>>,
     handle: ServerHandle,
@@ -141,17 +141,17 @@ impl Issuer {
         self.state().fault = fault;
     }
 
-    /// From now on it is somebody else who is there.
+    /// Sets the user who is signed in at the provider from now on.
     pub(crate) fn person(&self, person: Person) {
         self.state().person = person;
     }
 
-    /// From now on it says this, too.
+    /// Sets the overrides for responses from now on.
     pub(crate) fn say(&self, odd: Odd) {
         self.state().odd = odd;
     }
 
-    /// Signs with another key from now on.
+    /// Replaces the signing key.
     pub(crate) fn rotate(&self) {
         let id = Uuid::new_v4().to_string();
         self.state().key = Key::make(&id);
@@ -161,7 +161,7 @@ impl Issuer {
         self.state().described
     }
 
-    /// How a server is told of it.
+    /// Returns the settings for a server that uses this provider.
     pub(crate) fn settings(&self) -> OpenIdSettings {
         OpenIdSettings {
             issuer: self.url(),
@@ -248,7 +248,7 @@ async fn keys(state: Shared) -> HttpResponse {
     HttpResponse::Ok().json(CoreJsonWebKeySet::new(vec![lock(&state).key.signing.as_verification_key()]))
 }
 
-/// Where a browser is sent to.
+/// Handles an authorization request, to which the browser is redirected.
 async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
     let asked: HashMap<String, String> =
         url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect();
@@ -275,7 +275,7 @@ async fn authorize(state: Shared, request: HttpRequest) -> HttpResponse {
     HttpResponse::Found().insert_header(("location", back.as_str())).finish()
 }
 
-/// Redeems a code, once, for whoever asked for it.
+/// Redeems a code, once, for the client that requested it.
 async fn token(state: Shared, request: HttpRequest, body: String) -> HttpResponse {
     if lock(&state).fault == Fault::SlowToken {
         actix_web::rt::time::sleep(Duration::from_mins(1)).await;
@@ -285,7 +285,7 @@ async fn token(state: Shared, request: HttpRequest, body: String) -> HttpRespons
     let refuse = |error: &str| HttpResponse::BadRequest().json(json!({"error": error}));
     let encoded: String = url::form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();
     let pair = format!("{CLIENT_ID}:{encoded}");
-    // Filled up to three bytes at a time; the rest is told by the ends.
+    // Encodes only full groups of three bytes; the rest of the credentials is not compared.
     let expected = base64(&pair.as_bytes()[..pair.len() / 3 * 3]);
     let shown = request.headers().get("authorization").and_then(|shown| shown.to_str().ok()).unwrap_or_default();
     if !shown.starts_with(&format!("Basic {expected}")) {
@@ -308,7 +308,7 @@ async fn token(state: Shared, request: HttpRequest, body: String) -> HttpRespons
     HttpResponse::Ok().json(oddly(&state, said))
 }
 
-/// Applies the overrides to an answer, and signs its changed token.
+/// Applies the overrides to a token response, and signs the changed ID token.
 fn oddly(state: &State, mut said: Value) -> Value {
     if let Some(token) = said["id_token"].as_str().filter(|_| !state.odd.token.is_null()) {
         let [header, claims, _] = token.split('.').collect::<Vec<_>>()[..] else { panic!("a signed token") };
@@ -361,7 +361,7 @@ fn answer(state: &State, nonce: String) -> CoreTokenResponse {
     CoreTokenResponse::new(sent, CoreTokenType::Bearer, CoreIdTokenFields::new(token, EmptyExtraTokenFields {}))
 }
 
-/// E-mail addresses are told here alone.
+/// Returns the user info, the only response with an email address unless the test overrides it.
 async fn person(state: Shared, request: HttpRequest) -> HttpResponse {
     if request.headers().get("authorization").is_none_or(|shown| shown != "Bearer access-token") {
         return HttpResponse::Unauthorized().finish();

@@ -1,9 +1,9 @@
-//! Keys that an issuer signs with, each made anew.
+//! Signing keys of the identity provider. Each key is random.
 
 use openidconnect::{JsonWebKeyId, core::CoreEdDsaPrivateSigningKey};
 use uuid::Uuid;
 
-/// A key with a name.
+/// A signing key and its id.
 pub(crate) struct Key {
     pub(crate) id: String,
     pub(crate) signing: CoreEdDsaPrivateSigningKey,
@@ -21,7 +21,7 @@ impl Key {
     }
 }
 
-/// Of a number of bytes that three divides.
+/// Encodes bytes as base64. Their number must be a multiple of three.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let four = |three: &[u8]| {

@@ -55,7 +55,7 @@ on_every_engine! {
         assert_eq!(rows!(team.app, (String,), "SELECT subject FROM identities"), [("somebody".to_owned(),)]);
     }
 
-    /// Auth0 and Authentik write their address with a slash at its end.
+    /// Auth0 and Authentik write their issuer URL with a trailing slash.
     async fn the_setting_may_lack_the_slash_at_the_issuers_end(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -63,14 +63,14 @@ on_every_engine! {
         let description = json!({ "issuer": own_address });
         issuer.say(Odd { description: description.clone(), token: json!({ "iss": own_address }), ..Odd::default() });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
-        // Tokens have exactly the address that the issuer has of itself.
+        // Tokens must contain exactly the issuer that the provider's metadata contains.
         issuer.say(Odd { description, token: json!({ "iss": issuer.url() }), ..Odd::default() });
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
         assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
     }
 
-    /// Whoever asks for a token of another client's has proved nothing here.
+    /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the wrong type.
     async fn a_token_for_another_client_lets_nobody_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -99,7 +99,7 @@ on_every_engine! {
         assert_eq!(rows!(team.app, (i64, String), noted), [(0, "127.0.0.1".to_owned())], "once an hour from an address");
     }
 
-    /// Address and verification may come apart, as long as they are of the same address.
+    /// The address and its verification may be in different responses if both are about the same address.
     async fn an_address_is_verified_wherever_the_issuer_says_so(engine: Engine) {
         let issuer = Issuer::start().await;
         let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };

@@ -1,5 +1,5 @@
-//! Signing in by OpenID Connect, at an issuer that the test runs (`issuer`): who comes in (`ways_in`), attacks on it
-//! (`attacks`), issuers that are not what they should be (`outages`), and those that send odd types (`lenient`).
+//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in (`ways_in`),
+//! attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
 
 mod attacks;
 mod browser;
@@ -29,7 +29,7 @@ async fn team(engine: &Engine, sign_up: SignUp, openid: OpenIdSettings) -> Team 
     Team::start_with(engine, &MockLlm::start().await.unwrap(), settings(sign_up, openid)).await
 }
 
-/// Nobody came in, and a reader is told why on the page for signing in.
+/// Fails unless the response refuses the sign-in with this text on the sign-in page, and the browser is not signed in.
 async fn assert_refused(browser: &mut Browser<'_>, response: Response, status: u16, words: &str) {
     assert_eq!(response.status().as_u16(), status, "{words}");
     let html = response.text().await.unwrap();

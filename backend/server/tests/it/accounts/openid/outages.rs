@@ -1,4 +1,5 @@
-//! Issuers that are down, slow, changed or none: a sentence on the page, and nothing else stops working.
+//! Identity providers that are down, slow, changed or not configured: the page shows a message, and everything else keeps
+//! working.
 
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ use super::{
 };
 use crate::support::{Engine, NOBODY, eventually};
 
-/// An issuer that is down, or says what makes no sense, is a sentence on the page; passwords work, and so does everything when
-/// it is back.
+/// If the provider is down or sends invalid metadata, the page shows a message and passwords still work. Once the provider is
+/// back, sign-in with it works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_cannot_be_worked_with_is_a_sentence() {
     let issuer = Issuer::start().await;
@@ -39,7 +40,7 @@ async fn an_issuer_that_cannot_be_worked_with_is_a_sentence() {
     }
 }
 
-/// The same of one that gives no token.
+/// If a code cannot be redeemed, the page shows the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
     let issuer = Issuer::start().await;
@@ -53,7 +54,8 @@ async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
     }
 }
 
-/// However often people come back meanwhile, or come whom nobody here knows, their address is not held up.
+/// Failed sign-ins with the provider, because of an outage or because the user has no account, never delay sign-ins from the
+/// same address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
     let issuer = Issuer::start().await;
@@ -71,7 +73,7 @@ async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
     }
 }
 
-/// Nothing listens there, and the server starts and serves.
+/// Nothing listens at the provider's address, but the server starts and serves requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
     let issuer = Issuer::start().await;
@@ -85,7 +87,7 @@ async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
     assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
 }
 
-/// Without an issuer there is no such way, and no word of it.
+/// Without a configured provider, the page does not mention it, and its routes return 404.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_an_issuer_nothing_is_offered() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
@@ -99,7 +101,7 @@ async fn without_an_issuer_nothing_is_offered() {
     team.json(&root, Method::POST, "/api/identities", json!({"password": PASSWORD}), 404).await;
 }
 
-/// A key that the issuer has had since it was last asked is asked for, though not whenever somebody comes with one.
+/// If a token is signed with an unknown key, the server fetches the keys again, but at most once a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_key_of_the_issuers_does_not_keep_people_out_for_long() {
     let issuer = Issuer::start().await;

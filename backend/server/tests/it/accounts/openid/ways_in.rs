@@ -1,4 +1,5 @@
-//! Who comes in: whoever is linked, invited or of an issuer whose people all may, and nobody else.
+//! Users who can sign in with the identity provider: those who are linked or invited, and with open sign-up everyone that the
+//! provider knows.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -19,7 +20,7 @@ use super::{
 use crate::support::{Engine, PATIENCE, TestApp, execute, on_every_engine, rows};
 
 on_every_engine! {
-    /// By its owner, who is signed in, and then back by the issuer alone.
+    /// The owner, who is signed in, links an identity, and can then sign in with the provider alone.
     async fn an_account_is_linked_by_its_owner(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
@@ -29,7 +30,7 @@ on_every_engine! {
         assert!(page.contains("Sign in with Example") && !page.contains("<ID>") && !page.contains("<script"), "{page}");
         assert!(page.contains("href=\"/sign-in/away?next=%2Fc%2F1\"") && page.contains("name=\"password\""), "{page}");
 
-        // An equal name and address are nobody's proof.
+        // An equal name and an equal address prove nothing.
         let answer = stranger.sign_in("/sign-in/away").await;
         assert_refused(&mut stranger, answer, 403, "No account here belongs to you").await;
 
@@ -41,14 +42,14 @@ on_every_engine! {
         let list = team.json(&root, Method::GET, "/api/identities", Value::Null, 200).await;
         assert_eq!((list["items"].as_array().unwrap().len(), &list["items"][0]["subject"]), (1, &json!("s-1")));
         assert_eq!((&list["items"][0]["label"], &list["items"][0]["issuer"]), (&json!("root@example.org"), &json!(issuer.url())));
-        // Twice is once.
+        // Linking twice has the same effect as linking once.
         let back = owner.begin_linking().await;
         assert_eq!(owner.get(&back).await.status(), StatusCode::SEE_OTHER);
 
         let answer = stranger.sign_in("/sign-in/away?next=%2Fc%2F1%3Fx%3D2").await;
         assert_eq!((answer.status(), location(&answer).as_str()), (StatusCode::SEE_OTHER, "/c/1?x=2"));
         assert_eq!(stranger.name().await.as_deref(), Some(ADMIN));
-        // Nobody else's account takes the same identity.
+        // Another account cannot take the same identity.
         let (other, other_id) = team.person(&root, "otto").await;
         let mut otto = Browser::of(&team, &other);
         let back = otto.begin_linking().await;
@@ -56,7 +57,7 @@ on_every_engine! {
         assert_eq!(refused.status(), StatusCode::CONFLICT);
         let html = refused.text().await.unwrap();
         assert!(html.contains("linked to this identity already") && html.contains("href=\"/settings\""), "{html}");
-        // Nor does an admin link one to it, who could sign in as its owner then.
+        // An admin cannot link an identity to another account either, because the admin could then sign in as its owner.
         let path = format!("/api/users/{other_id}/identities");
         team.json(&root, Method::POST, &path, json!({"subject": "s-9"}), 405).await;
 
@@ -66,12 +67,12 @@ on_every_engine! {
         let mut again = Browser::new(&team);
         let answer = again.sign_in("/sign-in/away").await;
         assert_refused(&mut again, answer, 403, "No account here belongs to you").await;
-        // What was done is on record.
+        // The audit log has both changes.
         let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE 'identity%' ORDER BY id");
         assert_eq!(noted, [("identity_linked".to_owned(), String::new()), ("identity_unlinked".to_owned(), String::new())]);
     }
 
-    /// Where everybody may make an account, the first sign-in makes one; a name that is taken stays whose it is.
+    /// With open sign-up, the first sign-in creates an account. A name that is taken stays with its account.
     async fn where_sign_up_is_open_whoever_the_issuer_knows_comes_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
@@ -89,7 +90,7 @@ on_every_engine! {
         second.sign_in("/sign-in/away").await;
         assert_eq!(second.name().await.as_deref(), Some("root-3"), "another person of the same name");
 
-        // Several first sign-ins at once make one account.
+        // Several concurrent first sign-ins create one account.
         issuer.person(Person::named("s-3"));
         let mut browsers = [Browser::new(&team), Browser::new(&team), Browser::new(&team)];
         let answers = futures_util::future::join_all(browsers.iter_mut().map(|browser| browser.sign_in("/sign-in/away"))).await;
@@ -97,7 +98,7 @@ on_every_engine! {
         let users = rows!(team.app, (String,), "SELECT name FROM users WHERE name LIKE 'user%'");
         assert_eq!(users, [("user".to_owned(),)]);
 
-        // The only way in stays, until there is another. What an issuer of before knew is none.
+        // The last way to sign in cannot be removed. An identity of a previously configured provider does not count.
         execute!(
             team.app,
             "INSERT INTO identities (user_id, issuer, subject, label, created_at) \
@@ -112,7 +113,7 @@ on_every_engine! {
         assert_eq!(team.try_sign_in("root-2", "").await.status(), StatusCode::UNAUTHORIZED);
     }
 
-    /// An admin whom only an issuer of before knows cannot sign in, and so is none who could look after the server.
+    /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be removed.
     async fn an_admin_of_a_former_issuer_is_none_to_leave_the_server_to(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
@@ -131,7 +132,7 @@ on_every_engine! {
         team.json(&root, Method::DELETE, "/api/me", json!({"password": PASSWORD}), 409).await;
         team.json(&root, Method::PATCH, &hers, role("user"), 200).await;
         team.json(&root, Method::PATCH, &hers, role("admin"), 200).await;
-        // Once the issuer of now knows her, she is.
+        // Once she has an identity of the current provider, she counts as an admin.
         execute!(
             team.app,
             sqlx::AssertSqlSafe(format!(
@@ -142,7 +143,7 @@ on_every_engine! {
         );
         team.json(&root, Method::PATCH, &own, role("user"), 200).await;
 
-        // Where nobody can sign in who is an admin, the next start prints a link again.
+        // If no admin can sign in, the next start prints a setup link again.
         execute!(team.app, "DELETE FROM identities WHERE subject = 's-2'");
         team.app.shut_down().await;
         let model = MockLlm::start().await.unwrap();
@@ -150,7 +151,7 @@ on_every_engine! {
         assert!(start.await.1.is_some());
     }
 
-    /// Whoever is deactivated stays out, also by an identity, which an admin can unlink.
+    /// A deactivated user cannot sign in with an identity either. An admin can unlink the identity.
     async fn admins_deactivate_and_unlink(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Closed, issuer.settings()).await;
@@ -175,7 +176,8 @@ on_every_engine! {
         assert_refused(&mut olga, answer, 403, "No account here belongs to you").await;
     }
 
-    /// Sessions that may have begun by an identity end with it, streams and all: all others by its owner, all by an admin.
+    /// Unlinking an identity ends the sessions that may have begun with it, and their streams. If the owner unlinks it, the
+    /// current session stays open; if an admin does, all sessions end.
     async fn unlinking_ends_sessions(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
@@ -231,7 +233,7 @@ on_every_engine! {
         assert_eq!(changes(&team, &olga).await, [Value::Null; 0]);
     }
 
-    /// By an admin's link and the issuer, once, and with the link's role.
+    /// An invitation can be accepted once with the provider, and the account gets the role of the invitation.
     async fn an_invitation_is_accepted_by_the_issuer(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Invitation, issuer.settings()).await;
@@ -254,7 +256,7 @@ on_every_engine! {
         assert_eq!(late.name().await, None);
     }
 
-    /// Until there is an admin, the setup link alone makes one.
+    /// Until there is an admin, only the setup link creates an account.
     async fn the_first_admin_does_not_come_by_the_issuer(engine: Engine) {
         let issuer = Issuer::start().await;
         let model = MockLlm::start().await.unwrap();
@@ -268,7 +270,7 @@ on_every_engine! {
         assert_eq!(issuer.described(), 0);
     }
 
-    /// Only verified addresses count.
+    /// If email domains are configured, only verified addresses count.
     async fn domains_let_in_whose_address_is_verified(engine: Engine) {
         let issuer = Issuer::start().await;
         let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };

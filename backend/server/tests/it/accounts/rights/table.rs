@@ -1,25 +1,25 @@
-//! Who may do what, as a table: every address that the server takes, by every method, with what each who asks is answered.
-//! The asking is in `rights`.
+//! The table of permissions: every route and method, with the expected status for each caller. `rights` sends the requests.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::super::kit::PASSWORD;
 
-/// What everybody is answered: nobody, another person, the owner, an admin, whoever signed out, and another's key.
+/// Expected status for each caller: unauthenticated, another user, the owner, an admin, a signed-out user, and another user's
+/// API key.
 pub(crate) type Answers = [u16; 6];
 
-/// For what is one's own, of which everybody has some.
+/// For data of the caller's own, which every user has.
 const OWN: Answers = [401, 200, 200, 200, 401, 200];
-/// The same, of which programs are told nothing.
+/// For data of the caller's own that API keys cannot read.
 const PERSONAL: Answers = [401, 200, 200, 200, 401, 403];
-/// For what is somebody's, if it is answered with 200.
+/// For data of one user, if the owner gets status 200.
 pub(crate) const SOMEBODYS: Answers = somebodys(200);
-/// For what only admins may.
+/// For data that only admins can access.
 const ADMINS: Answers = admins(200);
-/// For what is the same for everybody.
+/// For data that is the same for all callers.
 const PUBLIC: Answers = [200; 6];
-/// The page's files, which a build without a page does not have.
+/// For files of the web UI, which a build without a web UI does not have.
 pub(crate) const FILE: Answers = [404; 6];
 
 const fn somebodys(status: u16) -> Answers {
@@ -30,7 +30,7 @@ const fn admins(status: u16) -> Answers {
     [401, 403, 403, status, 401, 403]
 }
 
-/// What is sent: `{}` as JSON unless something else is said.
+/// Body of a request. Rows have none unless they set it.
 pub(crate) enum Body {
     Nothing,
     Json(Value),
@@ -39,9 +39,9 @@ pub(crate) enum Body {
 
 pub(crate) struct Row {
     pub(crate) method: Method,
-    /// As the table of routes has it.
+    /// Route as it is registered.
     pub(crate) route: &'static str,
-    /// What follows the address.
+    /// Query string, appended to the address.
     pub(crate) query: &'static str,
     pub(crate) body: Body,
     pub(crate) answers: Answers,
@@ -65,7 +65,7 @@ impl Row {
     }
 }
 
-/// Every address by every method, with what each is answered.
+/// Returns all routes and methods, with the expected status for each caller.
 pub(crate) fn rows() -> Vec<Row> {
     let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
     let wrong = || json!({"name": "stranger", "password": "whatever it is"});
@@ -117,7 +117,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row(delete.clone(), "/api/keys/{key_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/api/me", OWN),
         row(patch.clone(), "/api/me", PERSONAL).json(json!({"instructions": "Be kind."})),
-        // What takes the password is refused without it.
+        // Requests that need the password are refused with a wrong one.
         row(delete.clone(), "/api/me", [401, 403, 403, 403, 401, 403]).json(json!({"password": "not it"})),
         row(Method::PUT, "/api/me/password", [401, 403, 403, 403, 401, 403])
             .json(json!({"current": "not it", "new": PASSWORD})),
@@ -127,7 +127,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row(get.clone(), "/api/users/{user_id}", ADMINS),
         row(patch, "/api/users/{user_id}", ADMINS).json(json!({"role": "user"})),
         row(delete.clone(), "/api/users/{user_id}", admins(204)),
-        // By the issuer, of which there is none here.
+        // Routes for the identity provider, which is not configured here.
         row(get.clone(), "/sign-in/away", [404; 6]),
         row(get.clone(), "/sign-in/callback", [404; 6]).query("?code=x&state=x"),
         row(get.clone(), "/api/identities", PERSONAL),
@@ -162,7 +162,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row(post.clone(), "/setup", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
         row(get, "/invitation", [410; 6]).query("?token=x"),
         row(post.clone(), "/invitation", [410; 6]).form("name=eve&password=a+password+of+some+length&token=x"),
-        // From here on a session ends with each of them.
+        // Requests to the following routes may end sessions.
         row(post.clone(), "/api/session", [401; 6]).json(wrong()),
         row(post, "/sign-out", [303; 6]),
         row(delete.clone(), "/api/session", [401, 204, 204, 204, 401, 403]),
@@ -188,7 +188,7 @@ fn rows_of_files() -> impl Iterator<Item = Row> {
 fn rows_of_the_book() -> Vec<Row> {
     let (get, post) = (Method::GET, Method::POST);
     vec![
-        // Of what is another's, admins are asked why they look.
+        // Admins must give a reason to access data of another user.
         row(get.clone(), "/admin", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/book.js", [303, 403, 403, 200, 303, 403]),
         row(get.clone(), "/admin/figures", [303, 403, 403, 200, 303, 403]),
@@ -201,12 +201,12 @@ fn rows_of_the_book() -> Vec<Row> {
         row(post.clone(), "/admin/calls/{tool_call_id}", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/calls/{tool_call_id}/playback", admins(303)).form("reason=because"),
         row(post.clone(), "/admin/conversations/{uuid}", admins(303)).form("reason=because"),
-        // Above the admin has said why.
+        // The admin has given a reason for this call above.
         row(post, "/admin/calls/{tool_call_id}/reruns", admins(303)).form("input={}"),
     ]
 }
 
-/// The addresses of the page, with what everybody is answered.
+/// Pages of the web UI, with the expected status for each caller.
 pub(crate) const PAGES: [(&str, Answers); 3] = [
     ("/", [303, 200, 200, 200, 303, 200]),
     ("/settings", [303, 200, 200, 200, 303, 200]),

@@ -1,4 +1,4 @@
-//! A call that took consent, read whole: what the model proposed, what ran in its place, and who decided so and why.
+//! The page of a call that needed approval: the input that the model proposed, the input that ran, who decided, and why.
 
 use reqwest::{Method, StatusCode};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub(crate) struct Dish {
     dish: String,
 }
 
-/// Changes something.
+/// A tool that changes something, so its calls need approval.
 pub(crate) struct Orders;
 
 impl Tool for Orders {
@@ -32,7 +32,7 @@ impl Tool for Orders {
     }
 }
 
-/// Has the model ask for a dish, decides on that, and gives the call's id.
+/// Makes the model call `order`, decides on the call, and returns the call's id.
 pub(crate) async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Value) -> i64 {
     let conversation = team.conversation(who).await;
     model.reply([tool_call("order", r#"{"dish":"<b>pizza</b>"}"#)]);
@@ -45,7 +45,7 @@ pub(crate) async fn decide(team: &Team, model: &MockLlm, who: &Who, decision: Va
     id
 }
 
-/// A section of a page, by what its heading begins with.
+/// Returns a section of a page, by the beginning of its heading.
 pub(crate) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
     let rest = page.split(&format!("<h2>{heading}")).nth(1).unwrap_or_else(|| panic!("{heading} in {page}"));
     rest.split("</section>").next().unwrap()

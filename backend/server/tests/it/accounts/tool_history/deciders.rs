@@ -1,4 +1,5 @@
-//! The deciders of calls in rows, events, the API, files, pages and SQL, with users who have the names of the other deciders.
+//! The deciders of calls in rows, events, the API, exports, pages and SQL, for users who have the names of other kinds of
+//! deciders.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ const SQLITE: Migrator = sqlx::migrate!("../../migrations/sqlite");
 /// The migration that adds kinds and ids of deciders.
 const ADDS_KINDS: i64 = 28;
 
-/// A decision as versions before the migration stored it, with the kind of its decider.
+/// A decision as versions before the migration stored it, and the kind of its decider.
 type Before = (
     &'static str,
     &'static str,
@@ -67,7 +68,7 @@ const BEFORE: [Before; 9] = [
     ),
 ];
 
-/// A user who has had this name since before such names were reserved.
+/// Creates a user who has had this name since before such names were reserved.
 async fn person_of_before(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
     let (user, id) = team.person(admin, &format!("{name}-person")).await;
     execute!(team.app, AssertSqlSafe(format!("UPDATE users SET name = '{name}' WHERE id = {id}")));
@@ -128,7 +129,7 @@ on_every_engine! {
         }
     }
 
-    /// The migration's own statements, run on decisions as they were stored before it.
+    /// Runs the migration's own statements on decisions as they were stored before it.
     async fn decisions_of_before_get_their_deciders_and_one_without_is_of_an_unknown_kind(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;

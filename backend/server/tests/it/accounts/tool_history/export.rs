@@ -1,4 +1,4 @@
-//! Files of what is filtered: however many calls there are and however long, each is in them once, whole and in order.
+//! Exports of filtered calls: each call appears once, complete and in order, no matter how many or how long the calls are.
 
 use std::iter;
 
@@ -12,13 +12,13 @@ use crate::{
     support::{Engine, TestApp, on_every_engine},
 };
 
-/// More than two portions have.
+/// Number of calls: more than fit in two chunks of an export.
 const CALLS: i64 = 450;
 
-/// Calls that fill most of a portion each, two of them among the same ones.
+/// Ids of calls whose texts each fill most of a chunk. Two of them are among the same 200 calls.
 const LONG: [i64; 3] = [440, 430, 10];
 
-/// What a stream says, which does not know its length beforehand.
+/// Returns the body of a streamed response, which has no length.
 async fn streamed(response: Response) -> String {
     assert_eq!((response.status(), response.content_length()), (StatusCode::OK, None));
     response.text().await.unwrap()

@@ -1,4 +1,4 @@
-//! The figures: the same before their hours are counted and after, and as they were when calls are gone.
+//! Statistics: the same before and after their hours are counted, and unchanged when calls are deleted.
 
 use chrono::{DurationRound as _, TimeDelta, Utc};
 use reqwest::StatusCode;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::support::{Engine, eventually, on_every_engine, rows};
 
-/// The cells of the rows of a page's tables.
+/// Returns the cells of the rows of a page's tables.
 fn cells(page: &str) -> Vec<Vec<String>> {
     let body = |row: &str| row.split("<td>").skip(1).map(|cell| cell.split('<').next().unwrap().to_owned()).collect();
     page.split("<tr><th scope=\"row\">").skip(1).map(|row| body(row.split("</tr>").next().unwrap())).collect()
@@ -25,9 +25,9 @@ on_every_engine! {
         let db = engine.pool().await;
         let nothing = page(&team, &admin, "/admin/figures", StatusCode::OK).await;
         assert!(nothing.contains("data-testid=\"nothing\""), "{nothing}");
-        // Three hours ago, in an hour that is over, and just now.
+        // Some calls are three hours old, in an hour that is over, and some are new.
         let ago = Utc::now().duration_trunc(TimeDelta::hours(1)).unwrap() - TimeDelta::hours(3);
-        // Until all of it is written, the hour seems to be counted.
+        // Marks the hour as counted until all its calls are written, so that the server does not count it too early.
         run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", ago, ago);
         let minute = (ago - start()).num_minutes() + 1;
         let now = (Utc::now() - start()).num_minutes();
@@ -94,7 +94,7 @@ on_every_engine! {
         let admin = team.sign_in(ADMIN).await;
         let db = engine.pool().await;
         let today = Utc::now().duration_trunc(TimeDelta::days(1)).unwrap();
-        // Whole days, of which two follow upon each other, and one that has an hour too few.
+        // Full days, two of which are consecutive, and one day that lacks an hour.
         let of_day = |day: i64| (0..24).map(move |hour| today - TimeDelta::days(day) + TimeDelta::hours(hour));
         let hours: Vec<_> = [6, 4, 3, 1].into_iter().flat_map(of_day).chain(of_day(2).skip(1)).collect();
         for (number, at) in (1..).zip(&hours) {
@@ -125,7 +125,7 @@ on_every_engine! {
         eventually("the whole days are summed up", async || {
             rows!(engine, (i64,), "SELECT COUNT(*) FROM counted_days")[0].0 == 4
         }).await;
-        // Whole days that are one after the other are read by the day, so what else is there of their hours is not.
+        // The server reads consecutive full days from their daily sums, so it does not need these rows of their hours.
         for table in ["tool_duration_hours", "model_call_hours", "purpose_call_hours"] {
             let sql = format!("DELETE FROM {table} WHERE hour >= ? AND hour < ?");
             run!(&db, AssertSqlSafe(sql), today - TimeDelta::days(4), today - TimeDelta::days(2));

@@ -1,4 +1,5 @@
-//! Filters of many calls: each page has those that going through all of them finds, in whichever way the database goes.
+//! Filters over many calls: each page has the calls that a scan of all calls finds, whichever way the server queries the
+//! database.
 
 use chrono::TimeDelta;
 use reqwest::StatusCode;
@@ -10,27 +11,27 @@ use super::{
 };
 use crate::support::{Engine, on_every_engine};
 
-/// As many as take the ways of few calls and those of many.
+/// Number of calls: some filters match few of them, others match many, so the server uses both kinds of queries.
 const CALLS: i64 = 9_000;
 
-/// Whose the turns 1 and 2 are, and their models.
+/// Models of turns 1 and 2.
 const MODELS: [&str; 2] = ["Small", "Large"];
 
-/// A part of a filter, and whether it takes a call.
+/// A part of a filter, and whether it matches a call.
 struct Part(String, fn(&Call<'_>) -> bool);
 
 fn part(text: &str, takes: fn(&Call<'_>) -> bool) -> Part {
     Part(text.to_owned(), takes)
 }
 
-/// A number that looks like chance, and is the same each time.
+/// Returns a pseudorandom number, always the same for a seed.
 fn luck(seed: i64) -> i64 {
     (seed.wrapping_mul(6_364_136_223_846_793_005) >> 33) & 0x7FFF_FFFF
 }
 
 fn call(id: i64) -> Call<'static> {
     let luck = luck(id);
-    // None of these tools fails, so two common things never come together.
+    // Calls of `web__read` never fail, so two common conditions together match no call.
     let never_fails = luck % 10 < 2;
     Call {
         turn: 1 + i64::from(luck % 7 == 0),
@@ -43,7 +44,7 @@ fn call(id: i64) -> Call<'static> {
     }
 }
 
-/// For each thing that a filter names: nothing of it, and some.
+/// Returns the choices for each field of a filter; the first one does not restrict the field.
 fn choices() -> Vec<Vec<Part>> {
     let since = (start() + TimeDelta::minutes(1_000)).format("since:%Y-%m-%dT%H:%M").to_string();
     let until = (start() + TimeDelta::minutes(3_900)).format("until:%Y-%m-%dT%H:%M").to_string();
@@ -102,7 +103,7 @@ on_every_engine! {
                 calls.retain(|call| call.duration_ms.is_some());
                 calls.sort_by_key(|call| std::cmp::Reverse((call.duration_ms, call.id)));
             }
-            // Some of all, with which each part meets each other one.
+            // Tests only some of the combinations, but each part meets each other part.
             for number in (0..combinations).step_by(41) {
                 let mut rest = number;
                 let parts: Vec<&Part> = choices.iter().map(|choice| {

@@ -1,4 +1,4 @@
-//! Characters that cannot be seen are written as codes wherever the tool history shows what a model or a tool wrote.
+//! Invisible characters are written as codes wherever the tool history shows text of a model or a tool.
 
 use reqwest::StatusCode;
 use tallybook_mock_llm::MockLlm;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::support::{Engine, on_every_engine};
 
-/// Each text has its own letters around a character that turns the direction of writing.
+/// Texts with distinct letters around U+202E, which reverses the direction of writing.
 const TEXTS: [&str; 6] =
     ["sum\u{202e}mary", "in\u{202e}struction", "rea\u{202e}son", "fail\u{202e}ure", "an\u{202e}swer", "na\u{202e}me"];
 

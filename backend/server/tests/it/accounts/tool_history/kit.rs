@@ -1,4 +1,4 @@
-//! Calls as a test wants them, written past the server, and pages as a test reads them.
+//! Writes calls to the database directly, without the server, and reads pages of the tool history.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::{Method, Response, StatusCode};
@@ -8,20 +8,20 @@ use tallybook_accounts::{Accounts, Password};
 use super::super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, Pool};
 
-/// When the calls of a test begin: some time in the past.
+/// Returns the time of a test's first calls, a fixed time.
 pub(crate) fn start() -> DateTime<Utc> {
     DateTime::from_timestamp(1_793_500_200, 0).unwrap()
 }
 
-/// A call that is written.
+/// A call to write.
 #[derive(Clone, Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) id: i64,
-    /// The turn, of which [`Call::turn`] makes one for a person.
+    /// Id of the turn, see [`write_turn`].
     pub(crate) turn: i64,
     pub(crate) tool: &'a str,
     pub(crate) status: &'a str,
-    /// Minutes after [`start`].
+    /// Start of the call, in minutes after [`start`].
     pub(crate) minute: i64,
     pub(crate) duration_ms: Option<i64>,
     pub(crate) input: &'a str,
@@ -45,7 +45,7 @@ impl Call<'_> {
     }
 }
 
-/// Runs a statement with values on whichever engine it is.
+/// Runs a statement with values, on either engine.
 macro_rules! run {
     ($db:expr, $sql:expr $(, $value:expr)*) => {
         match $db {
@@ -56,12 +56,12 @@ macro_rules! run {
 }
 pub(crate) use run;
 
-/// The uuid of the conversation of a turn.
+/// Returns the UUID of a turn's conversation.
 pub(crate) fn uuid(turn: i64) -> String {
     format!("00000000-0000-4000-8000-{turn:012}")
 }
 
-/// A conversation of a person's with one turn in it, both of this number.
+/// Writes a user's conversation with one turn. Both have this id.
 pub(crate) async fn write_turn(db: &Pool, id: i64, user: i64, model: &str) {
     let at = start();
     run!(
@@ -112,7 +112,7 @@ pub(crate) async fn write_call(db: &Pool, call: &Call<'_>) {
     );
 }
 
-/// So many calls of a turn's, by the numbers from 1, all at the same moment.
+/// Writes this number of calls of a turn, with ids from 1, all at the same time.
 pub(crate) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
     run!(
         db,
@@ -126,26 +126,27 @@ pub(crate) async fn write_equal_calls(db: &Pool, turn: i64, calls: i64) {
     );
 }
 
-/// Makes the admin of a server that is yet to be started.
+/// Creates the admin of a server before the server starts.
 pub(crate) async fn with_admin(engine: &Engine) {
     let accounts = Accounts::new(engine.database().await, required());
     accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
 }
 
-/// Whether a page loads the book's own script, and nothing that was written into it is one.
+/// Returns `true` if a page loads the tool history's own script, and has no other script.
 pub(crate) fn runs_ours_alone(page: &str) -> bool {
     let ours = "<script type=\"module\" src=\"/admin/book.js\"></script>";
     page.contains(ours) && page.matches("<script").count() == 1
 }
 
-/// A page without the bars beside its figures.
+/// Returns a page without the bars beside its numbers.
 pub(crate) fn without_bars(page: &str) -> String {
     let mut parts = page.split("<svg class=\"book-share\"");
     let first = parts.next().unwrap().to_owned();
     parts.fold(first, |text, rest| text + rest.split_once("</svg>").unwrap().1)
 }
 
-/// Many calls at once, of turns of [`write_turn`], with what they are found by: whose the turn is, and the model.
+/// Writes many calls at once, with the index columns: the user and the conversation of the turn (see [`write_turn`]), and the
+/// model.
 pub(crate) async fn write_calls(db: &Pool, calls: &[Call<'_>], of_turn: impl Fn(i64) -> (i64, &'static str) + Copy) {
     for some in calls.chunks(500) {
         match db {
@@ -177,7 +178,7 @@ where
     query
 }
 
-/// A page of the book, which must be answered with this status.
+/// Returns a page of the tool history. Fails unless the response has this status.
 pub(crate) async fn page(team: &Team, who: &Who, address: &str, status: StatusCode) -> String {
     let response = team.get(who, address).await;
     let found = response.status();
@@ -186,30 +187,30 @@ pub(crate) async fn page(team: &Team, who: &Who, address: &str, status: StatusCo
     text
 }
 
-/// The address of the list with a filter.
+/// Returns the address of the list with a filter.
 pub(crate) fn filtered(filter: &str) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("q", filter).finish();
     format!("/admin?{query}")
 }
 
-/// The calls that a page of the list has, in its order.
+/// Returns the ids of the calls on a page of the list, in the page's order.
 pub(crate) fn calls_on(page: &str) -> Vec<i64> {
     let links = page.split("href=\"/admin/calls/").skip(1);
     links.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
 }
 
-/// Where the next page is.
+/// Returns the address of the next page; `None` on the last page.
 pub(crate) fn next_of(page: &str) -> Option<String> {
     let link = page.split("rel=\"next\" href=\"").nth(1)?;
     Some(link.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&"))
 }
 
-/// Says why somebody looks.
+/// Submits a reason for access to another user's data.
 pub(crate) async fn say_why(team: &Team, who: &Who, address: &str, reason: &str) -> Response {
     fill_in(team, who, address, "reason", reason).await
 }
 
-/// Sends a form with one field.
+/// Submits a form with one field.
 pub(crate) async fn fill_in(team: &Team, who: &Who, address: &str, field: &str, value: &str) -> Response {
     let body = url::form_urlencoded::Serializer::new(String::new()).append_pair(field, value).finish();
     let request = team.request(who, Method::POST, address).body(body);

@@ -1,4 +1,4 @@
-//! The list: what each word of a filter chooses, and that its pages leave nothing out.
+//! The list of calls: each term of a filter, and pages that omit and repeat no call.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ on_every_engine! {
         }
     }
 
-    /// However many calls share a moment or a duration.
+    /// Even if many calls have the same time or the same duration.
     async fn pages_leave_nothing_out_and_repeat_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -113,12 +113,12 @@ on_every_engine! {
             }
             assert_eq!(&seen, expected, "{address}");
         }
-        // A cursor of something else is the first page.
+        // An invalid cursor returns the first page.
         let html = page(&team, &admin, "/admin?after=t99999999999999999999.1", StatusCode::OK).await;
         assert_eq!(calls_on(&html), newest[..50]);
     }
 
-    /// A search shows what it has found when its time is over, and goes on from there when asked.
+    /// A search shows what it has found when its time limit is over, and continues from there on request.
     async fn a_search_goes_on_where_its_time_was_over(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();

@@ -1,4 +1,5 @@
-//! Looking is recorded: others' calls, conversations, searches and exports take a reason, which their owners see.
+//! The access log: admins need a reason for other users' calls, conversations, searches and exports, and these users see the
+//! access.
 
 use reqwest::{Method, StatusCode, header::LOCATION};
 use serde_json::{Value, json};
@@ -30,12 +31,12 @@ on_every_engine! {
         write_call(&db, &Call { input: HOSTILE, output: Some("-1"), tool: "docs__x", ..Call::new(1, 1) }).await;
         write_call(&db, &Call { input: "my own input", ..Call::new(2, 2) }).await;
 
-        // The list shows that there are calls, and nobody's titles but one's own.
+        // The list shows that other users' calls exist, but not their inputs and titles.
         let list = page(&team, &admin, "/admin", StatusCode::OK).await;
         assert!(list.contains("docs__x") && list.contains("my own input") && list.contains("data-testid=\"withheld\""), "{list}");
         assert!(!list.contains("HYPERLINK") && runs_ours_alone(&list), "{list}");
         assert_eq!(list.matches("title&").count(), 1, "{list}");
-        // One's own needs no reason.
+        // Admins need no reason for their own calls.
         page(&team, &admin, "/admin/calls/2", StatusCode::OK).await;
         page(&team, &admin, &format!("/admin/conversations/{}", uuid(2)), StatusCode::OK).await;
 
@@ -64,7 +65,7 @@ on_every_engine! {
         assert_eq!((&seen[0]["conversation_uuid"], &seen[1]["tool_call_id"]), (&json!(uuid(1)), &json!(1)));
         assert_eq!((access_log(&team, &ben).await.len(), access_log(&team, &admin).await.len()), (0, 0));
 
-        // A reason for ann's is none for everybody's, and none for another admin.
+        // A reason for ann's data is not valid for all users' data, or for another admin.
         let files = ["/admin/export?format=csv", "/admin/export?format=jsonl"];
         for address in [filtered("alert"), files[0].to_owned()] {
             page(&team, &admin, &address, StatusCode::FORBIDDEN).await;
@@ -95,13 +96,13 @@ on_every_engine! {
         assert_eq!(kinds, expected);
         let everybodys: Vec<_> = access_log(&team, &ben).await.iter().map(|look| look["filter"].clone()).collect();
         assert_eq!(everybodys, ["", "alert"]);
-        // What is not there is not there for admins, too.
+        // Calls and conversations that do not exist return 404 to admins, too.
         page(&team, &admin, "/admin/calls/999", StatusCode::NOT_FOUND).await;
         page(&team, &admin, &format!("/admin/conversations/{}", uuid(9)), StatusCode::NOT_FOUND).await;
     }
 }
 
-/// Without accounts there is nobody else.
+/// Without accounts, the server has a single user.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_local_owner_reads_everything() {
     let model = MockLlm::start().await.unwrap();

@@ -1,5 +1,5 @@
-//! The book that admins read: its list, its figures, what it takes to look at others', calls that are
-//! played and run again, its files, and its documentation.
+//! The tool history for admins: the list, statistics, reasons for access to other users' data, playback, re-runs, exports, and
+//! its documentation.
 
 mod decided;
 mod deciders;

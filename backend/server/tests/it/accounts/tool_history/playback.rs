@@ -1,4 +1,4 @@
-//! A turn played again for an admin, moment by moment and by itself, in pages that need no scripts.
+//! Playback of a turn for an admin, step by step and automatically, in pages that work without scripts.
 
 use reqwest::StatusCode;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::support::{Engine, execute, on_every_engine, rows};
 
-/// Where a link with these words leads.
+/// Returns the address of the link with this text; `None` if the page has no such link.
 fn way(page: &str, words: &str) -> Option<String> {
     let end = page.find(&format!("\">{words}</a>"))?;
     let begin = page[..end].rfind("href=\"")? + "href=\"".len();
     Some(unescaped(&page[begin..end]))
 }
 
-/// Where the page goes on by itself where no script runs.
+/// Returns the address that the page loads next by itself if scripts are off; `None` if it stays.
 fn goes_on(page: &str) -> Option<String> {
     let rest = page.split("<noscript><meta http-equiv=\"refresh\" content=\"1; url=").nth(1)?;
     Some(unescaped(rest.split('"').next()?))
@@ -45,7 +45,7 @@ on_every_engine! {
         let call = page(&team, &admin, &format!("/admin/calls/{}", calls[0].0), StatusCode::OK).await;
         assert_eq!(way(&call, "Playback of the turn"), Some(address.clone()));
 
-        // Moments of one millisecond are one, so where a moment lies is found by going on.
+        // Events of the same millisecond are one position, so the test steps through the positions to find them.
         let mut shown = page(&team, &admin, &address, StatusCode::OK).await;
         assert!(way(&shown, "Beginning").is_none() && way(&shown, "Step back").is_none(), "{shown}");
         let mut moments = 1;
@@ -58,7 +58,7 @@ on_every_engine! {
             assert!(shown.contains(words), "{words}: {shown}");
         }
         assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
-        // What is told and not kept takes a number, too.
+        // Events that are sent but not stored take sequence numbers, too.
         let said = "SELECT MIN(seq) FROM journal_events WHERE event = 'content_delta'";
         let said = rows!(team.app, (i64,), said)[0].0;
         for (seconds, seq) in [(0, "= 0".to_owned()), (1, format!("= {said}")), (3, format!("> {said}"))] {
@@ -71,7 +71,7 @@ on_every_engine! {
         assert!(second.contains("1.0 s of 3.0 s") && second.contains("these two") && !second.contains("19.75"), "{second}");
         assert_eq!(way(&second, "Step back"), Some(format!("{address}?at=0")));
 
-        // Twice as fast it is over in two pages more.
+        // At double speed, playback ends after two more pages.
         let mut played = page(&team, &admin, &way(&first, "Play 2×").unwrap(), StatusCode::OK).await;
         assert_eq!(way(&played, "Pause"), Some(format!("{address}?at=0")));
         let mut seen = Vec::new();

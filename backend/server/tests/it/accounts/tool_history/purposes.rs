@@ -1,4 +1,4 @@
-//! Everything that models can be asked for appears in the book, with its tokens and its cost.
+//! Model calls for every purpose appear in the tool history, with their tokens and cost.
 
 use chrono::{DurationRound as _, TimeDelta, Utc};
 use reqwest::{StatusCode, header};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::support::{Engine, eventually, on_every_engine, rows};
 
-/// What models are asked for, and what the book calls it.
+/// Purposes of model calls, and their names in the tool history.
 const PURPOSES: [(&str, &str); 7] = [
     ("answer", "Answers"),
     ("plan", "Plans"),
@@ -28,7 +28,7 @@ on_every_engine! {
         let admin = team.sign_in(ADMIN).await;
         let db = engine.pool().await;
         let ago = Utc::now().duration_trunc(TimeDelta::hours(1)).unwrap() - TimeDelta::hours(3);
-        // Until all of it is written, the hour seems to be counted.
+        // Marks the hour as counted until all its calls are written, so that the server does not count it too early.
         run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", ago, ago);
         write_turn(&db, 1, 1, "Small").await;
         write_call(&db, &Call::new(1, 1)).await;
@@ -65,7 +65,8 @@ on_every_engine! {
                 assert!(row.starts_with(&format!("<td>1</td><td>{number},000</td><td>{number}</td>")), "{name}: {row}");
                 assert!(row.ends_with(&format!("<td>{cost}</td>")), "{name}: {row}");
             }
-            // By model all of it: those of the conversation by the name in the catalog, the program's by the provider's.
+            // The sums by model include all calls: those of the conversation under the catalog's name, the API client's under
+            // the provider's name.
             assert!(figures.contains("<th scope=\"row\">Small</th><td>7</td><td>28,000</td>"), "{figures}");
             assert!(figures.contains("<th scope=\"row\">mock-1</th><td>1</td><td>8,000</td>"), "{figures}");
         }

@@ -1,4 +1,4 @@
-//! Calls that an admin runs again: what comes of them stands beside the history, which stays what it is.
+//! Re-runs of calls by an admin: their results are shown beside the history, which does not change.
 
 use reqwest::{Method, StatusCode, header::LOCATION};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use crate::{
     support::{Engine, Hangs, TestApp, eventually, execute, on_every_engine, rows},
 };
 
-/// The call as it is stored, but for what the book writes down itself.
+/// Selects the stored call, without the columns that the tool history fills in later.
 const CALL: &str = "SELECT tool_name, input_text, output, error, status, CAST(duration_ms AS CHAR), \
     CAST(started_at AS CHAR), CAST(completed_at AS CHAR), CAST(decided_at AS CHAR) FROM tool_calls WHERE id = 1";
 
@@ -32,7 +32,7 @@ type RerunRow = (i64, i64, String, Option<String>, Option<String>, Option<String
 #[derive(Deserialize, JsonSchema)]
 struct NoArgs {}
 
-/// Changes something.
+/// A tool that changes something, so its calls cannot be re-run.
 struct Pays;
 
 impl Tool for Pays {
@@ -52,7 +52,7 @@ struct Credentials {
     password: Option<String>,
 }
 
-/// Takes a secret, if it wants to.
+/// A tool with an optional secret argument.
 struct Login;
 
 impl Tool for Login {
@@ -65,10 +65,10 @@ impl Tool for Login {
     }
 }
 
-/// A secret of the settings.
+/// A secret in the settings.
 const SECRET: &str = "canary-of-settings";
 
-/// A team whose server has tools that hang, that pay, and that take secrets.
+/// Starts a team whose server has tools that hang, that pay, and that take secrets.
 async fn start(engine: &Engine, model: &MockLlm) -> Team {
     let tools = tallybook_tools::builtin().unwrap().with(Hangs).unwrap().with(Pays).unwrap().with(Login).unwrap();
     let app = TestApp::spawn_changed(engine, model, tools, |settings| {
@@ -79,7 +79,7 @@ async fn start(engine: &Engine, model: &MockLlm) -> Team {
     Team::of(app)
 }
 
-/// What stands in a part of a page.
+/// Returns the content of a part of a page.
 fn part<'a>(page: &'a str, id: &str) -> &'a str {
     let rest = page.split(&format!("data-testid=\"{id}\"")).nth(1).unwrap_or_else(|| panic!("{id} in {page}"));
     rest.split("</section>").next().unwrap()
@@ -98,7 +98,7 @@ on_every_engine! {
         let before = rows!(team.app, CallRow, CALL);
         let (address, to) = ("/admin/calls/1", "/admin/calls/1/reruns");
 
-        // Nobody but an admin who has said why.
+        // Only an admin who has given a reason can re-run a call, and not from another site.
         let refused = fill_in(&team, &ann, to, "input", "{}").await;
         assert_eq!(refused.status(), StatusCode::FORBIDDEN);
         let refused = fill_in(&team, &admin, to, "input", "{}").await;
@@ -128,7 +128,7 @@ on_every_engine! {
         let first = page(&team, &admin, "/admin/calls/1?rerun=1", StatusCode::OK).await;
         assert!(part(&first, "then").contains(">3</pre>") && part(&first, "again").contains(">42.5</pre>"), "{first}");
         assert!(first.contains("By root, 20") && first.contains("UTC: done, "), "{first}");
-        // One of another call is not shown.
+        // A re-run of another call is not shown.
         write_call(&db, &Call::new(2, 1)).await;
         let other = page(&team, &admin, "/admin/calls/2?rerun=1", StatusCode::OK).await;
         assert!(!other.contains("data-testid=\"again\""), "{other}");
@@ -184,7 +184,7 @@ on_every_engine! {
         assert_eq!(rows!(team.app, RerunRow, RERUNS), []);
     }
 
-    /// Nor is it told to the tool, which could keep it.
+    /// The tool does not receive the secret either, because it could store it.
     async fn a_secret_of_the_settings_is_not_kept_of_an_edited_input(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = { with_admin(&engine).await; start(&engine, &model).await };
@@ -201,7 +201,7 @@ on_every_engine! {
         assert_not_kept(&engine, SECRET).await;
     }
 
-    /// As many as may run at once; those that their server did not live to end are unknown.
+    /// Four re-runs can run at once. A re-run has an unknown result if its server stopped before the re-run finished.
     async fn what_was_lost_is_unknown(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -228,7 +228,7 @@ on_every_engine! {
         assert_eq!(statuses, vec![("pending".to_owned(),); 4]);
     }
 
-    /// What another tool of the same name says, says nothing about the call.
+    /// The result of a different tool with the same name would say nothing about the call.
     async fn a_call_of_a_tool_that_has_changed_is_not_run_again(engine: Engine) {
         let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
         let servers = json!({ "mcpServers": { "mock": { "url": mock.url(), "risk": "claimed" } } });

@@ -1,4 +1,4 @@
-//! `docs/sql.md`: every query in it runs, on every engine, and finds something.
+//! Runs every query of `docs/sql.md` on every engine. Each query must return rows.
 
 use reqwest::StatusCode;
 use sqlx::AssertSqlSafe;
@@ -12,7 +12,7 @@ use crate::support::{Engine, Pool, on_every_engine};
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/sql.md");
 
-/// The queries of the document, each with the question above it.
+/// Returns the queries of the document, each with the question above it.
 fn queries() -> Vec<(&'static str, &'static str)> {
     let blocks = DOCUMENT.split("```sql\n").collect::<Vec<_>>();
     let question = |text: &'static str| text.rsplit("\n## ").next().unwrap().lines().next().unwrap();

@@ -1,4 +1,4 @@
-//! What a program asks for with tools of its own: honoured, or refused by its place.
+//! Requests with client tools: options that are honored, and requests that are refused with the name of the invalid parameter.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -24,7 +24,7 @@ async fn tool_choice_none_required_and_a_function_are_honoured() {
         ),
         (json!("auto"), Value::Null, "tool_calls"),
     ] {
-        // Even a model that does not keep to it.
+        // This model ignores `tool_choice`. With `none`, the server still runs no call and returns no call.
         model.reply([text("Well."), tool_call("look", "{}"), tool_call("counts", "{}")]);
         let mut asked = body(&[user("Well?")]);
         asked["tool_choice"] = choice;
@@ -63,8 +63,8 @@ async fn malformed_definitions_are_refused_by_their_place() {
     assert_eq!((model.requests().len(), conversations(&app).await.len()), (0, 0));
 }
 
-/// What is told of a turn is what is stored of it: of two results both are needed, each for a call that was handed over, and
-/// what is not there, or was told otherwise, is refused in the same words.
+/// The stored turn decides which calls exist. A request must have the results of both client calls. Ids of calls that do not
+/// exist, or that the client never received, are all refused with the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_two_results_missing_and_forged_ids_are_refused() {
     let model = MockLlm::start().await.unwrap();
@@ -74,7 +74,7 @@ async fn one_of_two_results_missing_and_forged_ids_are_refused() {
     let missing = [user("Well?"), message.clone(), result(&ids[0], "rain")];
     let error = refusal(ask(&app, &[], &body(&missing)).await, 400).await;
     assert_eq!(error["param"], "messages[1].tool_calls");
-    // Leaving the call out, too, does not help.
+    // Leaving out the call as well does not help.
     let mut shorter = message.clone();
     shorter["tool_calls"].as_array_mut().unwrap().pop();
     let error = refusal(ask(&app, &[], &body(&[user("Well?"), shorter, result(&ids[0], "rain")])).await, 400).await;
@@ -84,7 +84,7 @@ async fn one_of_two_results_missing_and_forged_ids_are_refused() {
     let question = app.conversation(&uuid).await["messages"][0]["id"].clone();
     let mut said = Vec::new();
     for id in [
-        // One of ours, another step, no such turn, a question, no id at all.
+        // A server call, another step, a turn that does not exist, a question, and an invalid id.
         format!("tb_{turn}_0_0"),
         format!("tb_{turn}_1_0"),
         "tb_999999_0_0".to_owned(),
@@ -100,7 +100,7 @@ async fn one_of_two_results_missing_and_forged_ids_are_refused() {
     said.dedup();
     assert_eq!(said.len(), 1, "who guesses learns nothing: {said:?}");
     assert_eq!(model.requests().len(), 1);
-    // With its conversation a turn is gone.
+    // A turn is deleted with its conversation.
     app.delete(&uuid).await;
     let sent = [user("Well?"), message, result(&ids[0], "rain"), result(&ids[1], "birds")];
     refusal(ask(&app, &[], &body(&sent)).await, 400).await;

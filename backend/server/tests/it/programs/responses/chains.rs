@@ -1,4 +1,5 @@
-//! What goes on from an answer by its id: what the model is told, where it is stored, and which answers there are to go on from.
+//! Requests that continue a response by its id: the model's context, the conversation that stores the answer, and the responses
+//! that can be continued.
 
 use serde_json::{Value, json};
 use tallybook_agent::Limits;
@@ -10,20 +11,21 @@ use super::{
 };
 use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
 
-/// A question that goes on from an answer.
+/// Returns a question that continues a response.
 fn after(answer: &Value, input: impl Into<Value>) -> Value {
     asked(input, &json!({"previous_response_id": answer["id"]}))
 }
 
-/// What the model was told last, and its system texts.
+/// Returns the messages and the system prompts of the model's last request.
 fn told(model: &MockLlm) -> (String, String) {
     let body = model.requests().last().unwrap().body.clone();
     (body["messages"].to_string(), body["system"].to_string())
 }
 
 on_every_engine! {
-    /// The model is told all that the program told, and what our tools gave; instructions hold for one answer, what a developer
-    /// said among the input from then on. The conversation is one, and an older answer begins another branch of it.
+    /// The model receives everything that the client sent, and the results of the server's tools. Instructions apply to one
+    /// response; a developer message in the input applies to all later ones. The responses are in one conversation, and
+    /// continuing an older one starts another branch.
     async fn an_answer_is_gone_on_from_in_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -49,7 +51,7 @@ on_every_engine! {
         let stored = app.conversation(&uuid).await;
         assert_eq!(stored["messages"].as_array().unwrap().len(), 6);
 
-        // From an older one: another branch.
+        // Continuing an older response starts another branch.
         model.reply([text("Minus one.")]);
         let (fourth, same) = whole(&app, &after(&first, "And 1 - 2?")).await;
         assert_eq!((words(&fourth), &same), ("Minus one.", &uuid));
@@ -65,7 +67,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Never refused: in a conversation of its own, told the same.
+    /// A request is not refused because its conversation is busy: it gets a new conversation, with the same context.
     async fn a_busy_conversation_is_gone_on_from_in_a_new_one(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -83,7 +85,7 @@ on_every_engine! {
         assert!(messages.contains("One.") && messages.contains("3?") && !messages.contains("2?"), "{messages}");
         gate.open();
         slow.all().await;
-        // Of both it can be gone on from.
+        // The response in the new conversation can be continued, too.
         model.reply([text("Later.")]);
         let (_, same) = whole(&app, &after(&quick, "4?")).await;
         assert_eq!(same, other);
@@ -92,8 +94,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Unknown, not stored, deleted by its id or with its conversation: refused in OpenAI's words, and by GET and DELETE as not
-    /// there. What is gone in the middle of a chain is told no more.
+    /// A response that is unknown, not stored, or deleted (by its id or with its conversation) cannot be continued: the error
+    /// is OpenAI's. `GET` and `DELETE` return 404. A deleted response in the middle of a chain is left out of the context.
     async fn what_cannot_be_gone_on_from_is_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -126,7 +128,7 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM messages WHERE content = 'Well?'"), [(3,)]);
     }
 
-    /// Also from an answer that failed: what there is of it is told.
+    /// A failed response can be continued, too. Its partial text is in the context.
     async fn an_answer_that_broke_off_can_be_gone_on_from(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -145,7 +147,7 @@ on_every_engine! {
     }
 }
 
-/// Whole turns, the oldest first, make room.
+/// Whole turns are left out, the oldest first, until the rest fits in `restored_bytes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_long_chain_the_newest_answers_are_told() {
     let model = MockLlm::start().await.unwrap();

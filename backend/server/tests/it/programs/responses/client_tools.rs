@@ -1,4 +1,4 @@
-//! The tools that a program of this API runs itself: told with the results alone, or with all that was said.
+//! Client tools in the Responses API: the client sends only the results, or the complete history.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
@@ -15,12 +15,12 @@ async fn server(engine: &Engine, model: &MockLlm, counts: &Counts) -> TestApp {
     TestApp::spawn_changed(engine, model, tools, |_| {}).await
 }
 
-/// With the program's tools.
+/// Returns a request with the client's tools.
 fn offering(input: impl Into<Value>) -> Value {
     asked(input, &json!({"tools": offered()}))
 }
 
-/// The same, going on from an answer.
+/// Returns a request with the client's tools that continues a response.
 fn after(answer: &Value, input: impl Into<Value>) -> Value {
     asked(input, &json!({"tools": offered(), "previous_response_id": answer["id"]}))
 }
@@ -32,8 +32,8 @@ fn told(model: &MockLlm) -> String {
 const OURS: &str = r#"{\"result\":\"1\",\"success\":true}"#;
 
 on_every_engine! {
-    /// Two rounds, over a restart: every request tells the new results alone, the model is told all steps, and nothing that ran
-    /// here runs again.
+    /// Two rounds, with a restart between them. Each request contains only the new results, the model receives all steps, and
+    /// no server call runs again.
     async fn results_alone_go_on_from_an_answer(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -52,7 +52,7 @@ on_every_engine! {
         let app = server(&engine, &model, &counts).await;
         let ids = call_ids(&first);
         model.reply([tool_call("listen", "{}")]);
-        // In whatever order the results come.
+        // The results can come in any order.
         let (second, same) = whole(&app, &after(&first, json!([output(&ids[1], "a bird"), output(&ids[0], "rain")]))).await;
         assert_eq!((&same, second["output"].as_array().unwrap().len()), (&uuid, 1), "{second}");
         model.reply([text("It rains on two birds.")]);
@@ -62,7 +62,7 @@ on_every_engine! {
         for said in ["What is it like?", "Both.", OURS, "rain", "a bird", "two birds"] {
             assert!(messages.contains(said), "{said}: {messages}");
         }
-        // The next question is told of all of it.
+        // The context of the next question contains all of it.
         model.reply([text("Still.")]);
         let (_, same) = whole(&app, &after(&third, "And now?")).await;
         assert_eq!(same, uuid);
@@ -81,7 +81,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// As Codex does: nothing is stored, and every request tells everything.
+    /// Like Codex, the client stores no responses, and sends the complete history with every request.
     async fn a_program_that_tells_everything_goes_on_with_its_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
@@ -92,7 +92,7 @@ on_every_engine! {
         let (first, uuid) = whole(&app, &unstored(&input)).await;
         let ids = call_ids(&first);
         let items = first["output"].as_array().unwrap();
-        // Each call with its result.
+        // Each call is followed by its result.
         input.extend([items[0].clone(), items[1].clone(), output(&ids[0], "rain"), items[2].clone(), output(&ids[1], "birds")]);
         model.reply([text("Rain and birds.")]);
         let (second, same) = whole(&app, &unstored(&input)).await;
@@ -106,7 +106,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Each of the calls needs its result, of this very answer; who guesses learns nothing.
+    /// Each client call of a response needs its result, and results of other calls are refused.
     async fn missing_and_forged_results_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = server(&engine, &model, &Counts::default()).await;
@@ -128,7 +128,7 @@ on_every_engine! {
             assert!(error["message"].as_str().unwrap().contains(names.as_str().unwrap()), "{names}: {error}");
         }
         assert_eq!(model.requests().len(), 2);
-        // Twice the same: another answer, and nothing more.
+        // Sending the same results twice gives another answer, and has no other effect.
         for _ in 0..2 {
             model.reply([text("Rain.")]);
             let (_, same) = whole(&app, &after(&asking, json!([output(&ids[0], "rain"), output(&ids[1], "birds")]))).await;
@@ -138,7 +138,7 @@ on_every_engine! {
     }
 }
 
-/// The model knows a function of a namespace by both names; the program is told, and tells, each apart.
+/// The model knows a function in a namespace by both names joined. The client sends and receives the two names separately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_function_in_a_namespace_is_called_by_both_names() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! A program that speaks `OpenAI` Responses, as far as the tests need one.
+//! A client for the OpenAI Responses API, with the features that the tests need.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::support::{PATIENCE, TestApp};
 
-/// A question, with these fields beside.
+/// Returns a question, with these further fields.
 pub(crate) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
     let mut body = json!({"model": "test-model", "input": input.into()});
     for (name, value) in fields.as_object().unwrap() {
@@ -20,7 +20,7 @@ pub(crate) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
     body
 }
 
-/// What a program offers to run.
+/// Returns the client's tools.
 pub(crate) fn offered() -> Value {
     let parameters = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     json!([
@@ -33,12 +33,12 @@ pub(crate) fn offered() -> Value {
     ])
 }
 
-/// The result of a call.
+/// Returns the result of a call.
 pub(crate) fn output(id: &Value, words: &str) -> Value {
     json!({"type": "function_call_output", "call_id": id, "output": words})
 }
 
-/// Asks with these headers.
+/// Sends a request with these headers.
 pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -> Response {
     let mut request = app.client.post(app.url("/v1/responses")).json(body);
     for (name, value) in headers {
@@ -47,7 +47,7 @@ pub(crate) async fn ask(app: &TestApp, headers: &[(&str, &str)], body: &Value) -
     request.send().await.expect("the server answers")
 }
 
-/// A whole answer, and the conversation that it names.
+/// Returns a complete response, and the conversation that it names.
 pub(crate) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
     let response = ask(app, &[], body).await;
     let conversation = super::super::kit::conversation_of(&response);
@@ -56,19 +56,19 @@ pub(crate) async fn whole(app: &TestApp, body: &Value) -> (Value, String) {
     (serde_json::from_str(&text).unwrap(), conversation)
 }
 
-/// The words of an answer.
+/// Returns the text of a response.
 pub(crate) fn words(answer: &Value) -> &str {
     assert_eq!(answer["output"][0]["type"], "message", "{answer}");
     answer["output"][0]["content"][0]["text"].as_str().expect("words")
 }
 
-/// The ids of the calls that an answer ends with.
+/// Returns the ids of the calls with which a response ends.
 pub(crate) fn call_ids(answer: &Value) -> Vec<Value> {
     let calls = answer["output"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call");
     calls.map(|item| item["call_id"].clone()).collect()
 }
 
-/// An answer's stream.
+/// Reader of a streamed response.
 pub(crate) struct ResponseReader {
     response: Response,
     rest: Vec<u8>,
@@ -88,7 +88,7 @@ impl ResponseReader {
         self.response.headers()
     }
 
-    /// The next event, each of which has its number and its name twice; `None` at the end.
+    /// Returns the next event; `None` at the end. Checks the event's number, and that both places of its name agree.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -115,14 +115,14 @@ impl ResponseReader {
         }
     }
 
-    /// Reads until the answer says this.
+    /// Reads until the answer contains this text.
     pub(crate) async fn until_text(&mut self, words: &str) {
         while !self.text.contains(words) {
             assert!(self.next().await.is_some(), "the stream ended at {:?}", self.text);
         }
     }
 
-    /// Everything until the end.
+    /// Returns all events until the end.
     pub(crate) async fn all(&mut self) -> Vec<Value> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {

@@ -1,4 +1,4 @@
-//! A real program: the official Python SDK of `OpenAI` (`program.py`).
+//! A real client: OpenAI's official Python SDK (`program.py`).
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
@@ -37,7 +37,7 @@ async fn the_python_sdk_takes_the_agent_for_a_model() {
         "broken_off": ["It", "failed", "model_bad_stream"],
     });
     assert_eq!(told, expected);
-    // Nothing was sent again that is stored.
+    // The SDK did not retry requests that were already stored.
     assert_eq!(conversations(&app).await.len(), 5);
     model.assert_calls_paired();
 }

@@ -1,4 +1,4 @@
-//! What programs of this API are refused.
+//! Requests to the Responses API that are refused.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Answers as streams of events: their order, what comes in silence, how they end, and what becomes of a turn whose program
-//! goes away.
+//! Responses as streams of events: their order, keep-alives, how they end, and what happens to the turn if the client
+//! disconnects.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 on_every_engine! {
-    /// In the order in which OpenAI sends them, with a number each, signs of life among them; live in the page, too.
+    /// The events have OpenAI's order and consecutive numbers, with keep-alives among them. The web UI follows the turn live.
     async fn a_stream_is_events_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -36,7 +36,7 @@ on_every_engine! {
             begin.push(stream.next().await.unwrap());
         }
         let expected = ["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta"];
-        // While nothing was said, there may have been signs of life, which look like what comes second.
+        // Before the first text, there may be keep-alives, which look like the second event.
         let mut seen = kinds(&begin);
         let mut is_known = false;
         seen.retain(|kind| *kind != "in_progress" || !std::mem::replace(&mut is_known, true));
@@ -65,7 +65,7 @@ on_every_engine! {
         page.until("message_end").await;
     }
 
-    /// With nobody there to read, nothing goes on, whether it is streamed or whole.
+    /// If the client disconnects, the turn is stopped, whether it is streamed or not.
     async fn a_program_that_goes_away_stops_its_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default().with(Hangs).unwrap(), |_| {}).await;
@@ -82,7 +82,8 @@ on_every_engine! {
         }
     }
 
-    /// Each call is an item of its own, told as OpenAI does: which it is, its arguments, and both whole.
+    /// Each client call is an item of its own, streamed as OpenAI does it: the call's id and name, its arguments, and the
+    /// complete item.
     async fn the_programs_own_calls_are_items_of_the_stream(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -104,12 +105,13 @@ on_every_engine! {
     }
 }
 
-/// What fails before anything is said fails by its status; later, by an event that says what there is.
+/// A failure before the first text is reported by the HTTP status. A later failure is reported by an event with the partial
+/// response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        // So long that no failure comes after it.
+        // Longer than a failure takes, so that no keep-alive starts the stream before it.
         settings.keep_alive = Duration::from_secs(20);
     })
     .await;
@@ -145,7 +147,7 @@ async fn a_server_that_ends_says_so_in_the_stream() {
     ended.await.unwrap();
 }
 
-/// It says where to decide, gives signs of life, and goes on when somebody has.
+/// The stream contains the approval link, sends keep-alives, and continues after the decision.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_goes_on_when_somebody_has_decided() {
     let model = MockLlm::start().await.unwrap();

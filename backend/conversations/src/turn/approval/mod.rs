@@ -1,0 +1,285 @@
+//! Handles decisions on calls that wait for approval, one or several at once, and resumes their turn when none of its
+//! calls waits any more. The waiting calls are stored in the database and nowhere else, so any process can handle a
+//! decision.
+
+pub(crate) mod timeout;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tallybook_accounts::UserId;
+use tallybook_database::{now, with_retries};
+use tallybook_protocol::{
+    CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
+    ToolCallId,
+};
+use tallybook_tools::{ToolError, hide_arguments};
+use uuid::Uuid;
+
+use crate::{
+    ServiceError,
+    context::Context,
+    input::check_decisions,
+    service::ConversationService,
+    store::{
+        approvals::{self, DecidableRow, NewApproval, NewVerdict},
+        decisions::{self, Decider},
+        messages, people, reviews,
+        rows::{ConversationRow, StateRow},
+        tool_calls,
+        turns::{self, ResumeReason, TurnRows},
+    },
+    turn::{
+        resume::{ResumeTurn, resume},
+        start::StartPermit,
+        subscribe::EventsAnswer,
+    },
+};
+
+/// Timeout of a decision that waits for the end of the run that requested it. A decision precedes that end only if the
+/// user is very quick, or if calls of always allowed tools still run.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Interval at which the end of the run is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Result of a decision.
+#[derive(Debug)]
+pub enum DecisionAnswer {
+    /// The decided calls. The turn was not resumed, usually because other calls of its step still wait.
+    Calls(Vec<ToolCall>),
+    /// The turn was resumed. These are its events.
+    Turn(EventsAnswer),
+}
+
+impl ConversationService {
+    /// Decides on one call.
+    pub async fn decide(
+        &self,
+        user: UserId,
+        tool_call_id: ToolCallId,
+        new: NewDecision,
+    ) -> Result<DecisionAnswer, ServiceError> {
+        let NewDecision { decision, reason, input, remember } = new;
+        self.decide_all(user, None, &[CallDecision { tool_call_id, decision, reason, input, remember }]).await
+    }
+
+    /// Decides on several calls of a conversation: on all of them or on none.
+    pub async fn decide_several(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        new: NewDecisions,
+    ) -> Result<DecisionAnswer, ServiceError> {
+        self.context.find_conversation(user, uuid).await?;
+        self.decide_all(user, Some(uuid), &new.decisions).await
+    }
+
+    async fn decide_all(
+        &self,
+        user: UserId,
+        uuid: Option<Uuid>,
+        decisions: &[CallDecision],
+    ) -> Result<DecisionAnswer, ServiceError> {
+        let context = &self.context;
+        check_decisions(decisions)?;
+        let permit = StartPermit::take(context)?;
+        let calls = find_own_calls(context, user, uuid, decisions).await?;
+        let Some(DecidableRow { message_id, uuid, .. }) = calls.first() else {
+            return Err(ServiceError::NoSuchToolCall);
+        };
+        let (message_id, uuid) = (*message_id, *uuid);
+        for call in &calls {
+            check_waits(context, call).await?;
+        }
+        check_tools(context, decisions, &calls).await?;
+        let row = context.find_conversation(user, uuid).await?;
+        wait_for_end_of_run(context, &row, message_id).await?;
+        let name = people::find_name(&context.db, user).await?;
+        let decider = Decider::User { id: user, name: &name };
+        if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
+            return Err(already_decided(context, id).await?);
+        }
+        if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
+            match go_on_decided(context, &permit, user, uuid, message_id).await {
+                Ok(Some(events)) => return Ok(DecisionAnswer::Turn(events)),
+                // Another process has resumed the turn first, or the turn was stopped.
+                Ok(None) => {
+                    if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
+                        return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
+                    }
+                }
+                // The decisions are kept, and the turn is resumed automatically once the limit permits it (`timeout`).
+                Err(ServiceError::LimitReached(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut told = tool_calls::list_truncated_tool_calls_of(&context.db, message_id).await?;
+        told.retain(|call| decisions.iter().any(|decided| decided.tool_call_id == call.tool_call_id));
+        Ok(DecisionAnswer::Calls(told))
+    }
+}
+
+/// Error for an edited input with secret arguments, which are never stored.
+const SECRET_INPUT: &str = "The tool's schema marks some of these arguments as secret. They are not kept, so the call cannot run \
+                            with them later. Leave them out.";
+
+/// Finds the calls to decide on. Fails unless all of them belong to the user, and to the conversation `uuid` if that is
+/// given.
+async fn find_own_calls(
+    context: &Context,
+    user: UserId,
+    uuid: Option<Uuid>,
+    decisions: &[CallDecision],
+) -> Result<Vec<DecidableRow>, ServiceError> {
+    let mut ids: Vec<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
+    // Always in the same order, so that two decisions on the same calls do not wait for each other.
+    ids.sort_unstable();
+    let mut calls = approvals::find_calls(&context.db, &ids).await?;
+    calls.retain(|call| call.user_id == user && uuid.is_none_or(|uuid| uuid == call.uuid));
+    if calls.len() == ids.len() { Ok(calls) } else { Err(ServiceError::NoSuchToolCall) }
+}
+
+async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), ServiceError> {
+    if call.is_waiting() { Ok(()) } else { Err(already_decided(context, call.id).await?) }
+}
+
+async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
+    let Some(decided) = decisions::find(&context.db, id).await? else {
+        return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
+    };
+    let what = if decided.decision == Decision::Approve { "approved" } else { "refused" };
+    let by = match decided.decided_by_kind {
+        DeciderKind::User | DeciderKind::Unknown => format!(" by {}", decided.decided_by),
+        DeciderKind::Review => " by the reviewing models".to_owned(),
+        DeciderKind::Timeout => String::new(),
+    };
+    let reason = decided.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    Ok(ServiceError::AlreadyDecided(format!("it was {what}{by}{reason}")))
+}
+
+/// Rejects an approval if the tool has changed since the approval was requested, or if the tool does not accept the
+/// edited input. The call still waits then. If its tool has changed, the call waits for a decision on the new
+/// definition.
+async fn check_tools(
+    context: &Context,
+    decisions: &[CallDecision],
+    calls: &[DecidableRow],
+) -> Result<(), ServiceError> {
+    let tools = context.tool_servers.tools();
+    let mut changed = None;
+    for call in calls {
+        let is_approval =
+            |decided: &&CallDecision| decided.tool_call_id == call.id && decided.decision == Decision::Approve;
+        let Some(approved) = decisions.iter().find(is_approval) else { continue };
+        let tool = tools.find_spec(&call.tool_name);
+        if let Some(input) = &approved.input {
+            tools.check(&call.tool_name, input.as_str()).map_err(|error| unusable_input(&error))?;
+            if tool.is_some_and(|tool| hide_arguments(&tool.input_schema, input.as_str()).is_some()) {
+                return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
+            }
+        }
+        // A tool that is missing at the moment is detected when the call runs.
+        let Some(tool) = tool else { continue };
+        let hash = tool.hash();
+        if call.tool_hash.as_ref() != Some(&hash) {
+            with_retries(|| ask_anew(context, call.id, &hash)).await?;
+            let (name, description) = (tool.name.clone(), tool.description.clone());
+            changed.get_or_insert(ServiceError::ToolChanged { name, description });
+        }
+    }
+    changed.map_or(Ok(()), Err)
+}
+
+fn unusable_input(error: &ToolError) -> ServiceError {
+    let reason = &error.message;
+    ServiceError::Invalid(format!(
+        "The tool cannot be called with the edited input: {reason}. Correct it and decide again."
+    ))
+}
+
+/// Makes a call wait for a decision on the current definition of its tool. The reviews are deleted, because they were
+/// about another definition.
+async fn ask_anew(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+    let mut tx = context.db.begin().await?;
+    approvals::reset_pending_approval(&mut tx, id, tool_hash).await?;
+    reviews::replace_reviews(&mut tx, id, &[], now()).await?;
+    tx.commit().await
+}
+
+/// Waits until the run of the turn has ended, because the turn resumes from the state that the run leaves. Returns
+/// after [`END_TIMEOUT`] in any case; then the turn is resumed automatically later (`timeout`).
+async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_id: MessageId) -> sqlx::Result<()> {
+    let ended = async {
+        loop {
+            let state = messages::find_state(&context.db, row.id, message_id).await?;
+            if !matches!(state, Some(StateRow { status: MessageStatus::Streaming, .. })) {
+                return Ok(());
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    };
+    tokio::time::timeout(END_TIMEOUT, ended).await.unwrap_or(Ok(()))
+}
+
+/// Stores all decisions. If a call no longer waits, or its tool has changed, stores none of them and returns that call.
+async fn store(
+    context: &Context,
+    by: Decider<'_>,
+    decisions: &[CallDecision],
+    calls: &[DecidableRow],
+) -> sqlx::Result<Option<ToolCallId>> {
+    let decisions: HashMap<ToolCallId, &CallDecision> =
+        decisions.iter().map(|decided| (decided.tool_call_id, decided)).collect();
+    let mut tx = context.db.begin().await?;
+    let decided_at = turns::database_now_in(&mut tx).await?;
+    for call in calls {
+        let Some(decided) = decisions.get(&call.id) else { continue };
+        let reason = decided.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
+        let error = refusal(reason);
+        let verdict = match decided.decision {
+            Decision::Deny => NewVerdict::Deny { error: &error },
+            Decision::Approve => NewVerdict::Approve {
+                tool_hash: call.tool_hash.as_deref().unwrap_or_default(),
+                input: decided.input.as_ref().map(RawJson::as_str),
+                scope: decided.remember,
+            },
+        };
+        let new = NewApproval { tool_call_id: call.id, decider: by, decided_at, reason, verdict };
+        if !approvals::create_approval(&mut tx, new).await? {
+            return Ok(Some(call.id));
+        }
+    }
+    tx.commit().await?;
+    Ok(None)
+}
+
+/// Returns the error of a refused call, for the model and the clients.
+fn refusal(reason: Option<&str>) -> String {
+    let refused = "A person refused this call, so it did not run";
+    reason.map_or_else(|| format!("{refused}."), |reason| format!("{refused}: {reason}"))
+}
+
+/// Resumes a turn whose calls are all decided. Uses the answer's own model, or if that is gone the conversation's, or
+/// else the default model. Returns `None` if the turn was resumed or stopped already, or if its last run has not ended.
+pub(crate) async fn go_on_decided(
+    context: &Arc<Context>,
+    permit: &StartPermit,
+    user: UserId,
+    uuid: Uuid,
+    message_id: MessageId,
+) -> Result<Option<EventsAnswer>, ServiceError> {
+    let row = context.find_conversation(user, uuid).await?;
+    let found = messages::find_message(&context.db, row.id, message_id).await?;
+    let Some(message) = found.filter(|message| message.status == MessageStatus::AwaitingApproval) else {
+        return Ok(None);
+    };
+    let Some(rows) = TurnRows::next_epoch(&message) else { return Ok(None) };
+    let named = [&message.model, &row.model].into_iter().flatten().find_map(|name| context.models.find(name));
+    let model = named.unwrap_or_else(|| context.models.default_model());
+    resume(
+        context,
+        permit,
+        ResumeTurn { user, row: &row, message: &message, rows, model, after: ResumeReason::Approved },
+    )
+    .await
+}

@@ -1,0 +1,329 @@
+//! Builds the model's history from stored turns: the same blocks that the model wrote, step by step, each call with its
+//! result. Stopped, failed and interrupted turns also give a valid history. The history is read from its end, and only
+//! as much as may fit. `builder` selects what the prompt contains.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tallybook_agent::{Limits, error_json, success_json};
+use tallybook_database::Database;
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart, tokens};
+use tallybook_protocol::{MessageId, MessagePart};
+
+use crate::{
+    context::Context,
+    limits::{MAX_READ_BYTES, MIN_READ_BYTES},
+    store::{
+        ConversationId, messages, model_calls,
+        rows::{MessageRow, ModelCallRow, SizeRow, ToolCallRow, TreeNode},
+        stored_id, tool_calls,
+    },
+    turn::{
+        context::exchange_tokens::{Counted, tokens_of},
+        recorder::step_text::bytes_in,
+    },
+};
+
+/// Result that the model gets for a call without one: the server or the user ended the turn while the call ran.
+const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
+
+/// A question and its answer, if there is one yet, as messages for the model.
+pub(crate) struct Exchange {
+    pub(crate) messages: Vec<ModelMessage>,
+    /// Approximate number of tokens of `messages`.
+    pub(crate) tokens: usize,
+}
+
+impl Exchange {
+    /// Creates an exchange from a question without an answer.
+    pub(crate) fn of_question(parts: Vec<MessagePart>) -> Self {
+        let question = ModelMessage::User(parts.into_iter().map(user_part).collect());
+        let tokens = tokens::of_message(&question);
+        Self { messages: vec![question], tokens }
+    }
+}
+
+/// Returns the newest exchanges of a branch that may fit in `tokens`, oldest first. The last exchange is always
+/// included. Each tool result is truncated to at most `limits.model_output_bytes`. If the branch ends with an answer,
+/// its turn is resumed (`goes_on`) or finished.
+pub(crate) async fn newest_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    goes_on: bool,
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
+    // A new question is always included; the answer of a resumed turn is always included together with its question.
+    read_exchanges(context, branch, 2 - branch.len() % 2, goes_on, tokens).await
+}
+
+/// Returns the exchanges before a question that may fit in `tokens`, oldest first. The result may be empty.
+pub(crate) async fn earlier_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
+    read_exchanges(context, branch, 0, false, tokens).await
+}
+
+async fn read_exchanges(
+    context: &Context,
+    branch: &[TreeNode],
+    at_least: usize,
+    goes_on: bool,
+    tokens: usize,
+) -> sqlx::Result<Vec<Exchange>> {
+    let limits = context.agent.limits();
+    let (recent, max_output_bytes) = find_recent(&context.db, branch, at_least, limits, tokens).await?;
+    let ids: Vec<MessageId> = recent.iter().map(|place| place.id).collect();
+    let messages = messages::list_messages(&context.db, &ids).await?;
+    let answers: Vec<MessageId> =
+        messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
+    let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
+    let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
+    Ok(exchanges(&messages, &model_calls, &tool_calls, goes_on, limits))
+}
+
+/// Returns the steps of an answer that is resumed, as messages for the model. Empty if the answer does not exist.
+pub(crate) async fn steps_of(
+    context: &Context,
+    conversation_id: ConversationId,
+    answer: MessageId,
+) -> sqlx::Result<Vec<ModelMessage>> {
+    let limits = context.agent.limits();
+    let Some(message) = messages::find_message(&context.db, conversation_id, answer).await? else {
+        return Ok(Vec::new());
+    };
+    let model_calls = model_calls::list_model_calls(&context.db, &[answer]).await?;
+    let tool_calls = read_calls(context, &[answer]).await?;
+    let mut steps = Vec::new();
+    push_turn(&message, model_calls.iter(), tool_calls.iter(), true, limits, &mut steps);
+    Ok(steps)
+}
+
+/// Returns the steps of a resumed answer from step `first` on, as messages for the model.
+pub(crate) async fn steps_from(context: &Context, answer: MessageId, first: i32) -> sqlx::Result<Vec<ModelMessage>> {
+    let model_calls = model_calls::list_model_calls(&context.db, &[answer]).await?;
+    let tool_calls = read_calls(context, &[answer]).await?;
+    let mut steps = Vec::new();
+    let model_calls = model_calls.iter().filter(|call| call.step >= first);
+    let tool_calls = tool_calls.iter().filter(|call| call.step >= first);
+    push_steps(model_calls, tool_calls, true, context.agent.limits(), &mut steps);
+    Ok(steps)
+}
+
+/// Returns the tool calls of answers, with truncated texts. The limit for each text is an equal share of
+/// `MAX_READ_BYTES`, but at least `MIN_READ_BYTES` and at most `limits.model_output_bytes`.
+pub(crate) async fn read_calls(context: &Context, answers: &[MessageId]) -> sqlx::Result<Vec<ToolCallRow>> {
+    let rows = tool_calls::list_tool_calls(&context.db, answers, 0).await?;
+    let max_output_bytes = MAX_READ_BYTES / rows.len().max(1);
+    let max_output_bytes = max_output_bytes.max(MIN_READ_BYTES).min(context.agent.limits().model_output_bytes);
+    tool_calls::list_tool_calls(&context.db, answers, max_output_bytes).await
+}
+
+/// Maximum number of messages whose sizes one query reads.
+const SIZES_PER_READ: usize = 64;
+
+/// Number of bytes that may be read for each token of room. This only bounds what is read, so it is generous. A token
+/// usually has at most four bytes. An answer's text counts twice in its size. Opaque blocks of the provider count, but
+/// are not in the prompt.
+const BYTES_PER_TOKEN: usize = 16;
+
+/// Returns the newest part of the branch that is worth reading, and the maximum number of bytes to read of each result.
+/// The part has at least `at_least` messages and begins with a question.
+async fn find_recent<'a>(
+    db: &Database,
+    branch: &'a [TreeNode],
+    at_least: usize,
+    limits: Limits,
+    tokens: usize,
+) -> sqlx::Result<(&'a [TreeNode], usize)> {
+    let budget = tokens.saturating_mul(BYTES_PER_TOKEN);
+    let mut recent = Recent { at_least, ..Recent::default() };
+    for chunk in branch.rchunks(SIZES_PER_READ) {
+        let ids: Vec<MessageId> = chunk.iter().map(|place| place.id).collect();
+        let sizes: HashMap<MessageId, SizeRow> =
+            messages::list_sizes(db, &ids).await?.into_iter().map(|size| (size.id, size)).collect();
+        let more = chunk.iter().rev().all(|place| recent.add(sizes.get(&place.id), budget));
+        if !more {
+            break;
+        }
+    }
+    let begin = branch.len() - recent.messages;
+    // Questions and answers alternate, so a message at an even index is a question.
+    let begin = begin - begin % 2;
+    let max_output_bytes = MAX_READ_BYTES / recent.calls.max(1);
+    Ok((&branch[begin..], max_output_bytes.max(MIN_READ_BYTES).min(limits.model_output_bytes)))
+}
+
+/// The newest messages that may fit.
+#[derive(Default)]
+struct Recent {
+    messages: usize,
+    /// Number of messages that are included whatever their size.
+    at_least: usize,
+    bytes: usize,
+    /// Number of tool calls in the messages that are included whatever their size.
+    calls: usize,
+}
+
+impl Recent {
+    /// Adds the next older message. Returns `false` if it does not fit.
+    fn add(&mut self, size: Option<&SizeRow>, budget: usize) -> bool {
+        let bytes = size.map_or(0, |size| usize::try_from(size.bytes).unwrap_or(0));
+        let is_taken = self.messages < self.at_least;
+        if !is_taken && self.bytes.saturating_add(bytes) > budget {
+            return false;
+        }
+        if is_taken {
+            self.calls += size.map_or(0, |size| usize::try_from(size.calls).unwrap_or(0));
+        }
+        self.messages += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        true
+    }
+}
+
+fn exchanges(
+    branch: &[MessageRow],
+    model_calls: &[ModelCallRow],
+    tool_calls: &[ToolCallRow],
+    goes_on: bool,
+    limits: Limits,
+) -> Vec<Exchange> {
+    let last = branch.last().map(|message| message.id).filter(|_| goes_on);
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    let mut counted = None;
+    for message in branch {
+        if message.is_user() {
+            exchanges.push(Exchange::of_question(message.parts()));
+        } else if let Some(exchange) = exchanges.last_mut() {
+            let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
+            let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
+            let goes_on = Some(message.id) == last;
+            push_turn(message, model_calls(), tool_calls, goes_on, limits, &mut exchange.messages);
+            let before = counted.take();
+            // The history contains less of a planned answer than the provider counted.
+            let is_whole = goes_on || message.answer_by_plan().is_none();
+            counted = Counted::of(message, model_calls()).filter(|_| is_whole);
+            exchange.tokens = tokens_of(&exchange.messages, before.as_ref(), counted.as_ref());
+        }
+    }
+    exchanges
+}
+
+fn user_part(part: MessagePart) -> UserPart {
+    match part {
+        MessagePart::Text { text } => UserPart::Text(text),
+    }
+}
+
+/// Appends an answer to the history, step by step. Of a complete planned answer, only the final text is appended.
+pub(crate) fn push_turn<'a>(
+    message: &MessageRow,
+    model_calls: impl Iterator<Item = &'a ModelCallRow>,
+    tool_calls: impl Iterator<Item = &'a ToolCallRow>,
+    goes_on: bool,
+    limits: Limits,
+    history: &mut Vec<ModelMessage>,
+) {
+    if let Some(answer) = message.answer_by_plan().filter(|_| !goes_on) {
+        // Later prompts do not contain the steps of the plan.
+        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: answer.to_owned() }]));
+        return;
+    }
+    let texts = push_steps(model_calls, tool_calls, goes_on, limits, history);
+    // Text that is not in the stored steps, because the last step was aborted.
+    let told_bytes = bytes_in(&message.content, &texts);
+    let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
+    if !rest.is_empty() {
+        history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: rest.to_owned() }]));
+    }
+}
+
+/// Appends these steps to the history. Returns the text that each of them wrote.
+fn push_steps<'a>(
+    model_calls: impl Iterator<Item = &'a ModelCallRow>,
+    tool_calls: impl Iterator<Item = &'a ToolCallRow>,
+    goes_on: bool,
+    limits: Limits,
+    history: &mut Vec<ModelMessage>,
+) -> Vec<String> {
+    let mut steps: BTreeMap<i32, (Vec<AssistantBlock>, Vec<&ToolCallRow>)> = BTreeMap::new();
+    for call in model_calls {
+        steps.entry(call.step).or_default().0 = call.blocks();
+    }
+    for call in tool_calls {
+        steps.entry(call.step).or_default().1.push(call);
+    }
+    let mut texts = Vec::new();
+    for (mut blocks, calls) in steps.into_values() {
+        texts.push(text_of(&blocks));
+        // If the blocks could not be parsed, the calls are still known from their own rows.
+        if !blocks.iter().any(|block| block.tool_call().is_some()) {
+            blocks.extend(calls.iter().map(|call| AssistantBlock::ToolCall(request(call))));
+        }
+        if !goes_on {
+            // Opaque blocks are valid only within their own turn.
+            blocks.retain(|block| !matches!(block, AssistantBlock::Opaque { .. }));
+        }
+        // The limit that applied when the step ran, so that the model sees the same results again.
+        let limit = limits.result_bytes(calls.len());
+        let results: Vec<ToolResult> = blocks.iter().filter_map(|block| result(block, &calls, limit)).collect();
+        if !blocks.is_empty() {
+            history.push(ModelMessage::Assistant(blocks));
+        }
+        if !results.is_empty() {
+            history.push(ModelMessage::ToolResults(results));
+        }
+    }
+    texts
+}
+
+/// Returns the text that a step adds to the answer.
+pub(crate) fn text_of(blocks: &[AssistantBlock]) -> String {
+    blocks
+        .iter()
+        .filter_map(|block| if let AssistantBlock::Text { text } = block { Some(text.as_str()) } else { None })
+        .collect()
+}
+
+fn request(call: &ToolCallRow) -> ToolCallRequest {
+    ToolCallRequest {
+        id: call.provider_call_id.clone(),
+        name: call.tool_name.clone(),
+        // The model sees the arguments that it wrote, even if the user edited them.
+        input_text: call.proposed_input_text.as_ref().unwrap_or(&call.input_text).clone(),
+        written_by: None,
+    }
+}
+
+fn result(block: &AssistantBlock, calls: &[&ToolCallRow], limit: usize) -> Option<ToolResult> {
+    let request = block.tool_call()?;
+    let row = last_row(calls.iter().copied(), request);
+    let content = row.and_then(|call| content(call, limit));
+    Some(ToolResult {
+        call_id: request.id.clone(),
+        tool_name: request.name.clone(),
+        is_error: row.is_none_or(|call| call.output.is_none()),
+        content: content.unwrap_or_else(|| error_json(&request.name, NO_RESULT, "interrupted", None, limit)),
+    })
+}
+
+/// Returns the row of a call, or `None` if the call has no row. If the call was made more than once, returns its last
+/// row.
+pub(crate) fn last_row<'a>(
+    rows: impl DoubleEndedIterator<Item = &'a ToolCallRow>,
+    request: &ToolCallRequest,
+) -> Option<&'a ToolCallRow> {
+    let id = stored_id(&request.id);
+    rows.rev().find(|row| row.provider_call_id == id)
+}
+
+fn content(call: &ToolCallRow, limit: usize) -> Option<String> {
+    let edited = call.proposed_input_text.as_ref().map(|_| call.input_text.as_str());
+    if let Some(output) = &call.output {
+        let whole_bytes = call.output_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(output.len());
+        return Some(success_json(&call.tool_name, output, whole_bytes, edited, limit));
+    }
+    let error = call.error.as_ref()?;
+    Some(error_json(&call.tool_name, error, call.error_type.as_deref().unwrap_or("error"), edited, limit))
+}

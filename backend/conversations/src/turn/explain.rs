@@ -1,0 +1,140 @@
+//! Explains in a few lines how an answer was made and why. The model that answered writes the lines. If it cannot (the
+//! demo model never can), they list the names of the tools.
+
+use std::collections::BTreeMap;
+
+use tallybook_accounts::UserId;
+use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummedCall, reasoning_lines, sum_up_reasoning};
+use tallybook_protocol::{MessageId, ToolCallStatus};
+use uuid::Uuid;
+
+use crate::models::Model;
+use crate::{
+    ServiceError,
+    allowance::{self, Request},
+    context::Context,
+    limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
+    person_limits::Weight,
+    service::ConversationService,
+    store::{
+        ConversationId, messages,
+        rows::{MessageRow, ToolCallRow},
+        tool_calls,
+    },
+    turn::side_call,
+};
+
+impl ConversationService {
+    /// Explains an answer at the user's request. The request counts like a message, and shares the limit of concurrent
+    /// direct model calls. Fails with `TurnRunning` while the answer is written, or `AwaitingApproval` while it waits.
+    pub async fn explain_answer(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+    ) -> Result<Vec<String>, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        if row.active_message_id == Some(message_id) {
+            return Err(context.busy(row.id).await?);
+        }
+        let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
+        let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
+        let request = allowance::admit_request(context, request).await?;
+        let summed = sum_up(context, row.id, message_id).await;
+        allowance::settle(context, request).await;
+        summed
+    }
+
+    /// Explains an answer right after its turn, without checking limits again.
+    pub async fn sum_up_reasoning(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+    ) -> Result<Vec<String>, ServiceError> {
+        let row = self.context.find_conversation(user, uuid).await?;
+        sum_up(&self.context, row.id, message_id).await
+    }
+}
+
+/// Returns the lines, or none if the answer has no tool calls. The model's tokens do not count toward the usage of the
+/// turn.
+async fn sum_up(
+    context: &Context,
+    conversation_id: ConversationId,
+    message_id: MessageId,
+) -> Result<Vec<String>, ServiceError> {
+    let find = async |id| messages::find_message(&context.db, conversation_id, id).await;
+    let answer = find(message_id).await?.ok_or(ServiceError::NoSuchMessage)?;
+    let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], MAX_SUMMED_CHARS).await?;
+    if calls.is_empty() {
+        return Ok(Vec::new());
+    }
+    let plain = names(&calls);
+    let own = answer.model.as_deref().and_then(|name| context.models.find(name));
+    let model = own.unwrap_or_else(|| context.models.default_model());
+    if !model.can_sum_up() {
+        return Ok(plain);
+    }
+    calls.truncate(MAX_SUMMED_CALLS);
+    let question = match answer.parent_id {
+        Some(id) => find(id).await?.map(|question| question.content).unwrap_or_default(),
+        None => String::new(),
+    };
+    let asked = ask(context, model, &question, &answer, &calls);
+    let lines = context.draining.run_until_cancelled(Box::pin(asked)).await.flatten();
+    Ok(lines.filter(|lines| !lines.is_empty()).unwrap_or(plain))
+}
+
+/// Asks the model for the lines. Returns `None` if it fails. The model call is stored in both cases.
+async fn ask(
+    context: &Context,
+    model: &Model,
+    question: &str,
+    answer: &MessageRow,
+    calls: &[ToolCallRow],
+) -> Option<Vec<String>> {
+    let summed: Vec<SummedCall<'_>> = calls.iter().map(summed).collect();
+    let asked = sum_up_reasoning(model.client(), question, &summed, &answer.content).await;
+    let SideCall { text, call } =
+        asked.inspect_err(|error| tracing::error!(%error, "nothing can be asked for a summary")).ok()?;
+    if let Err(error) = side_call::record(context, answer.id, &call).await {
+        tracing::warn!(%error, "a model's call for a summary could not be stored");
+    }
+    text.inspect_err(|error| tracing::info!(%error, "a summary is the names of the tools"))
+        .ok()
+        .map(|text| reasoning_lines(&text))
+}
+
+fn summed(call: &ToolCallRow) -> SummedCall<'_> {
+    let result = call.output.as_deref().or(call.error.as_deref()).unwrap_or_default();
+    SummedCall { tool: &call.tool_name, input: &call.input_text, status: call.status.as_str(), result }
+}
+
+/// Returns lines that name the called tools, with the number of calls and of failures, at most `MAX_REASONING_LINES`.
+/// The result depends only on the calls. Open calls do not count, because they have no result yet.
+fn names(calls: &[ToolCallRow]) -> Vec<String> {
+    let mut order = Vec::new();
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for call in calls.iter().filter(|call| !call.status.is_open()) {
+        let (all, failed) = counts.entry(&call.tool_name).or_insert_with(|| {
+            order.push(call.tool_name.as_str());
+            (0, 0)
+        });
+        *all += 1;
+        *failed += usize::from(call.status != ToolCallStatus::Success);
+    }
+    let line = |name: &&str| match counts.get(name).copied().unwrap_or_default() {
+        (1, 0) => format!("Called {name}."),
+        (1, _) => format!("Called {name}, which failed."),
+        (all, 0) => format!("Called {name} {all} times."),
+        (all, failed) => format!("Called {name} {all} times, {failed} of which failed."),
+    };
+    if order.len() <= MAX_REASONING_LINES {
+        return order.iter().map(line).collect();
+    }
+    let (shown, rest) = order.split_at(MAX_REASONING_LINES - 1);
+    let rest = format!("Called {} other tools.", rest.len());
+    shown.iter().map(line).chain([rest]).collect()
+}

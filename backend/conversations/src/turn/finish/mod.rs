@@ -1,0 +1,268 @@
+//! Stores the end of a turn and sends it to the subscribers. Each turn ends exactly once. If the database rejects the
+//! end, a smaller fallback end is stored, which every database accepts.
+
+pub(crate) mod stop;
+pub(crate) mod stop_waiting;
+pub(crate) mod stored_end;
+
+use std::{sync::Arc, time::Duration};
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use tallybook_agent::{AgentError, CUT_OFF, RecordError};
+use tallybook_database::{broke_before_commit, now, with_retries};
+use tallybook_protocol::{AnswerMode, ChatEvent, MessageEnd, MessageStatus, Reasoning, ToolCall, TurnError, Usage};
+
+use crate::{
+    context::Context,
+    limits::MAX_FALLBACK_END_BYTES,
+    store::{
+        model_calls, programs, reasonings,
+        rows::ToolCallRow,
+        summaries, tool_calls,
+        turns::{self, TurnEnd, TurnRows},
+    },
+    turn::recorder::{write_error::record_error, writer::TurnWriter},
+};
+use crate::{
+    journal::{TurnLog, Words, stored::EncodedEvent},
+    models::Model,
+};
+
+/// First delay before storing the end is retried. Each further delay is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// Maximum delay before a retry.
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+/// Number of consecutive broken connections after which an end counts as rejected, if the database answers in between.
+/// Then something between the server and the database does not let the end through.
+const MAX_BREAKS: u32 = 3;
+
+/// Error message of an answer with a fallback end.
+pub(crate) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
+
+/// Error code of an answer with a fallback end.
+pub(crate) const REJECTED_CODE: &str = "storage_rejected";
+
+/// The end of a turn, as it is stored and sent.
+pub(crate) struct End {
+    pub(crate) status: MessageStatus,
+    pub(crate) error: Option<EndError>,
+    pub(crate) stop_reason: Option<String>,
+    pub(crate) usage: Usage,
+    /// Duration of the run.
+    pub(crate) active: Duration,
+}
+
+impl End {
+    pub(crate) fn new(status: MessageStatus) -> Self {
+        Self { status, error: None, stop_reason: None, usage: Usage::default(), active: Duration::ZERO }
+    }
+
+    pub(crate) fn failed(status: MessageStatus, error: EndError) -> Self {
+        Self { error: Some(error), ..Self::new(status) }
+    }
+}
+
+/// Reason why a turn ended before its answer was complete. The user sees its message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EndError {
+    #[error(transparent)]
+    Agent(AgentError),
+    #[error("The server was restarted while it answered.")]
+    ShutDown,
+    #[error("The server failed unexpectedly. Try again; its log says more.")]
+    Panicked,
+}
+
+impl EndError {
+    /// Returns the stable error code.
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Agent(error) => error.code(),
+            Self::ShutDown => "shutdown",
+            Self::Panicked => "internal",
+        }
+    }
+}
+
+/// Writer of one turn's end.
+pub(crate) struct EndWriter<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) writer: &'a TurnWriter,
+    pub(crate) log: &'a Arc<TurnLog>,
+    /// Model that answered.
+    pub(crate) model: &'a Model,
+    pub(crate) mode: AnswerMode,
+    /// `true` if an API client supplied the turn's input in place of the stored history.
+    pub(crate) is_given: bool,
+}
+
+impl EndWriter<'_> {
+    /// Stores and sends the end as soon as the database accepts it. Gives up if the server shuts down, if the turn was
+    /// ended elsewhere, or if the database rejects even a fallback end. Recovery closes a turn that then has no end.
+    pub(crate) async fn write(&self, end: &End) {
+        if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
+            && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
+        {
+            self.disconnect_readers(error);
+        }
+        let pauses = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
+        let mut pauses = pauses.without_max_times().build();
+        let (mut is_fallback, mut breaks) = (false, 0);
+        loop {
+            let written = if is_fallback {
+                with_retries(|| self.try_write_fallback()).await
+            } else {
+                with_retries(|| self.try_write(end)).await
+            };
+            let Err(error) = written else { return };
+            let is_break = broke_before_commit(&error) && turns::database_now(&self.context.db).await.is_ok();
+            breaks = if is_break { breaks + 1 } else { 0 };
+            let error = record_error(error);
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            if matches!(error, RecordError::Rejected(_)) || breaks >= MAX_BREAKS {
+                breaks = 0;
+                if self.writer.shrink_calls() {
+                    tracing::error!(cause, "calls of a turn cannot be stored whole");
+                } else if !is_fallback {
+                    tracing::error!(cause, "the end of a turn cannot be stored whole");
+                    is_fallback = true;
+                } else if self.writer.drop_calls() {
+                    tracing::error!(cause, "calls of a turn cannot be stored");
+                } else {
+                    tracing::error!(cause, "the end of a turn cannot be stored");
+                    self.disconnect_readers(&error);
+                    return;
+                }
+                continue;
+            }
+            tracing::warn!(cause, "the end of a turn could not be stored yet");
+            self.disconnect_readers(&error);
+            let pause = pauses.next().unwrap_or(MAX_PAUSE);
+            if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Tells the subscribers at once that the turn cannot be stored, and ends their streams. They reconnect for the
+    /// end, which is sent once it is stored.
+    fn disconnect_readers(&self, error: &RecordError) {
+        if self.log.has_ended() {
+            return;
+        }
+        self.log.append_unnumbered(ChatEvent::Error(TurnError {
+            error: error.to_string(),
+            code: error.code().to_owned(),
+            user_message_id: None,
+            assistant_message_id: None,
+        }));
+        self.context.journal.close(self.log);
+    }
+
+    /// Stores the end in one transaction, then sends the terminal event.
+    async fn try_write(&self, end: &End) -> sqlx::Result<()> {
+        self.writer.settle().await?;
+        let (words, tool_calls) = self.log.words_and_calls();
+        let event = self.terminal_event(end, &words, tool_calls).await?;
+        let encoded = EncodedEvent::of(&event)?;
+        let Words { content, reasoning, .. } = words;
+        let error = end.error.as_ref().map(ToString::to_string);
+        let row = TurnEnd {
+            content: &content,
+            status: end.status,
+            error: error.as_deref(),
+            error_code: end.error.as_ref().map(EndError::code),
+            stop_reason: end.stop_reason.as_deref(),
+            active: end.active,
+        };
+        self.store_and_send(row, &reasoning, event, encoded).await
+    }
+
+    /// Stores and sends a fallback end, which every database accepts.
+    async fn try_write_fallback(&self) -> sqlx::Result<()> {
+        self.writer.settle().await?;
+        let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
+        let row = TurnEnd {
+            content: &content,
+            status: MessageStatus::Failed,
+            error: Some(REJECTED),
+            error_code: Some(REJECTED_CODE),
+            stop_reason: None,
+            active: Duration::ZERO,
+        };
+        let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
+        let encoded = EncodedEvent::of(&event)?;
+        self.store_and_send(row, &[], event, encoded).await
+    }
+
+    async fn store_and_send(
+        &self,
+        row: TurnEnd<'_>,
+        reasoning: &[Reasoning],
+        event: ChatEvent,
+        encoded: EncodedEvent,
+    ) -> sqlx::Result<()> {
+        let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
+        let Some(mut write) = self.writer.begin().await? else {
+            tracing::warn!(%message_id, "a turn had been ended by somebody else");
+            return Ok(());
+        };
+        turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
+        reasonings::create_missing(&mut write.tx, message_id, reasoning).await?;
+        if row.status != MessageStatus::AwaitingApproval {
+            tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
+        }
+        if self.is_given && row.status == MessageStatus::Complete {
+            programs::delete_turn_input(&mut write.tx, message_id).await?;
+        }
+        self.writer.create_next_event(&mut write.tx, &encoded).await?;
+        write.commit().await?;
+        self.context.turn_counts.count_end(row.status);
+        self.log.append_encoded(event, encoded, now());
+        Ok(())
+    }
+
+    /// Returns the turn's last event. `tool_calls` are the calls in the form that was sent to subscribers.
+    async fn terminal_event(&self, end: &End, words: &Words, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
+        if let (MessageStatus::Failed, Some(error)) = (end.status, &end.error) {
+            return Ok(self.failed_event(error.to_string(), error.code()));
+        }
+        let message_id = self.writer.rows().assistant_message_id;
+        let mut usage = end.usage;
+        if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval) {
+            self.writer.store().await?;
+            // The rows of a turn that did not complete may contain calls and steps that were never sent.
+            let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
+            tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
+            usage = model_calls::find_usage(&self.context.db, message_id).await?;
+        }
+        Ok(ChatEvent::MessageEnd(MessageEnd {
+            assistant_message_id: message_id,
+            content: words.content.clone(),
+            tool_calls,
+            reasoning: words.reasoning.clone(),
+            plan: words.plan.clone(),
+            mode: self.mode,
+            status: end.status,
+            error: end.error.as_ref().map(ToString::to_string),
+            error_code: end.error.as_ref().map(|error| error.code().to_owned()),
+            stop_reason: end.stop_reason.clone(),
+            usage,
+            provider: Some(self.model.client().info().provider.clone()),
+            model: Some(self.model.name().to_owned()),
+            told: summaries::find_told(&self.context.db, message_id).await?,
+        }))
+    }
+
+    fn failed_event(&self, error: String, code: &str) -> ChatEvent {
+        let TurnRows { user_message_id, assistant_message_id, .. } = self.writer.rows();
+        ChatEvent::Error(TurnError {
+            error,
+            code: code.to_owned(),
+            user_message_id: Some(user_message_id),
+            assistant_message_id: Some(assistant_message_id),
+        })
+    }
+}

@@ -1,0 +1,329 @@
+//! The recorder that stores a turn and sends its events to the subscribers. Events that must be stored are stored
+//! before they are sent. Text is sent at once and stored in joined pieces, a few times a second (`text_flusher`,
+//! `writer`).
+
+pub(crate) mod call_events;
+pub(crate) mod reasoning;
+pub(crate) mod step_text;
+pub(crate) mod text_flusher;
+pub(crate) mod write_error;
+pub(crate) mod writer;
+
+use std::{collections::HashMap, time::Duration};
+
+use chrono::{DateTime, Utc};
+use serde_json::Number;
+use tallybook_accounts::UserId;
+use tallybook_agent::{
+    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review, Ruling,
+    StartedToolCall, TurnRecorder,
+};
+use tallybook_database::{Transaction, now, with_retries};
+use tallybook_llm::RetryWait;
+use tallybook_protocol::{
+    ChatEvent, ContentDelta, Decision, ModelRetry, Plan, PlanStepChanged, ToolCallId, ToolCallPreparing,
+    ToolCallProgress, json_bytes,
+};
+use tallybook_tools::{Progress, ToolSpec};
+use tokio::time::Instant;
+
+use crate::journal::stored::EncodedEvent;
+use crate::{
+    allowance,
+    context::Context,
+    limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
+    store::{
+        approvals::{self, NewApproval, NewVerdict},
+        decisions::Decider,
+        reviews, tool_calls, turns,
+    },
+    turn::{
+        context::builder::{BuiltContext, ContextBuilder},
+        plan::{store_change, store_plan},
+        recorder::{
+            call_events::{asked_events, start_event},
+            reasoning::Thinking,
+            step_text::separator,
+            write_error::{WriteError, record_error, stored},
+            writer::{TurnWriter, wire_offset},
+        },
+    },
+};
+
+/// Minimum interval between events that report the size of a tool call while the model writes it.
+const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Recorder of one turn.
+pub(crate) struct StoringRecorder<'a> {
+    writer: &'a TurnWriter,
+    context: &'a Context,
+    context_builder: ContextBuilder<'a>,
+    /// The user whose tokens are used.
+    user: UserId,
+    /// `true` once a step of this run has called the model.
+    has_asked: bool,
+    /// Running calls, each with the name of its tool. The name is `None` if the tool does not exist.
+    running: HashMap<ToolCallId, Option<String>>,
+    /// Time of the last event that reported the size of a call that the model was writing.
+    growth_told_at: Option<Instant>,
+    /// The last step that wrote text.
+    text_step: Option<TextStep>,
+    /// Size of the answer's text as JSON, in bytes.
+    json_bytes: usize,
+    thinking: Thinking,
+}
+
+/// A step that writes text.
+#[derive(Clone, Copy, Debug)]
+struct TextStep {
+    step: u32,
+    /// Length of the text before it, in bytes.
+    from: usize,
+    since: Instant,
+}
+
+impl<'a> StoringRecorder<'a> {
+    pub(crate) fn new(
+        writer: &'a TurnWriter,
+        context: &'a Context,
+        context_builder: ContextBuilder<'a>,
+        user: UserId,
+    ) -> Self {
+        let json_bytes = writer.log().read_text(json_bytes);
+        let thinking = Thinking::after(writer.log());
+        Self {
+            writer,
+            context,
+            context_builder,
+            user,
+            has_asked: false,
+            running: HashMap::new(),
+            growth_told_at: None,
+            text_step: None,
+            json_bytes,
+            thinking,
+        }
+    }
+
+    fn send_text(&self, text: &str) {
+        let log = self.writer.log();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (portion, after) = rest.split_at(rest.floor_char_boundary(MAX_DELTA_BYTES));
+            let offset = wire_offset(log.text_bytes());
+            log.append(ChatEvent::ContentDelta(ContentDelta { offset, delta: portion.to_owned() }));
+            rest = after;
+        }
+    }
+}
+
+impl TurnRecorder for StoringRecorder<'_> {
+    async fn text(&mut self, step: u32, delta: &str) -> Result<(), RecordError> {
+        self.thinking.pause(self.writer.log());
+        let log = self.writer.log();
+        let separator = if self.text_step.is_some_and(|known| known.step == step) {
+            ""
+        } else {
+            self.text_step = Some(TextStep { step, from: log.text_bytes(), since: Instant::now() });
+            log.read_text(separator)
+        };
+        self.json_bytes += json_bytes(separator) + json_bytes(delta);
+        if self.json_bytes > MAX_ANSWER_JSON_BYTES {
+            return Err(RecordError::TooLong { limit: MAX_ANSWER_JSON_BYTES });
+        }
+        if separator.is_empty() {
+            self.send_text(delta);
+        } else {
+            self.send_text(&format!("{separator}{delta}"));
+        }
+        Ok(())
+    }
+
+    fn reasoning(&mut self, step: u32, delta: &str) {
+        self.thinking.append(self.writer.log(), step, delta);
+    }
+
+    async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {
+        let log = self.writer.log();
+        let Some(TextStep { from, since, .. }) = self.text_step.take_if(|known| known.step == step) else {
+            self.reasoning(step, words);
+            return Ok(());
+        };
+        let mut events = self.thinking.grow(log, step, words, (from, since));
+        events.extend(self.thinking.end());
+        stored(with_retries(|| self.writer.take_back_text(from, &events)).await)?;
+        self.json_bytes = log.read_text(json_bytes);
+        Ok(())
+    }
+
+    async fn has_saved_approval(&mut self, tool: &ToolSpec) -> Result<bool, RecordError> {
+        let (writer, hash) = (self.writer, tool.hash());
+        let message_id = writer.rows().assistant_message_id;
+        if writer.has_model_calls() {
+            // A review may follow, which takes long. The step's output must be stored before it.
+            with_retries(|| writer.store()).await.map_err(record_error)?;
+        }
+        let is_given = || approvals::has_saved_approval(writer.db(), message_id, &tool.name, &hash);
+        with_retries(is_given).await.map_err(record_error)
+    }
+
+    async fn request_consent(
+        &mut self,
+        call: &StartedToolCall<'_>,
+        tool: &ToolSpec,
+        review: &Review,
+    ) -> Result<Consent, RecordError> {
+        if self.has_saved_approval(tool).await? {
+            return Ok(Consent::Given);
+        }
+        let (writer, hash) = (self.writer, tool.hash());
+        let message_id = writer.rows().assistant_message_id;
+        let offset = wire_offset(writer.log().text_bytes());
+        // A single transaction, so that a call's votes are never stored without the decision that follows from them.
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            let asked_at = turns::database_now_in(&mut write.tx).await?;
+            let id = approvals::create_waiting_call(&mut write.tx, message_id, call, offset, &hash, asked_at).await?;
+            let id = id.ok_or(WriteError::NotWaiting)?;
+            reviews::replace_reviews(&mut write.tx, id, &review.votes, asked_at).await?;
+            if let Some(ruling) = &review.ruling {
+                store_ruling(&mut write.tx, id, (ruling, asked_at), &hash).await?;
+            }
+            let events = asked_events(id, call, tool, (offset, asked_at), review);
+            let encoded = events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
+            writer.create_next_events(&mut write.tx, &encoded).await?;
+            write.commit().await?;
+            Ok::<_, WriteError>(Some((id, events.into_iter().zip(encoded), asked_at)))
+        };
+        let (id, events, asked_at) = stored(with_retries(store).await)?;
+        for (event, encoded) in events {
+            writer.log().append_encoded(event, encoded, asked_at);
+        }
+        Ok(Consent::Asked(id))
+    }
+
+    async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
+        let writer = self.writer;
+        let (started_at, offset) = (now(), wire_offset(writer.log().text_bytes()));
+        let store = || async {
+            let Some(mut write) = writer.begin().await? else { return Ok(None) };
+            let message_id = writer.rows().assistant_message_id;
+            let id = match call.waited {
+                None => tool_calls::create_tool_call(&mut write.tx, message_id, call, offset, None, started_at).await?,
+                Some(id) => {
+                    if !approvals::start_approved_call(&mut write.tx, id, started_at).await? {
+                        return Err(WriteError::NotWaiting);
+                    }
+                    id
+                }
+            };
+            let event = start_event(id, call, offset, started_at);
+            let encoded = EncodedEvent::of(&event)?;
+            writer.create_next_event(&mut write.tx, &encoded).await?;
+            write.commit().await?;
+            Ok(Some((id, event, encoded)))
+        };
+        let (id, event, encoded) = stored(with_retries(store).await)?;
+        writer.log().append_encoded(event, encoded, started_at);
+        let tools = self.context.tool_servers.tools();
+        self.running.insert(id, tools.find_spec(&call.request.name).map(|tool| tool.name.clone()));
+        Ok(id)
+    }
+
+    fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall) {
+        self.context.work_counts.count_tool_call(self.running.remove(&id).flatten().as_deref(), end);
+        self.writer.add_ended_call(id, end.clone());
+    }
+
+    async fn settle(&mut self) -> Result<(), RecordError> {
+        stored(with_retries(|| self.writer.settle()).await)
+    }
+
+    async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
+        let told = self.context_builder.shrink(limit).await.map_err(record_error)?;
+        Ok(told.map(|BuiltContext { earlier, summary, .. }| Earlier { messages: earlier, summary }))
+    }
+
+    async fn plan_made(&mut self, plan: &NewPlan) -> Result<Plan, RecordError> {
+        let plan = stored(with_retries(|| store_plan(self.writer, plan)).await)?;
+        self.writer.log().append(ChatEvent::Plan(plan.clone()));
+        Ok(plan)
+    }
+
+    async fn plan_step_changed(&mut self, change: &PlanStepChange) -> Result<PlanStepChanged, RecordError> {
+        let changed = stored(with_retries(|| store_change(self.writer, change)).await)?;
+        self.writer.log().append(ChatEvent::PlanStep(changed.clone()));
+        Ok(changed)
+    }
+
+    async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
+        let limit = self.context.person_limits.tokens_per_day;
+        if limit == 0 {
+            return Ok(());
+        }
+        let prompt_tokens = prompt_tokens();
+        let is_first = !std::mem::replace(&mut self.has_asked, true);
+        if is_first && allowance::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
+            return Ok(());
+        }
+        let message = self.writer.rows().assistant_message_id;
+        let estimate = prompt_tokens + self.context_builder.model.window().answer;
+        match allowance::admit_step(self.context, self.user, message, estimate).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(RecordError::OutOfTokens { limit }),
+            Err(error) => Err(record_error(error)),
+        }
+    }
+
+    fn activity(&mut self, activity: Activity<'_>) {
+        if matches!(activity, Activity::WritingCall { .. } | Activity::Retrying(_)) {
+            self.thinking.pause(self.writer.log());
+        }
+        let event = match activity {
+            Activity::WritingCall { tool_name, bytes } => {
+                if self.growth_told_at.is_some_and(|at| at.elapsed() < GROWTH_INTERVAL) {
+                    return;
+                }
+                self.growth_told_at = Some(Instant::now());
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                ChatEvent::ToolCallPreparing(ToolCallPreparing { tool_name: tool_name.to_owned(), bytes })
+            }
+            Activity::Retrying(RetryWait { code, attempt, attempts, delay }) => {
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                ChatEvent::ModelRetry(ModelRetry { code: code.to_owned(), attempt, attempts, delay_ms })
+            }
+            Activity::CallProgress { id: tool_call_id, progress: Progress { progress, total, message } } => {
+                // JSON cannot represent infinities and NaN, and there is nothing to show for them.
+                let Some(progress) = Number::from_f64(*progress) else { return };
+                let (total, message) = (total.and_then(Number::from_f64), message.clone());
+                ChatEvent::ToolCallProgress(ToolCallProgress { tool_call_id, progress, total, message })
+            }
+        };
+        self.writer.log().append_unnumbered(event);
+    }
+
+    async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
+        self.thinking.pause(self.writer.log());
+        self.context.work_counts.count_model_call(call);
+        self.writer.add_model_call(call.clone());
+        Ok(())
+    }
+}
+
+/// Stores the reviewers' decision on a call that was just stored as waiting for approval.
+async fn store_ruling(
+    tx: &mut Transaction,
+    id: ToolCallId,
+    (ruling, decided_at): (&Ruling, DateTime<Utc>),
+    hash: &str,
+) -> Result<(), WriteError> {
+    let error = ruling.refusal();
+    let verdict = match ruling.decision {
+        Decision::Approve => NewVerdict::Approve { tool_hash: hash, input: None, scope: None },
+        Decision::Deny => NewVerdict::Deny { error: &error },
+    };
+    let new =
+        NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&ruling.reason), verdict };
+    // No client has seen the call yet, so no other decision can exist.
+    if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
+}

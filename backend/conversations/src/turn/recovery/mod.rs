@@ -1,0 +1,304 @@
+//! Closes turns whose process is gone: keeps what was stored of them, and marks them as interrupted.
+
+pub(crate) mod retention;
+
+use std::{
+    collections::HashSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use chrono::{DateTime, Utc};
+use tallybook_database::{FailureKind, classify, is_rolled_back};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, TurnError};
+
+use crate::journal::{
+    EventId, Words,
+    stored::{self, EncodedEvent},
+};
+use crate::{
+    context::Context,
+    limits::MAX_FALLBACK_END_BYTES,
+    store::{
+        messages, model_calls, reasonings,
+        rows::ToolCallRow,
+        summaries, tool_calls,
+        turns::{self, AbandonedTurn, TurnEnd},
+    },
+    turn::finish::{REJECTED, REJECTED_CODE},
+};
+
+/// Upper bound for the number of events that a turn has sent but not stored.
+const MAX_UNSTORED_EVENTS: i64 = 1 << 32;
+
+/// Maximum number of abandoned turns that one query reads.
+const MAX_TURNS_PER_READ: u32 = 100;
+
+/// Error of tool calls that were running.
+const CALL_INTERRUPTED: &str = "The server restarted during this call. It may have run.";
+
+/// Error of the turn.
+const TURN_INTERRUPTED: &str = "The server was restarted while it answered.";
+
+/// The task that closes turns whose owner is gone.
+pub(crate) struct Recovery {
+    context: Arc<Context>,
+    /// Turns that could not be closed and whose failure is logged already.
+    reported: HashSet<MessageId>,
+    /// The turn with which the last check ran out of time. The next check starts after it.
+    after: MessageId,
+}
+
+impl Recovery {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, reported: HashSet::new(), after: MessageId::default() }
+    }
+
+    /// Closes the turns that earlier processes left running in an embedded database, when this process starts. Such a
+    /// database has only one owner, this process, so none of these turns can be running. Does nothing with a shared
+    /// database. There the owners may be alive: the outage that delayed this start may also have kept them from
+    /// renewing their leases. The first regular check follows soon enough.
+    pub(crate) async fn close_at_start(&mut self) -> sqlx::Result<()> {
+        if !self.context.db.is_embedded() {
+            return Ok(());
+        }
+        let now = turns::database_now(&self.context.db).await?;
+        self.close_turns_expired_before(now + chrono::Duration::days(36_500), None).await
+    }
+
+    /// Closes turns that other processes abandoned, until this process drains. If the database is unreachable or slow
+    /// during a check, that check and the next one close nothing. The owners could not renew their leases either, and
+    /// have until then to do so.
+    pub(crate) async fn watch(mut self) {
+        let context = Arc::clone(&self.context);
+        let every = context.lifetimes.lease / 2;
+        let mut was_prompt = true;
+        while context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
+            let look = async {
+                let asked = Instant::now();
+                let now = turns::database_now(&context.db).await?;
+                let is_prompt = asked.elapsed() < every / 2;
+                if was_prompt && is_prompt {
+                    self.close_turns_expired_before(now, Some(asked + every)).await?;
+                }
+                Ok::<_, sqlx::Error>(is_prompt)
+            };
+            let Some(looked) = context.draining.run_until_cancelled(look).await else { return };
+            was_prompt = looked.unwrap_or_else(|error| {
+                tracing::warn!(%error, "abandoned turns could not be looked for");
+                false
+            });
+        }
+    }
+
+    /// Closes turns whose leases expired before `time`, page by page. A turn that cannot be closed does not keep the
+    /// others from being closed. Nor does a turn that is locked, which takes some seconds to detect. Turns that are
+    /// left at `until` come first in the next check. Fails if the database is unavailable.
+    async fn close_turns_expired_before(&mut self, time: DateTime<Utc>, until: Option<Instant>) -> sqlx::Result<()> {
+        loop {
+            let page = turns::list_abandoned_turns(&self.context.db, time, self.after, MAX_TURNS_PER_READ).await?;
+            if page.is_empty() {
+                self.after = MessageId::default();
+                return Ok(());
+            }
+            for turn in page {
+                self.after = turn.message_id;
+                // A turn of this process that waits for the database to accept its end knows more than is stored.
+                if !self.context.running.contains(turn.message_id) {
+                    Box::pin(self.close(turn)).await?;
+                }
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self, turn: AbandonedTurn) -> sqlx::Result<()> {
+        let (context, message_id) = (&self.context, turn.message_id);
+        // Not retried at once: the next check comes soon, and each retry may wait for a lock.
+        let closed = match try_close(context, turn, false).await {
+            Err(error) if classify(&error) == FailureKind::Permanent => {
+                if !self.reported.contains(&message_id) {
+                    tracing::error!(%error, %message_id, "the end of an abandoned turn cannot be stored whole");
+                }
+                try_close(context, turn, true).await
+            }
+            closed => closed,
+        };
+        match closed {
+            Ok(is_closed) => {
+                self.reported.remove(&message_id);
+                if is_closed {
+                    context.feeds.announce(turn.user_id);
+                    tracing::warn!(%message_id, "an abandoned turn was closed as interrupted");
+                }
+            }
+            // Each check tries again; the failure is logged once.
+            Err(error) if classify(&error) == FailureKind::Permanent => {
+                if self.reported.insert(message_id) {
+                    tracing::error!(%error, %message_id, "an abandoned turn could not be closed");
+                }
+            }
+            // If a host dies within a transaction, its locks stay until the database detects that the connection is
+            // dead.
+            Err(error) if is_rolled_back(&error) => {
+                tracing::warn!(%error, %message_id, "an abandoned turn is locked by somebody; it is closed later");
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// Closes a turn. Returns `false` if its owner is still alive. With `is_fallback`, stores an end that every database
+/// accepts.
+async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) -> sqlx::Result<bool> {
+    let AbandonedTurn { message_id, user_message_id, epoch, .. } = turn;
+    // Everything is read before the transaction begins, so that it needs no second connection.
+    let last_seq = stored::find_last_seq(&context.db, message_id, epoch).await?;
+    let mut words = match stored::load_partial(&context.db, message_id).await {
+        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => Words::default(),
+        words => words?,
+    };
+    let (status, error, code) = if is_fallback {
+        words.content.truncate(words.content.floor_char_boundary(MAX_FALLBACK_END_BYTES));
+        words.reasoning.clear();
+        (MessageStatus::Failed, REJECTED, REJECTED_CODE)
+    } else {
+        (MessageStatus::Interrupted, TURN_INTERRUPTED, "interrupted")
+    };
+    let event = if is_fallback {
+        ChatEvent::Error(TurnError {
+            error: error.to_owned(),
+            code: code.to_owned(),
+            user_message_id,
+            assistant_message_id: Some(message_id),
+        })
+    } else {
+        interrupted_event(context, message_id, &words).await?
+    };
+    let event = EncodedEvent::of(&event)?;
+    let end = TurnEnd {
+        content: &words.content,
+        status,
+        error: Some(error),
+        error_code: Some(code),
+        stop_reason: None,
+        active: Duration::ZERO,
+    };
+    let mut tx = context.db.begin().await?;
+    // From here on, an owner that was only slow writes nothing more. If it wrote after the reads above, the next check
+    // closes the turn.
+    let is_locked = turns::lock_turns(&mut tx, &[(message_id, epoch)]).await?;
+    if !is_locked || stored::find_last_seq_in(&mut tx, message_id, epoch).await? != last_seq {
+        return Ok(false);
+    }
+    // Subscribers may have received more events than were stored. The end needs a number that is new to all of them.
+    let seq = last_seq.unwrap_or_default() + MAX_UNSTORED_EVENTS;
+    turns::end_turn(&mut tx, message_id, epoch, end).await?;
+    reasonings::create_missing(&mut tx, message_id, &words.reasoning).await?;
+    tool_calls::end_open_tool_calls(&mut tx, message_id, CALL_INTERRUPTED).await?;
+    // For subscribers that follow the turn in its stored journal.
+    stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
+    tx.commit().await?;
+    context.turn_counts.count_end(status);
+    Ok(true)
+}
+
+async fn interrupted_event(context: &Context, message_id: MessageId, words: &Words) -> sqlx::Result<ChatEvent> {
+    let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
+    let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
+    let author = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
+    let mode = author.answer_mode();
+    Ok(ChatEvent::MessageEnd(MessageEnd {
+        assistant_message_id: message_id,
+        content: words.content.clone(),
+        tool_calls,
+        reasoning: words.reasoning.clone(),
+        plan: words.plan.clone(),
+        mode,
+        status: MessageStatus::Interrupted,
+        error: Some(TURN_INTERRUPTED.to_owned()),
+        error_code: Some("interrupted".to_owned()),
+        stop_reason: None,
+        usage: model_calls::find_usage(&context.db, message_id).await?,
+        provider: author.provider,
+        model: author.model,
+        told: summaries::find_told(&context.db, message_id).await?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        time::Instant,
+    };
+
+    use tallybook_accounts::UserId;
+    use tallybook_protocol::NewConversation;
+    use tracing::{Level, Subscriber, subscriber};
+    use tracing_subscriber::{
+        Layer,
+        layer::{Context, SubscriberExt as _},
+    };
+
+    use crate::turn::{
+        recovery::{MessageId, Recovery, turns},
+        testing::Fixture,
+    };
+
+    /// Counts errors.
+    struct Errors(Arc<AtomicUsize>);
+
+    impl<S: Subscriber> Layer<S> for Errors {
+        fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+            if *event.metadata().level() == Level::ERROR {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_log_hears_once_of_a_turn_that_cannot_be_closed() {
+        let fixture = Fixture::set_up().await;
+        let context = &fixture.service.context;
+        let (tx, rows) = fixture.begin_turn().await;
+        tx.commit().await.unwrap();
+        let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON messages WHEN NEW.status <> 'streaming' \
+                      BEGIN SELECT RAISE(ABORT, 'refused'); END";
+        fixture.execute(refuse).await;
+        let errors = Arc::new(AtomicUsize::new(0));
+        let _logging = subscriber::set_default(tracing_subscriber::registry().with(Errors(Arc::clone(&errors))));
+        let mut recovery = Recovery::new(Arc::clone(context));
+        for _ in 0..3 {
+            recovery.close_at_start().await.unwrap();
+            assert_eq!(errors.load(Ordering::SeqCst), 2, "that the whole end is refused, and the fallback, too");
+        }
+        fixture.execute("DROP TRIGGER refuse").await;
+        recovery.close_at_start().await.unwrap();
+        assert!(recovery.reported.is_empty() && !context.running.contains(rows.assistant_message_id));
+    }
+    #[tokio::test]
+    async fn what_is_left_when_the_time_of_a_look_is_up_is_closed_by_the_next() {
+        let mut fixture = Fixture::set_up().await;
+        let context = Arc::clone(&fixture.service.context);
+        for _ in 0..2 {
+            let (tx, _) = fixture.begin_turn().await;
+            tx.commit().await.unwrap();
+            let other = fixture.service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap();
+            fixture.conversation_id = context.find_conversation(UserId::LOCAL, other.uuid).await.unwrap().id;
+        }
+        let ever = turns::database_now(&context.db).await.unwrap() + chrono::Duration::days(1);
+        let mut recovery = Recovery::new(Arc::clone(&context));
+        for left in [1, 0, 0] {
+            recovery.close_turns_expired_before(ever, Some(Instant::now())).await.unwrap();
+            let abandoned = turns::list_abandoned_turns(&context.db, ever, MessageId::default(), 9).await.unwrap();
+            assert_eq!(abandoned.len(), left);
+        }
+    }
+}

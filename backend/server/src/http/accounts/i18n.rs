@@ -1,0 +1,200 @@
+//! Text of the account forms, in English and Japanese.
+
+use actix_web::ResponseError as _;
+use tallybook_accounts::{AccountsError, OpenIdError};
+use tallybook_frontend::Language;
+
+use super::super::{error::ApiError, i18n::FAILED_IN_JAPANESE};
+
+/// Text of one form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Messages {
+    pub(crate) title: &'static str,
+    pub(crate) lead: &'static str,
+    pub(crate) submit: &'static str,
+}
+
+/// Text that all forms share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Labels {
+    pub(crate) name: &'static str,
+    pub(crate) password: &'static str,
+    pub(crate) name_rule: &'static str,
+    pub(crate) password_rule: &'static str,
+    pub(crate) sign_up: &'static str,
+    pub(crate) settings: &'static str,
+}
+
+/// Returns the text in the given language.
+const fn of(language: Language, english: &'static str, japanese: &'static str) -> &'static str {
+    match language {
+        Language::English => english,
+        Language::Japanese => japanese,
+    }
+}
+
+pub(crate) const fn labels(language: Language) -> Labels {
+    Labels {
+        name: of(language, "Name", "名前"),
+        password: of(language, "Password", "パスワード"),
+        name_rule: of(
+            language,
+            "Letters of one script, digits and . _ - @ +",
+            "1種類の文字、数字、. _ - @ + が使えます",
+        ),
+        password_rule: of(
+            language,
+            "At least 12 characters, hard to guess; several words are easy to remember",
+            "12文字以上の推測されにくいもの。いくつかの言葉をつなげると覚えやすくなります",
+        ),
+        sign_up: of(language, "Make an account", "アカウントを作成"),
+        settings: of(language, "Back to the settings", "設定に戻る"),
+    }
+}
+
+pub(crate) const fn sign_in(language: Language) -> Messages {
+    Messages {
+        title: of(language, "Sign in", "サインイン"),
+        lead: of(language, "Your conversations are kept under your name.", "会話はあなたの名前で保存されます。"),
+        submit: of(language, "Sign in", "サインイン"),
+    }
+}
+
+/// Returns the label of the link to the identity provider.
+pub(crate) fn sign_in_by(language: Language, issuer: &str) -> String {
+    match language {
+        Language::English => format!("Sign in with {issuer}"),
+        Language::Japanese => format!("{issuer}でサインイン"),
+    }
+}
+
+/// Returns the text of the page that a signed-in user sees if linking an identity failed.
+pub(crate) const fn linking(language: Language) -> Messages {
+    Messages { title: of(language, "Nothing was linked", "連携できませんでした"), lead: "", submit: "" }
+}
+
+pub(crate) const fn setup(language: Language) -> Messages {
+    Messages {
+        title: of(language, "Set up Tallybook", "Tallybookの初期設定"),
+        lead: of(
+            language,
+            "Choose a name and a password. You will be the admin, who lets others in.",
+            "名前とパスワードを決めてください。あなたが管理者となり、ほかの人を招待できます。",
+        ),
+        submit: of(language, "Make the admin's account", "管理者アカウントを作成"),
+    }
+}
+
+pub(crate) const fn invitation(language: Language) -> Messages {
+    Messages {
+        title: of(language, "Make an account", "アカウントを作成"),
+        lead: of(
+            language,
+            "Choose a name and a password to sign in with.",
+            "サインインに使う名前とパスワードを決めてください。",
+        ),
+        submit: of(language, "Make the account", "作成する"),
+    }
+}
+
+pub(crate) const fn setup_required(language: Language) -> Messages {
+    Messages {
+        title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定が完了していません"),
+        lead: of(
+            language,
+            "It has no admin. Open the link that the server printed when it started; the link works for an hour, and a new \
+             start prints another. Or run: tallybook admin create NAME",
+            "管理者がまだいません。サーバーが起動時に表示したリンクを開いてください。リンクは1時間有効で、再起動すると新しいものが\
+             表示されます。または tallybook admin create 名前 を実行してください。",
+        ),
+        submit: "",
+    }
+}
+
+pub(crate) const fn admins_only(language: Language) -> Messages {
+    Messages {
+        title: of(language, "Only for admins", "管理者専用です"),
+        lead: of(
+            language,
+            "Everybody's tool history is for admins to read. If you should, ask one of them to make you one.",
+            "全員のツールの履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
+        ),
+        submit: "",
+    }
+}
+
+pub(crate) const fn back_to_chat(language: Language) -> &'static str {
+    of(language, "Back to the chat", "チャットに戻る")
+}
+
+/// Returns the error message for the user who submitted a form.
+pub(crate) fn problem(language: Language, error: &ApiError) -> String {
+    if language == Language::English {
+        return error.to_string();
+    }
+    let is_ours = error.status_code().is_server_error();
+    let ApiError::Accounts(error) = error else {
+        return match error {
+            ApiError::NoTls => {
+                "このアドレスの通信は暗号化されていないため、ブラウザーはサインイン状態を保持できません。https:// のアドレスで開いてください。".to_owned()
+            }
+            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
+            _ => error.to_string(),
+        };
+    };
+    match error {
+        AccountsError::WrongNameOrPassword => "名前またはパスワードが違います。".to_owned(),
+        AccountsError::TooManyAttempts { retry_after_secs } => {
+            format!("試行回数が多すぎます。{retry_after_secs}秒後にもう一度お試しください。")
+        }
+        AccountsError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
+        AccountsError::NameTaken => "この名前はすでに使われています。別の名前にしてください。".to_owned(),
+        AccountsError::NameConfusing => {
+            "この名前はほかのアカウントの名前と見分けがつきません。別の名前にしてください。".to_owned()
+        }
+        AccountsError::Deactivated => openid_problem(&OpenIdError::Deactivated),
+        AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクを依頼してください。".to_owned(),
+        AccountsError::OpenId(error) => openid_problem(error),
+        AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),
+        AccountsError::Invalid(_) => {
+            let labels = labels(language);
+            format!(
+                "名前またはパスワードが条件に合いません。名前: {}。パスワード: {}。",
+                labels.name_rule, labels.password_rule
+            )
+        }
+        _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the Japanese error message of a failed sign-in or linking through the identity provider.
+fn openid_problem(error: &OpenIdError) -> String {
+    match error {
+        OpenIdError::Unreachable { name } => {
+            format!("現在、{name}に接続できません。少し待ってからやり直すか、パスワードでサインインしてください。")
+        }
+        OpenIdError::Busy => "サインインが混み合っています。しばらくしてからもう一度お試しください。".to_owned(),
+        OpenIdError::Refused { name } => {
+            format!("{name}でサインインできませんでした。やり直すか、パスワードでサインインしてください。")
+        }
+        OpenIdError::Stale => {
+            "時間がかかりすぎたか、別のブラウザーで始めたサインインです。ここからやり直してください。".to_owned()
+        }
+        OpenIdError::Untrusted { name } => {
+            format!("{name}の応答では本人確認ができません。やり直しても解決しない場合は、管理者に連絡してください。")
+        }
+        OpenIdError::Unknown { name } => format!(
+            "{name}のIDに対応するアカウントがありません。パスワードでサインインして設定で連携するか、管理者に依頼してください。"
+        ),
+        OpenIdError::WrongDomain => {
+            "確認済みのメールアドレスが、許可されたドメインのものではありません。管理者に依頼してください。".to_owned()
+        }
+        OpenIdError::Deactivated => "このアカウントは無効になっています。管理者に依頼してください。".to_owned(),
+        OpenIdError::Taken => {
+            "このIDはすでに別のアカウントと連携しています。先にそのアカウントで連携を解除してください。".to_owned()
+        }
+        OpenIdError::TooMany => "連携できるIDの数の上限に達しています。先に1つ解除してください。".to_owned(),
+        OpenIdError::Off | OpenIdError::NoSuchIdentity | OpenIdError::OnlyWayIn => error.to_string(),
+    }
+}

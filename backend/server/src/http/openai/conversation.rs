@@ -1,0 +1,227 @@
+//! Builds the conversation in a request as the agent's model receives it: the system texts, the history, and the question to
+//! store. Every call in the history has its result. `messages` and `responses::items` read the entries out of the request's fields.
+
+use std::collections::HashMap;
+
+use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
+
+use super::{refusal::Refusal, wire::Content};
+
+/// Markup by which `Open WebUI` shows one of our tool calls in the text of an answer. It is not part of the answer.
+const CALL_BEGIN: &str = "<details type=\"tool_calls\"";
+const CALL_END: &str = "</details>";
+
+/// The conversation in a request.
+#[derive(Debug, Default)]
+pub(crate) struct ParsedConversation {
+    pub(crate) system: Vec<String>,
+    pub(crate) history: Vec<ModelMessage>,
+    /// The last user message.
+    pub(crate) question: String,
+    pub(crate) questions: usize,
+    /// `true` if the request contains no earlier answer: neither an assistant's message nor a previous response.
+    pub(crate) is_first: bool,
+}
+
+impl ParsedConversation {
+    /// Returns all user messages as one question.
+    pub(crate) fn questions_in_one(self) -> String {
+        let words = self.history.iter().filter_map(|message| match message {
+            ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
+            ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
+        });
+        words.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// The builder of a conversation, which receives a request's entries one by one.
+pub(crate) struct ConversationParser {
+    /// The parameter that contains the conversation.
+    field: &'static str,
+    goes_on: bool,
+    said: ParsedConversation,
+    open: OpenCalls,
+    last: Last,
+}
+
+/// The role of the last entry that matters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Person,
+    Model,
+    Tool,
+}
+
+impl ConversationParser {
+    /// Creates a builder for the parameter `field`. If the request has a previous response (`goes_on`), the conversation may
+    /// begin with the results of that response's calls.
+    pub(crate) fn new(field: &'static str, goes_on: bool) -> Self {
+        let said = ParsedConversation { is_first: !goes_on, ..ParsedConversation::default() };
+        Self {
+            field,
+            goes_on,
+            said,
+            open: OpenCalls { is_before: goes_on, ..OpenCalls::default() },
+            last: Last::Person,
+        }
+    }
+
+    pub(crate) fn system(&mut self, text: String) -> Result<(), Refusal> {
+        if !self.open.calls.is_empty() {
+            self.open.close(&mut self.said.history)?;
+        }
+        if self.last == Last::Model {
+            self.last = Last::Person;
+        }
+        self.said.system.push(text);
+        Ok(())
+    }
+
+    pub(crate) fn user(&mut self, text: String) -> Result<(), Refusal> {
+        self.open.close(&mut self.said.history)?;
+        self.last = Last::Person;
+        self.said.questions += 1;
+        self.said.history.push(ModelMessage::user_text(&text));
+        self.said.question = text;
+        Ok(())
+    }
+
+    /// Adds an assistant's message, whose calls are in the parameter `place`.
+    pub(crate) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
+        self.open.close(&mut self.said.history)?;
+        self.last = Last::Model;
+        self.said.is_first = false;
+        self.open.begin(place, &calls);
+        let text = Some(without_shown_calls(text)).filter(|text| !text.is_empty());
+        let text = text.map(|text| AssistantBlock::Text { text });
+        let blocks = text.into_iter().chain(calls.into_iter().map(AssistantBlock::ToolCall)).collect();
+        self.said.history.push(ModelMessage::Assistant(blocks));
+        Ok(())
+    }
+
+    /// Adds the result of a call, whose id is in the parameter `place`.
+    pub(crate) fn result(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
+        self.last = Last::Tool;
+        self.open.take(place, id, content)
+    }
+
+    /// Returns the conversation. Refuses it if a result or the question is missing, or if it ends with an answer.
+    pub(crate) fn end(mut self) -> Result<ParsedConversation, Refusal> {
+        self.open.close(&mut self.said.history)?;
+        let (mut said, field) = (self.said, self.field);
+        if said.question.trim().is_empty() && !(self.goes_on && self.last == Last::Tool) {
+            let message = "There is no question. Send at least one message of the role user with words in it.";
+            return Err(Refusal::bad(field, message));
+        }
+        if self.last == Last::Model {
+            let message = "The last message is an answer. Send what is to be answered after it, as the role user.";
+            return Err(Refusal::bad(field, message));
+        }
+        if !self.goes_on && !matches!(said.history.first(), Some(ModelMessage::User(_))) {
+            // Providers require that a user begins.
+            said.history.insert(0, ModelMessage::User(Vec::new()));
+        }
+        Ok(said)
+    }
+}
+
+/// Returns the text in the parameter `place`. Refuses parts of other types than these, and NUL characters.
+pub(crate) fn text_of(place: &str, content: Option<Content>, kinds: &[&str]) -> Result<String, Refusal> {
+    let text = match content {
+        None => String::new(),
+        Some(Content::Text(text)) => text,
+        Some(Content::Parts(parts)) => {
+            let mut texts = Vec::new();
+            for (at, part) in parts.into_iter().enumerate() {
+                let kind = part.kind.clone();
+                let Some(text) = part.into_text().filter(|_| kinds.contains(&kind.as_str())) else {
+                    let message = format!("A part of the type {kind:?} cannot be read here. Send text.");
+                    return Err(Refusal::bad(format!("{place}[{at}]"), message));
+                };
+                texts.push(text);
+            }
+            texts.join("\n\n")
+        }
+    };
+    if text.contains('\0') {
+        let message = "The message contains a NUL character. Remove it and send again.";
+        return Err(Refusal::bad(place, message));
+    }
+    Ok(text)
+}
+
+/// The calls of the last assistant's message, and their results so far.
+#[derive(Default)]
+struct OpenCalls {
+    /// `true` if the calls are in the previous response, so that they are not known here.
+    is_before: bool,
+    /// The parameter that contains the calls.
+    place: String,
+    /// Id and name of each call.
+    calls: Vec<(String, String)>,
+    results: HashMap<String, ToolResult>,
+}
+
+impl OpenCalls {
+    fn begin(&mut self, place: String, calls: &[ToolCallRequest]) {
+        self.place = place;
+        self.calls = calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
+    }
+
+    fn take(&mut self, place: String, id: String, content: String) -> Result<(), Refusal> {
+        if self.is_before && !self.results.contains_key(&id) {
+            self.calls.push((id.clone(), String::new()));
+        }
+        let Some((_, name)) = self.calls.iter().find(|(known, _)| *known == id) else {
+            let message = format!("This is the result of {id:?}, but the answer before asks for no such call.");
+            return Err(Refusal::bad(place, message));
+        };
+        let result = ToolResult { call_id: id.clone(), tool_name: name.clone(), content, is_error: false };
+        self.results.insert(id, result);
+        Ok(())
+    }
+
+    /// Adds the results to the history. Refuses the conversation if a result is missing.
+    fn close(&mut self, history: &mut Vec<ModelMessage>) -> Result<(), Refusal> {
+        let Self { place, calls, mut results, .. } = std::mem::take(self);
+        let mut told = Vec::new();
+        for (id, _) in calls {
+            let Some(result) = results.remove(&id) else {
+                let message = format!("The result of the call {id:?} is missing. Send it after the call.");
+                return Err(Refusal::bad(place, message));
+            };
+            told.push(result);
+        }
+        if !told.is_empty() {
+            history.push(ModelMessage::ToolResults(told));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the text of an answer without the calls that were shown in it.
+fn without_shown_calls(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(CALL_BEGIN) {
+        let Some(length) = rest[begin..].find(CALL_END) else { break };
+        kept.push_str(&rest[..begin]);
+        rest = rest[begin + length + CALL_END.len()..].trim_start_matches('\n');
+    }
+    kept.push_str(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_shown_calls;
+
+    #[test]
+    fn calls_that_were_shown_in_an_answer_are_none_of_its_words() {
+        let shown = "<details type=\"tool_calls\" done=\"true\" id=\"1\">\n<summary>Tool</summary>\n</details>\n";
+        assert_eq!(without_shown_calls(&format!("One.\n{shown}Two.{shown}{shown}")), "One.\nTwo.");
+        for kept in ["<details>\nmine\n</details>", "<details type=\"tool_calls\" without end", "</details>", ""] {
+            assert_eq!(without_shown_calls(kept), kept);
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! Text of the admin pages, in English and Japanese.
+
+use actix_web::ResponseError as _;
+use tallybook_frontend::{
+    Language,
+    format::{duration, size},
+};
+use tallybook_protocol::{
+    ApprovalScope, DeciderKind, Decision, MessageStatus, PlanStepStatus, ToolCallStatus, Verdict,
+};
+use tallybook_tool_history::{
+    Deletion, FilterError, MAX_RERUN_INPUT_BYTES, ModelCallOfTurnRow, NoRerun, RerunState, ToolHistoryError, statuses,
+};
+
+use super::{
+    super::{
+        error::ApiError,
+        i18n::{FAILED_IN_JAPANESE, words},
+    },
+    format,
+};
+
+/// The text in one language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Messages(pub(crate) Language);
+
+words! {
+    book: "Tool history", "ツールの履歴";
+    back_to_chat: "Back to the chat", "チャットに戻る";
+    back_to_list: "All tool calls", "すべてのツール呼び出し";
+    filter: "Filter", "絞り込み";
+    filter_hint:
+        "tool: server: status: user: conversation: model: since: until: slow:>5s, words and “phrases”. Times are UTC.",
+        "tool: server: status: user: conversation: model: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
+    leave_out: "leave out", "外す";
+    order: "Order", "並び順";
+    newest: "Newest first", "新しい順";
+    slowest: "Slowest first", "遅い順";
+    show: "Show", "表示";
+    examples: "Try", "例";
+    calls: "Tool calls", "ツール呼び出し";
+    time: "Time", "時刻";
+    tool: "Tool", "ツール";
+    server: "Server", "サーバー";
+    status_title: "Status", "状態";
+    duration: "Duration", "所要時間";
+    size: "Size", "サイズ";
+    person: "Person", "ユーザー";
+    assistant: "Assistant", "アシスタント";
+    input: "Input", "入力";
+    proposed_input: "Input that the model proposed", "モデルが提案した入力";
+    output: "Output", "出力";
+    error: "Error", "エラー";
+    model: "Model", "モデル";
+    began: "Began", "開始";
+    ended: "Ended", "終了";
+    decided: "Decided", "決定";
+    error_kind: "Kind of error", "エラーの種類";
+    turn: "Turn", "ターン";
+    title: "Conversation", "会話";
+    playback: "Playback of the turn", "ターンの再生";
+    back_to_call: "Back to the call", "呼び出しに戻る:";
+    first_moment: "Beginning", "最初";
+    moment_before: "Step back", "前へ";
+    moment_after: "Step on", "次へ";
+    last_moment: "End", "最後";
+    pause: "Pause", "一時停止";
+    no_record: "How the turn went is not kept any more.", "このターンの経過は、もう保存されていません。";
+    record_cut: "Only the beginning of this long turn can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
+    provider_id: "Provider's id", "提供元のID";
+    open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
+    offline:
+        "The server cannot be reached. Nothing on this page is lost. Try again in a moment.",
+        "サーバーに接続できません。このページの内容は失われていません。しばらくしてから、もう一度お試しください。";
+    cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
+    summed_up: "Earlier messages were summed up for its model", "以前のメッセージは要約してモデルに伝えられました";
+    left_out: "Its model was told only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
+    votes: "What reviewing models said", "レビューしたモデルの意見";
+    decisions: "Decisions", "決定";
+    by: "by", "決定者:";
+    withheld:
+        "You see the inputs of another user's calls once you give a reason: open one of the calls, or search in their text.",
+        "ほかの人の呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
+    timeline: "The turn's timeline", "ターンのタイムライン";
+    this_call: "this call", "この呼び出し";
+    nothing: "No tool calls match. Clear filters or widen the dates.",
+        "一致するツール呼び出しがありません。絞り込みを解除するか、期間を広げてください。";
+    nothing_further: "There is nothing further.", "これ以上はありません。";
+    none_yet: "Nothing found so far.", "まだ見つかっていません。";
+    incomplete: "There was no time to look further.", "時間内にすべてを調べられませんでした。";
+    go_on: "Go on looking", "続きを調べる";
+    older: "Next page", "次のページ";
+    first: "First page", "最初のページ";
+    whole_conversation: "From the beginning", "最初から";
+    empty_conversation: "There are no messages in this conversation.", "この会話にはメッセージがありません。";
+    export: "Export what is shown", "表示中の条件で書き出す";
+    figures: "Figures", "集計";
+    last_day: "24 hours", "24時間";
+    last_week: "7 days", "7日間";
+    last_month: "30 days", "30日間";
+    range: "Time", "期間";
+    calls_an_hour: "Calls an hour", "1時間ごとの呼び出し";
+    of_tools: "Tools", "ツール";
+    of_models: "Models", "モデル";
+    of_people: "People", "ユーザー";
+    of_purposes: "What models were asked for", "モデルの用途";
+    of_days: "Days", "日別";
+    failed_share: "Failed", "失敗";
+    half_within: "Half within", "所要時間（中央値）";
+    most_within: "95 % within", "所要時間（95パーセンタイル）";
+    plan: "Plan", "計画";
+    thought: "What the model thought", "モデルの思考";
+    model_calls: "Model calls", "モデル呼び出し";
+    tokens_in: "Tokens in", "入力トークン";
+    tokens_out: "Tokens out", "出力トークン";
+    cost: "Cost", "費用";
+    name: "Name", "名前";
+    nothing_happened: "Nothing has happened in this time.", "この期間には何もありません。";
+    why_title: "Why do you look?", "閲覧の理由";
+    why_label: "Reason", "理由";
+    why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
+        "閲覧された本人に、閲覧者・日時・この理由が表示されます。1時間有効です。";
+    why_submit: "Look", "閲覧する";
+    deleted: "deleted", "削除済み";
+    rerun_title: "Run again", "再実行";
+    rerun_label: "Input of the re-run", "再実行の入力";
+    rerun_hint: "Its tool runs once more, now. The history stays what it is; what comes of it is noted here, with your name.",
+        "ツールを今もう一度実行します。履歴は変わらず、結果はあなたの名前とともにここに残ります。";
+    rerun_submit: "Run again", "再実行する";
+    then: "Then", "元の呼び出し";
+    again: "Again", "再実行";
+    no_result: "Nothing yet. Reload this page to look again.", "まだ結果がありません。ページを再読み込みしてください。";
+    earlier_reruns: "All re-runs, the newest first", "再実行の一覧（新しい順）";
+    nothing_title: "Nothing here", "何もありません";
+}
+
+impl Messages {
+    /// Returns the label of a call's status.
+    pub(crate) fn status(self, status: ToolCallStatus) -> &'static str {
+        let (english, japanese) = match status {
+            ToolCallStatus::Pending => ("Running", "実行中"),
+            ToolCallStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            ToolCallStatus::Success => ("Done", "完了"),
+            ToolCallStatus::Error => ("Failed", "失敗"),
+            ToolCallStatus::Denied => ("Denied", "拒否"),
+            ToolCallStatus::Cancelled => ("Cancelled", "中止"),
+            ToolCallStatus::Interrupted => ("Interrupted", "中断"),
+            ToolCallStatus::Unknown => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// Returns the label of a plan step's status.
+    pub(crate) fn step_status(self, status: PlanStepStatus) -> &'static str {
+        let (english, japanese) = match status {
+            PlanStepStatus::Pending => ("Not begun", "未着手"),
+            PlanStepStatus::Executing => ("Not finished", "未完了"),
+            PlanStepStatus::Completed => ("Done", "完了"),
+            PlanStepStatus::Failed => ("Failed", "失敗"),
+            PlanStepStatus::Unknown => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// Describes the number of attempts of a step.
+    pub(crate) fn attempts(self, attempts: i32) -> String {
+        match self.0 {
+            Language::English => format!("{attempts} attempts"),
+            Language::Japanese => format!("{attempts}回試行"),
+        }
+    }
+
+    /// Returns the label of a model call's purpose.
+    pub(crate) fn purpose(self, purpose: &str) -> String {
+        self.0.purpose(purpose)
+    }
+
+    /// Returns the label of a turn's status.
+    pub(crate) fn turn_status(self, status: MessageStatus) -> &'static str {
+        let (english, japanese) = match status {
+            MessageStatus::Complete => ("Complete", "完了"),
+            MessageStatus::Streaming => ("Running", "実行中"),
+            MessageStatus::Stopped => ("Stopped", "停止"),
+            MessageStatus::Failed => ("Failed", "失敗"),
+            MessageStatus::Interrupted => ("Interrupted", "中断"),
+            MessageStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            MessageStatus::Unknown => ("Unknown", "不明"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// Returns the label of a decision on a call, with its scope.
+    pub(crate) fn decision(self, decision: Decision, scope: Option<ApprovalScope>) -> &'static str {
+        let (english, japanese) = match (decision, scope) {
+            (Decision::Approve, Some(ApprovalScope::Conversation)) => {
+                ("Approved for the conversation", "この会話で許可")
+            }
+            (Decision::Approve, Some(ApprovalScope::Always)) => ("Approved for good", "今後も許可"),
+            (Decision::Approve, None) => ("Approved", "許可"),
+            (Decision::Deny, _) => ("Denied", "拒否"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// Names the decider of a call.
+    pub(crate) fn decided_by(self, kind: DeciderKind, name: &str) -> String {
+        match kind {
+            DeciderKind::User => format!("{} {name}", self.by()),
+            DeciderKind::Review => self.of("by the reviewing models", "レビューモデルによる").to_owned(),
+            DeciderKind::Timeout => self.of("nobody decided in time", "期限までに決定なし").to_owned(),
+            DeciderKind::Unknown => format!("{} “{name}”", self.by()),
+        }
+    }
+
+    /// Returns the label of a reviewing model's vote.
+    pub(crate) fn verdict(self, verdict: Verdict) -> &'static str {
+        let (english, japanese) = match verdict {
+            Verdict::Approve => ("for it", "賛成"),
+            Verdict::Reject => ("against it", "反対"),
+            Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),
+        };
+        self.of(english, japanese)
+    }
+
+    /// Formats a duration in milliseconds, as the chat does.
+    pub(crate) fn how_long(self, ms: i64) -> String {
+        duration(self.0, ms)
+    }
+
+    /// Formats a size in bytes, as the chat does.
+    pub(crate) fn how_much(self, bytes: i64) -> String {
+        size(self.0, bytes)
+    }
+
+    /// Describes when something began within its turn, and how long it took.
+    pub(crate) fn began_and_took(self, after: &str, took: &str) -> String {
+        match self.0 {
+            Language::English => format!("began after {after}, took {took}"),
+            Language::Japanese => format!("{after}後に開始、所要{took}"),
+        }
+    }
+
+    /// Describes the tokens of a model call.
+    pub(crate) fn tokens(self, input: &str, output: &str) -> String {
+        match self.0 {
+            Language::English => format!("{input} tokens in, {output} out"),
+            Language::Japanese => format!("入力{input}トークン、出力{output}トークン"),
+        }
+    }
+
+    /// Describes the tokens and cost of a model call, and the number of attempts and the error if they matter.
+    pub(crate) fn model_call(self, row: &ModelCallOfTurnRow) -> String {
+        let tokens = self.tokens(&format::number(row.input_tokens), &format::number(row.output_tokens));
+        let cost = row.cost_nanos.map(|nanos| self.cost_of(&format::cost(nanos)));
+        let attempts = (row.attempts > 1).then(|| format!("×{}", row.attempts));
+        let all = [Some(tokens), cost, attempts, row.error.clone()];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    fn cost_of(self, cost: &str) -> String {
+        match self.0 {
+            Language::English => format!("cost {cost}"),
+            Language::Japanese => format!("費用{cost}"),
+        }
+    }
+
+    /// Describes when the owner deleted something, and when it is purged from the tool history.
+    pub(crate) fn deleted_by_owner(self, deletion: &Deletion) -> String {
+        let (at, purged_at) = (format::time(&deletion.at), format::time(&deletion.purged_at));
+        match self.0 {
+            Language::English => {
+                format!("Its owner deleted this on {at} UTC. It is purged from the book, too, after {purged_at} UTC.")
+            }
+            Language::Japanese => {
+                format!("所有者が{at}（UTC）に削除しました。{purged_at}（UTC）を過ぎると、この履歴からも消去されます。")
+            }
+        }
+    }
+
+    /// Describes a re-run: its user, time, status, and duration.
+    pub(crate) fn rerun(self, state: RerunState, by: &str, time: &str, took: Option<String>) -> String {
+        let (english, japanese) = match state {
+            RerunState::Running => ("runs", "実行中"),
+            RerunState::Success => ("done", "完了"),
+            RerunState::Error => ("failed", "失敗"),
+            RerunState::Unknown => {
+                ("unknown: the server ended before it did", "不明（実行中にサーバーが終了しました）")
+            }
+        };
+        let took = took.map(|took| format!(", {took}")).unwrap_or_default();
+        match self.0 {
+            Language::English => format!("By {by}, {time} UTC: {english}{took}"),
+            Language::Japanese => format!("{by}、{time} UTC: {japanese}{took}"),
+        }
+    }
+
+    /// Returns the reason why a call cannot be re-run.
+    pub(crate) fn no_rerun(self, problem: NoRerun) -> String {
+        if self.0 == Language::English {
+            return problem.to_string();
+        }
+        match problem {
+            NoRerun::Open => {
+                "この呼び出しはまだ終わっていないため、再実行できません。終わるまでお待ちください。".to_owned()
+            }
+            NoRerun::Gone => "このツールは現在利用できないため、再実行できません。".to_owned(),
+            NoRerun::HighRisk => {
+                "このツールは何かを変更する可能性があり、毎回本人の承認が必要なため、再実行できません。".to_owned()
+            }
+            NoRerun::Changed => {
+                "このツールはその後変更されており、結果を比べられないため、再実行できません。".to_owned()
+            }
+            NoRerun::Secret => {
+                "このツールの引数には秘密の値が含まれ、その値は保存されないため、再実行できません。".to_owned()
+            }
+            NoRerun::TooLong => {
+                format!("入力が{}kBを超えているため、再実行できません。", MAX_RERUN_INPUT_BYTES / 1024)
+            }
+        }
+    }
+
+    /// Returns a notice that some hours are not counted yet.
+    pub(crate) fn missing_hours(self, hours: usize) -> String {
+        match self.0 {
+            Language::English => format!("{hours} hours are still being counted and are not in these figures yet."),
+            Language::Japanese => format!("{hours}時間分は集計中のため、まだ含まれていません。"),
+        }
+    }
+
+    /// Returns the error message for a page that cannot be shown.
+    pub(crate) fn problem(self, error: &ApiError) -> String {
+        let is_ours = error.status_code().is_server_error();
+        let ApiError::ToolHistory(book) = error else {
+            return if is_ours && self.0 == Language::Japanese {
+                FAILED_IN_JAPANESE.to_owned()
+            } else {
+                error.to_string()
+            };
+        };
+        if self.0 == Language::English {
+            return match book {
+                ToolHistoryError::NeedsReason { owner: Some(owner) } => {
+                    format!("This is {owner}'s. Say first why you look at it.")
+                }
+                ToolHistoryError::NeedsReason { owner: None } => {
+                    "This looks into everybody's texts. Say first why you do.".to_owned()
+                }
+                other => other.to_string(),
+            };
+        }
+        match book {
+            ToolHistoryError::NeedsReason { owner: Some(owner) } => {
+                format!("これは{owner}さんのものです。閲覧の理由を入力してください。")
+            }
+            ToolHistoryError::NeedsReason { owner: None } => {
+                "全員のテキストが対象になります。閲覧の理由を入力してください。".to_owned()
+            }
+            ToolHistoryError::NoRerun(problem) => self.no_rerun(*problem),
+            ToolHistoryError::Busy => "履歴の検索が混み合っています。数秒後にもう一度お試しください。".to_owned(),
+            ToolHistoryError::TooManyReruns => "再実行が多すぎます。数秒後にもう一度お試しください。".to_owned(),
+            ToolHistoryError::NoReason => "理由を500文字以内で入力してください。".to_owned(),
+            ToolHistoryError::NoSuchUser(name) => format!("「{name}」というユーザーはいません。"),
+            ToolHistoryError::NoSuchConversation => {
+                "この会話はありません。すでに消去された可能性があります。".to_owned()
+            }
+            ToolHistoryError::NoSuchCall => {
+                "このツール呼び出しはありません。すでに消去された可能性があります。".to_owned()
+            }
+            _ if is_ours => FAILED_IN_JAPANESE.to_owned(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns the error message for a filter that is not valid.
+    pub(crate) fn filter_problem(self, error: &FilterError) -> String {
+        if self.0 == Language::English {
+            return error.to_string();
+        }
+        match error {
+            FilterError::TooMuch => "条件が多すぎるか、長すぎます。".to_owned(),
+            FilterError::OpenQuote => {
+                "引用符が閉じていません。引用符そのものを探すには \\\" と書いてください。".to_owned()
+            }
+            FilterError::AfterQuote => "引用符の後には空白を入れてください。".to_owned(),
+            FilterError::UnknownField(name) => {
+                format!("「{name}:」という条件はありません。コロンを含む語句は引用符で囲んでください。")
+            }
+            FilterError::Empty(name) => format!("「{name}:」の値がありません。"),
+            FilterError::Twice(name) => format!("「{name}:」が2回指定されています。1回だけ指定できます。"),
+            FilterError::Status(status) => {
+                format!("「{status}」という状態はありません。指定できるのは {} です。", statuses())
+            }
+            FilterError::Conversation(id) => format!("「{id}」は会話のIDではありません。会話のアドレスにあります。"),
+            FilterError::Time(time) => {
+                format!(
+                    "「{time}」は時刻として読めません。2026-11-01、2026-11-01T12:30（UTC）、7d、24h、30m のように書いてください。"
+                )
+            }
+            FilterError::Slow(slow) => {
+                format!("「{slow}」は所要時間として読めません。>5s、<200ms、>1.5m、>1h のように書いてください。")
+            }
+        }
+    }
+
+    const fn of(self, english: &'static str, japanese: &'static str) -> &'static str {
+        match self.0 {
+            Language::English => english,
+            Language::Japanese => japanese,
+        }
+    }
+}
