@@ -1,4 +1,4 @@
-//! What a model does while nothing of its answer comes: told to whoever follows, and not kept.
+//! Events about the model's activity while no text arrives: they are sent to subscribers and not stored.
 
 use serde_json::json;
 use tallybook_llm::{ModelSettings, RetryPolicy};

@@ -1,5 +1,5 @@
-//! What goes wrong between a model and its tools, over the whole server: the rows that stay, what the model is told, and
-//! that the turn goes on or ends as it should.
+//! Faults between a model and its tools, tested through the whole server. The tests check the stored rows, the results that the
+//! model receives, and that the turn continues or ends as it should.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tallybook_tools::{Tool, ToolError, ToolOutput, builtin};
 
 use crate::support::{Counts, Engine, Hangs, NoArgs, Panics, Provider, TestApp, names, on_every_engine, rows};
 
-/// Gives back 100 MB.
+/// A tool that returns 100 MB.
 struct Floods;
 
 impl Tool for Floods {
@@ -24,7 +24,7 @@ impl Tool for Floods {
     }
 }
 
-/// Fails, and has much to say of it.
+/// A tool that fails with a long kind of error and a long error message.
 struct Laments;
 
 impl Tool for Laments {
@@ -37,12 +37,12 @@ impl Tool for Laments {
     }
 }
 
-/// What an admin sees of a call: tool, status, kind of error, error.
+/// Columns of a stored call, which an admin can read: tool, status, kind of error, error.
 type Row = (String, String, Option<String>, Option<String>);
 
 const ROWS: &str = "SELECT tool_name, status, error_type, error FROM tool_calls ORDER BY message_id, position";
 
-/// The results that the latest request tells of, in order, as JSON.
+/// Returns the tool results in the latest request to the model, in order, as JSON.
 fn told_results(model: &MockLlm) -> Vec<Value> {
     let body = model.requests().pop().unwrap().body;
     let messages = body["messages"].as_array().unwrap();
@@ -59,7 +59,7 @@ fn ended_with(events: &[ChatEvent], words: &str) -> bool {
 }
 
 on_every_engine! {
-    /// Each is a result that the model sees and a row that says why; the loop goes on.
+    /// Each failure becomes a result that the model receives, and a row that gives the reason. The agent loop continues.
     async fn unknown_tool_wrong_arguments_error_panic_and_timeout(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -89,7 +89,7 @@ on_every_engine! {
         }
     }
 
-    /// Nine finish when they finish, the tenth times out alone.
+    /// Nine calls end without waiting for the tenth, which times out alone.
     async fn ten_calls_in_one_step_one_hanging(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Hangs).unwrap();
@@ -98,7 +98,7 @@ on_every_engine! {
         let app = TestApp::spawn_with_limits(&engine, settings, tools, limits).await;
         let conversation = app.create_conversation().await;
         let sums = (1..10).map(|n| tool_call("add", format!(r#"{{"a":{n},"b":1}}"#)));
-        // The last to begin, so that its time cannot be over before the others have begun.
+        // The call that hangs starts last, so that it cannot time out before the others have started.
         model.reply(sums.chain([tool_call("hangs", "{}")]).collect::<Vec<_>>());
         model.reply([text("Nine answered.")]);
         let events = app.send(&conversation, "Ten at once").await.all().await;
@@ -116,7 +116,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Stored and replayed safely, and a call that comes twice runs once.
+    /// The names and ids are stored and sent back safely. A call that appears twice with one id runs once.
     async fn a_long_tool_name_odd_characters_in_it_and_a_call_id_twice(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -141,7 +141,7 @@ on_every_engine! {
             let all = rows!(app, Row, ROWS);
             let rows: Vec<_> = all[all.len() - 4..].iter().map(|row| (row.0.as_str(), row.1.as_str())).collect();
             assert_eq!(rows, [(&long[..100], "error"), (kept, "error"), ("counts", "success"), ("counts", "success")]);
-            // A provider that refused the history once would refuse it for ever.
+            // Every later request contains this history, so a provider that rejects it once would reject it every time.
             model.reply([text("Still here.")]);
             let events = app.send(&conversation, "And now?").await.all().await;
             assert!(ended_with(&events, "Still here."), "{events:?}");
@@ -150,7 +150,7 @@ on_every_engine! {
         }
     }
 
-    /// The row keeps the beginnings, in every engine's columns, and the turn goes on.
+    /// The row keeps the beginnings of the kind and the message, which fit the columns of every engine. The turn continues.
     async fn a_tool_that_says_much_of_why_it_failed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Laments).unwrap();
@@ -166,7 +166,8 @@ on_every_engine! {
         assert!(error.starts_with("嘆") && error.len() < 65_536, "{} bytes", error.len());
     }
 
-    /// Bounded memory, a clear error, and the row keeps what the model wrote.
+    /// Outputs are truncated, so memory use is bounded. Each error is clear, and the row keeps the arguments as the model wrote
+    /// them.
     async fn huge_output_deep_json_a_huge_number_and_a_million_parentheses(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Floods).unwrap();
@@ -198,15 +199,16 @@ on_every_engine! {
         let told = told_results(&model);
         assert!(told[0]["result"].to_string().len() < 2 * Limits::default().model_output_bytes);
         assert!(told[1..].iter().all(|told| told["success"] == false), "{told:?}");
-        // The next turn tells of it all again.
+        // The prompt of the next turn contains all of these calls again.
         model.reply([text("Unharmed.")]);
         assert!(ended_with(&app.send(&conversation, "And now?").await.all().await, "Unharmed."));
         model.assert_calls_paired();
     }
 
-    /// Failed calls whose rows keep the beginning, in every engine's packets and columns; and the turn goes on.
+    /// The calls fail, and their rows keep the beginning of the arguments, which fits the packets and columns of every engine.
+    /// The turn continues.
     async fn arguments_that_no_tool_takes_and_a_call_without_a_name(engine: Engine) {
-        // Both take several bytes each where they are stored as JSON.
+        // Each of these characters takes several bytes when it is stored as JSON.
         for (provider, filler) in Provider::ALL.into_iter().zip(["\u{1}", "\""]) {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
@@ -229,7 +231,7 @@ on_every_engine! {
         }
     }
 
-    /// What a model thought goes back with the results of its calls, to the letter, and no further.
+    /// The model's reasoning is sent back unchanged with the results of its calls, and does not appear in later turns.
     async fn thinking_is_replayed_within_the_turn(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -256,7 +258,7 @@ on_every_engine! {
         }
     }
 
-    /// An answer that ran out of tokens within a call ends there, and nothing runs.
+    /// If an answer reaches its token limit inside a call, the answer ends there and no tool runs.
     async fn max_tokens_inside_a_tool_call(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -270,7 +272,7 @@ on_every_engine! {
         }
     }
 
-    /// What is shown stays, then comes one error.
+    /// The text that was already sent stays, and one error follows.
     async fn overloaded_error_after_http_200_and_after_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -285,7 +287,7 @@ on_every_engine! {
         }
     }
 
-    /// A reason to stop that nobody has heard of, far longer than its column.
+    /// The stop reason is unknown, and far longer than its column.
     async fn a_stop_reason_longer_than_its_column(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -296,7 +298,7 @@ on_every_engine! {
         }
     }
 
-    /// The connection to the model is closed, while it writes and before it has said anything.
+    /// The connection to the model is closed, both while the model writes and before it has sent anything.
     async fn the_user_stops(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -322,11 +324,11 @@ on_every_engine! {
         }
     }
 
-    /// The turn fails with a sentence, its text stays, and the connection to the model is closed.
+    /// The turn fails with a readable error, its text stays, and the connection to the model is closed.
     async fn the_turns_time_is_over(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            // Enough for the beginning to be stored.
+            // Long enough for the beginning to be stored.
             let limits = Limits { turn_time: Duration::from_secs(4), ..Limits::default() };
             let settings = provider.settings(model.url());
             let app = TestApp::spawn_with_limits(&engine, settings.clone(), builtin().unwrap(), limits).await;

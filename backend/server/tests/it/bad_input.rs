@@ -1,4 +1,4 @@
-//! Bad input of every kind: a problem+json that says what is wrong, and nothing stored.
+//! Bad input of every kind: the response is a problem+json document that says what is wrong, and nothing is stored.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};

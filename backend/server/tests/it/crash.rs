@@ -1,4 +1,4 @@
-//! The real program, killed with SIGKILL inside each write of a turn, and started again on what it left.
+//! The real program, killed with SIGKILL inside each write of a turn, and started again on the same database.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::support::{Engine, EventReader, TestApp, Trap, eventually, on_every_en
 
 const ANSWER: &str = "Adding. \n\nIt is three and two.";
 
-/// The writes of the turn that [`undisturbed`] plays, in their order. To be killed inside one is to be killed before it
-/// and after the one above: nothing of it lasts.
+/// Writes of the turn that [`undisturbed`] scripts, in their order. A kill inside a write comes before that write and after the
+/// previous one: nothing of the aborted write is permanent.
 const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON messages", condition: "NEW.role = 'user'" },
     Trap { write: "INSERT ON messages", condition: "NEW.role = 'assistant'" },
@@ -27,7 +27,7 @@ const WRITES: [Trap; 12] = [
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'message_end'" },
 ];
 
-/// The writes by which a turn goes on whose second call was cut off, up to where it is like any other.
+/// Writes that resume a turn whose second call was aborted. The writes after these are the same as in any other turn.
 const WRITES_OF_GOING_ON: [Trap; 4] = [
     Trap { write: "UPDATE ON messages", condition: "NEW.status = 'streaming' AND NEW.epoch > OLD.epoch" },
     Trap { write: "INSERT ON journal_events", condition: "NEW.event = 'snapshot'" },
@@ -35,13 +35,13 @@ const WRITES_OF_GOING_ON: [Trap; 4] = [
     Trap { write: "UPDATE ON messages", condition: "NEW.status = 'complete'" },
 ];
 
-/// What the model says in the two steps of the turn.
+/// Returns the model's replies for the two steps of the turn.
 fn undisturbed() -> [Reply; 2] {
     let calls = [text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#), tool_call("multiply", r#"{"a":1,"b":2}"#)];
     [calls.into(), [text("It is three and two.")].into()]
 }
 
-/// The program with a model that says what is still to be said after so many whole steps.
+/// Starts the program with a model that has the replies for the steps after the first `steps_done`.
 async fn launch(engine: &Engine, steps_done: usize) -> (TestApp, MockLlm) {
     let model = MockLlm::start().await.unwrap();
     for reply in undisturbed().into_iter().skip(steps_done) {
@@ -54,24 +54,25 @@ fn question() -> Value {
     json!({"content": "1 + 2, and 1 × 2?", "client_message_id": "one"})
 }
 
-/// Has the program do what `path` asks for, and kills it inside a write.
+/// Sends `body` to `path`, and kills the program inside a write.
 async fn kill_inside(write: Trap, engine: &Engine, doomed: TestApp, path: &str, body: &Value) {
     write.lay(engine).await;
     let asking = tokio::spawn(doomed.client.post(doomed.url(path)).json(body).send());
     write.sprung(engine).await;
     doomed.kill();
-    // Whether it had answered depends on the write.
+    // Whether the program has answered depends on the write.
     let _ = asking.await;
     write.clear(engine).await;
 }
 
-/// How many steps of the newest turn were answered whole.
+/// Returns the number of steps of the newest turn that the model answered completely.
 async fn steps_done(engine: &Engine) -> usize {
     let done = "SELECT COUNT(*) FROM model_calls WHERE message_id = (SELECT MAX(id) FROM messages)";
     usize::try_from(rows!(engine, (i64,), done)[0].0).unwrap()
 }
 
-/// The conversation is whole as it was left, goes on to the answer of an undisturbed turn, and takes the next message.
+/// Checks that the stored conversation is consistent, that its turn reaches the answer of an undisturbed turn, and that the
+/// conversation accepts the next message.
 async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str) {
     let begun = rows!(engine, (i64,), "SELECT COUNT(*) FROM messages WHERE status <> 'complete'")[0].0 > 0;
     let (app, model) = launch(engine, if begun { steps_done(engine).await } else { 0 }).await;
@@ -106,8 +107,8 @@ async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str)
 }
 
 on_every_engine! {
-    /// Killed at any write, the program leaves a conversation in which every row is terminal and what completed is whole.
-    /// It goes on from there to the answer of an undisturbed turn, running nothing twice that completed.
+    /// If the program is killed at any write, then after the next start every row of the conversation is terminal, and
+    /// completed calls are intact. The turn resumes to the answer of an undisturbed turn. No completed call runs again.
     async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
         for write in WRITES {
             let (doomed, _model) = launch(&engine, 0).await;
@@ -118,7 +119,7 @@ on_every_engine! {
         }
     }
 
-    /// The same when it is killed once more while it goes on.
+    /// A second kill, while the program resumes the turn, does not change that.
     async fn a_program_killed_again_while_it_goes_on(engine: Engine) {
         for write in WRITES_OF_GOING_ON {
             let (doomed, _model) = launch(&engine, 0).await;
@@ -134,7 +135,7 @@ on_every_engine! {
         }
     }
 
-    /// Text is stored joined, at most a quarter of a second late.
+    /// Text is stored in batches, every 250 ms.
     async fn a_killed_program_keeps_the_text_that_was_written(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let doomed = TestApp::launch(&engine, &model);
@@ -156,7 +157,8 @@ on_every_engine! {
     }
 }
 
-/// Nothing is left open, an answer that is not complete is the beginning of one, and each run of a turn has one end.
+/// Checks that no row is open, and that each run of a turn has one end. An incomplete answer must be the beginning of the
+/// complete one.
 async fn check_what_is_left(app: &TestApp, conversation: &Value) {
     let open = "SELECT (SELECT COUNT(*) FROM messages WHERE status = 'streaming') \
         + (SELECT COUNT(*) FROM tool_calls WHERE status = 'pending')";
@@ -182,7 +184,7 @@ async fn check_what_is_left(app: &TestApp, conversation: &Value) {
     }
 }
 
-/// The outputs of the calls that completed, by tool.
+/// Returns the outputs of the completed calls, by tool.
 fn completed_calls(conversation: &Value) -> BTreeMap<String, Vec<String>> {
     let mut completed = BTreeMap::<_, Vec<_>>::new();
     let messages = conversation["messages"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! How the errors of real databases are classified: passing, full, lasting.
+//! Classification of the errors of real databases: transient, storage full, permanent.
 
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection, MySqlPool, SqlitePool};
 use tallybook_database::{FailureKind, classify};
@@ -67,7 +67,7 @@ async fn a_locked_database_passes() {
 async fn errors_of_mysql() {
     for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
-        // So that there are rows to be refused.
+        // Rows for the statements that must fail.
         sqlx::raw_sql(
             "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at) \
                  VALUES (1, 'u', 1, 't', NOW(6), NOW(6)); \
@@ -105,7 +105,7 @@ async fn a_locked_row_and_a_killed_connection_pass() {
     }
 }
 
-/// Of two transactions that wait for each other one is rolled back.
+/// If two transactions wait for each other, the database rolls one of them back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deadlock_passes() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -120,7 +120,7 @@ async fn a_deadlock_passes() {
         lock(2).execute(&mut *two).await.unwrap();
         let both = tokio::join!(async { lock(2).execute(&mut *one).await }, async {
             let outcome = lock(1).execute(&mut *two).await;
-            // If this one was not rolled back, the other one can go on now.
+            // If the database did not roll back `two`, then `one` can continue after this.
             two.rollback().await.unwrap();
             outcome
         });
@@ -129,8 +129,8 @@ async fn a_deadlock_passes() {
     }
 }
 
-/// A server that is sent too large a packet says so and closes the connection. Whether a client that is still sending sees
-/// the former or only the latter is a matter of luck, so the limit is there to be asked for.
+/// A server that receives too large a packet sends an error and closes the connection. A client that is still sending may see
+/// the error or only the closed connection, depending on timing. So the program can query the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn how_large_a_statement_may_be_is_known() {
     for engine in Engine::every_mysql_with_tables().await {

@@ -1,5 +1,5 @@
-//! The database goes away in the middle of a turn, in every way that each engine has: no tool runs without its row, the
-//! reader is told, the turn is closed when the database is back, and chatting works again without a restart.
+//! Outages of the database in the middle of a turn, of each kind that each engine has. No tool runs without its row, and the
+//! client gets an error. When the database is back, the turn is closed, and the chat works again without a restart.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, Proxy, TestApp, eventually, rows};
 
-/// Runs until it is let go.
+/// A tool that runs until the test releases it.
 #[derive(Clone, Default)]
 struct Waits(Arc<Notify>);
 
@@ -31,7 +31,7 @@ impl Tool for Waits {
     }
 }
 
-/// A server whose only tool counts, and a turn in it that is about to call it.
+/// A server, and a turn in which the model is about to call a tool.
 struct Fixture {
     app: TestApp,
     model: MockLlm,
@@ -39,7 +39,7 @@ struct Fixture {
     conversation: String,
     turn: EventReader,
     gate: Gate,
-    /// The id of the last event seen.
+    /// Id of the last event that was read.
     last_id: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Fixture {
         Self { app, model, runs, conversation, turn, gate, last_id }
     }
 
-    /// Lets the model ask for the tool while the database is away: the tool does not run, and the reader is told why.
+    /// Lets the model call the tool during the outage. Checks that the tool does not run and that the client gets the reason.
     async fn assert_refused(&mut self, code: &str) {
         self.gate.open();
         let told = self.turn.next().await.unwrap();
@@ -72,7 +72,8 @@ impl Fixture {
         assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
     }
 
-    /// The database is back: the turn is closed, whoever comes back is told so, and the next message works.
+    /// Checks, after the outage, that the turn is closed, that a reconnecting client gets its end, and that the next message
+    /// works.
     async fn assert_recovers(self) {
         let Self { app, model, conversation, .. } = self;
         let stored = app.idle_conversation(&conversation).await;
@@ -108,10 +109,10 @@ async fn the_database_is_gone_before_the_start_row() {
     }
 }
 
-/// It neither answers nor closes its connections.
+/// The database neither answers nor closes its connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_falls_silent_before_the_start_row() {
-    // Side by side, since the server is patient with each.
+    // In parallel, because the server waits for a timeout with each database.
     join_all(Engine::every_mysql_with_tables().await.into_iter().map(fall_silent)).await;
 }
 
@@ -124,8 +125,8 @@ async fn fall_silent(engine: Engine) {
     fixture.assert_recovers().await;
 }
 
-/// A tool runs when the database fails in some way. Its result is kept and stored when the database is back, with the turn's end:
-/// the model was asked with it meanwhile, but its answer is not stored.
+/// The database fails in some way while a tool runs. The result is kept, and stored with the turn's end when the database is
+/// back. The model receives the result meanwhile, but its answer is not stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_is_stored_when_a_database_is_back_that_was_cut_off() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -139,7 +140,7 @@ async fn a_result_is_stored_when_a_database_answers_again_that_was_silent() {
     join_all(Engine::every_mysql_with_tables().await.into_iter().map(silent)).await;
 }
 
-/// It may be stored already, and is stored only once more.
+/// The unacknowledged commit may have stored the result. Then storing the result once more changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_is_stored_whose_commit_got_no_answer() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -177,7 +178,8 @@ async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
     model.assert_calls_paired();
 }
 
-/// Of three calls two may run at once. Both have ended when it shows that nothing can be stored, and the third never begins.
+/// At most two of the three calls run at once. Both have ended when the server finds that it cannot store anything. The third
+/// call never starts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -193,7 +195,7 @@ async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
         turn.until("tool_call_start").await;
         turn.until("tool_call_start").await;
         proxy.cut();
-        // Each of the two may begin to wait after the row of its start is stored.
+        // Either call may start to wait only after the row of its start is stored, so this is repeated.
         let let_go = async {
             loop {
                 waits.0.notify_waiters();
@@ -225,7 +227,7 @@ async fn the_database_is_slow() {
     }
 }
 
-/// The answer is whole, and only its end cannot be stored: it is stored as it is when the database is back.
+/// The answer is complete, and only its end cannot be stored. When the database is back, the complete answer is stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_at_the_end() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -250,13 +252,14 @@ async fn the_database_is_gone_at_the_end() {
     }
 }
 
-/// For longer than the lease, with a replica beside it that looks for abandoned turns: it does not take this one for such.
+/// The outage lasts longer than the lease, and another replica looks for abandoned turns. It does not treat this turn as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
-        // The owner, back again, must be there before the other one looks, which it does so often.
+        // After the outage, the owner must store the end before the other replica's check. The interval between checks is half
+        // the lease.
         let lasting = |settings: &mut Settings| settings.turn_lease = Duration::from_secs(6);
         let spawn = async || TestApp::spawn_changed(&behind, &model, builtin().unwrap(), lasting).await;
         let (owner, _other) = (spawn().await, spawn().await);
@@ -279,8 +282,8 @@ async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
     }
 }
 
-/// The connection breaks between a commit and its answer, so that nobody knows whether it was done: no text is stored
-/// twice, and none is lost.
+/// The connection breaks between a commit and its acknowledgment, so the outcome is unknown. No text is stored twice, and none
+/// is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_whose_answer_is_lost() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -293,7 +296,7 @@ async fn a_commit_whose_answer_is_lost() {
         turn.until("message_start").await;
         proxy.lose_next_commit();
         gate.open();
-        // The first thing to be committed is the text.
+        // The first commit is the one that stores the text.
         eventually("a commit's answer is lost", async || !proxy.is_waiting_for_commit()).await;
         app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
         let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
@@ -305,7 +308,7 @@ async fn a_commit_whose_answer_is_lost() {
     }
 }
 
-/// The commit is the one that starts a call: the call never runs, and neither its step nor its start is stored twice.
+/// The commit is the one that starts a call. The call never runs, and neither its step nor its start is stored twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_whose_commit_got_no_answer() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -336,20 +339,20 @@ async fn the_database_is_locked_before_the_start_row() {
     let pool = engine.pool().await.sqlite();
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     fixture.assert_refused("storage_unavailable").await;
-    // Reading goes on all the while.
+    // Reading works during the outage.
     assert_eq!(fixture.app.conversation(&fixture.conversation).await["running"], true);
     held.rollback().await.unwrap();
     fixture.assert_recovers().await;
 }
 
-/// The real program under a limit on the size of files, which a full disk is like.
+/// Runs the real program with a limit on the size of files, which has the effect of a full disk.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_disk_is_full_before_the_start_row() {
     use crate::support::Program;
 
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    // Without this the program would be killed for the attempt to write.
+    // Without this trap, the kernel would kill the program for the attempt to write.
     let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' XFSZ", &engine, &model));
     let mut fixture = Fixture::begin(app, model, Counts::default(), "add").await;
     fixture.app.process().limit_files("0");
@@ -359,7 +362,7 @@ async fn the_disk_is_full_before_the_start_row() {
     fixture.assert_recovers().await;
 }
 
-/// Triggers that fail as full tables do: a disk of the server's own cannot be filled here.
+/// Triggers fail as full tables do, because a test cannot fill the disk of the database server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_servers_disk_is_full_before_the_start_row() {
     const WRITES: [(&str, &str); 3] = [
@@ -382,7 +385,7 @@ async fn the_servers_disk_is_full_before_the_start_row() {
     }
 }
 
-/// Many who write at once are a long queue, and no database that is out of reach.
+/// Many concurrent writers make a long queue, which is different from a database that is unreachable.
 #[tokio::test]
 async fn a_long_queue_of_writers_is_no_outage() {
     let mut engines = vec![(Engine::sqlite(), 1)];
@@ -398,7 +401,7 @@ async fn a_long_queue_of_writers_is_no_outage() {
             async move { db.begin().await.map(drop) }
         });
         tokio::task::yield_now().await;
-        // Three times as long as a connection is waited for.
+        // Three times the timeout for a connection.
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(15)).await;
         tokio::time::resume();

@@ -1,5 +1,4 @@
-//! How turns end when the database does not take their end, when they are stopped at once, and what a reader is sent that
-//! names an event which never was.
+//! Ends of turns: the database rejects the end, the user stops a turn at once, or a client names an event that was never sent.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, cut, hang, text, tool_call};
@@ -7,7 +6,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::support::{Engine, EventReader, Pool, TestApp, execute, names, on_every_engine, rows};
 
-/// Makes the database refuse every update of `messages` to one of these states, as it would refuse one that is too large.
+/// Makes the database reject every update of `messages` to one of these statuses, as it would reject one that is too large.
 async fn refuse_ends(engine: &Engine, states: &str) {
     match &engine.pool().await {
         Pool::MySql(pool) => {
@@ -44,18 +43,18 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE output_tokens > 0"), [(1,)]);
     }
 
-    /// One that cannot be closed at all keeps none of the others from it, however many there are.
+    /// Turns that cannot be closed at all do not keep the others from being closed, however many there are.
     async fn recovery_closes_what_can_be_closed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         for number in 0..103 {
             let conversation = app.create_conversation().await;
-            // The first ones, more than are read at a time, hold a text by which the trigger knows them.
+            // The first turns, more than one query reads, contain a text that the trigger recognizes.
             model.reply([text(if number < 101 { "never" } else { "gladly" })]);
             app.send(&conversation, "Go.").await.all().await;
         }
         app.shut_down().await;
-        // As their process left them when it died.
+        // The state in which a process leaves its turns when it dies.
         let abandon = "UPDATE messages SET status = 'streaming', content = CASE WHEN content = 'never' THEN 'never' ELSE '' END, \
                        lease_until = NULL, completed_at = NULL WHERE role = 'assistant'";
         execute!(engine, abandon);
@@ -82,7 +81,7 @@ on_every_engine! {
         .await;
     }
 
-    /// Of a turn whose whole end is refused, recovery stores a fallback end.
+    /// If the database rejects the complete end of a turn, recovery stores a fallback end.
     async fn recovery_closes_a_turn_by_a_small_end_where_the_whole_one_is_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -99,7 +98,7 @@ on_every_engine! {
         assert_eq!(answer["content"], "Here it is.");
     }
 
-    /// Every step is within its limit, and the answer would not be.
+    /// Every step is within its limit, but the answer would exceed the limit for answers.
     async fn an_answer_that_grows_beyond_what_readers_take_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -114,7 +113,7 @@ on_every_engine! {
         assert!(stored["messages"][1]["content"].as_str().unwrap().starts_with("xxx"));
     }
 
-    /// What two whole steps wrote stays, with the line between them, and what the third wrote is taken back.
+    /// The text of the two complete steps stays, with the empty line between them. The text of the third step is removed.
     async fn an_answer_of_several_steps_goes_on_after_its_whole_ones(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -140,7 +139,7 @@ on_every_engine! {
             model.reply([hang()]);
             let path = format!("/api/conversations/{conversation}/messages");
             let sending = app.post(&path, json!({"content": "Go."}));
-            // As soon as the turn is there it is stopped, once.
+            // Stops the turn once, as soon as it exists.
             let stopping = async {
                 let is_running = async || app.conversation(&conversation).await["running"] == true;
                 crate::support::eventually("the turn is there", is_running).await;
@@ -153,7 +152,7 @@ on_every_engine! {
         }
     }
 
-    /// An id of this turn that was never sent: its reader has not heard the end.
+    /// The client names an id of this turn that was never sent. So it has not received the end.
     async fn a_reader_beyond_the_end_hears_the_end(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -171,7 +170,7 @@ on_every_engine! {
         assert_eq!(names(&heard), ["message_end"]);
     }
 
-    /// Browsers come back with the header, which goes before the address.
+    /// Browsers reconnect with the header `Last-Event-ID`, which takes precedence over the query parameter.
     async fn a_reader_says_by_header_what_it_heard_last(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -211,7 +210,7 @@ on_every_engine! {
         assert_eq!(offsets, [11, 11]);
         assert_eq!(app.conversation(&conversation).await["messages"][1]["content"], end.content);
 
-        // The model is told what it said, and nothing of the line.
+        // The prompt contains the model's text without the empty line.
         model.reply([text("Yes.")]);
         app.send(&conversation, "Sure?").await.all().await;
         let told = model.requests().pop().unwrap().body_text;
@@ -230,7 +229,7 @@ on_every_engine! {
         let messages = app.conversation(&conversation).await["messages"].take();
         assert_eq!(messages[0]["content"], "Look:\n\n1 + 2");
 
-        // The next turn, and one that answers the same, tell it as the first one did.
+        // The next turn and a regenerated answer send the parts to the model as the first turn did.
         model.reply([text("Yes.")]);
         app.send(&conversation, "Sure?").await.all().await;
         model.reply([text("Three.")]);
@@ -249,7 +248,7 @@ on_every_engine! {
             (json!({"parts": vec![part("a"); 101]}), 422),
             (json!({"parts": [{"type": "image", "url": "x"}]}), 400),
             (json!({}), 422),
-            // As good as left out.
+            // A field that is `null` counts as missing.
             (json!({"content": null, "parts": null, "mode": null}), 422),
         ] {
             assert_eq!(app.post(&path, body.clone()).await.status(), status, "{body}");
@@ -257,9 +256,9 @@ on_every_engine! {
     }
 }
 
-/// The database takes less in one statement than the answer has, at the turn's end and when it is closed after a crash.
-/// MySQL breaks the connection at such a statement, so it must not be tried. That it takes so little only the proxy says:
-/// the setting is the whole server's, and other tests run there.
+/// The answer is larger than one statement may be, at the turn's end and when recovery closes the turn after a crash. MySQL
+/// closes the connection on such a statement, so the server must not try it. Only the proxy reports the small limit: the real
+/// setting applies to the whole database server, and other tests run there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_end_larger_than_one_statement_becomes_a_fallback() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -281,7 +280,7 @@ async fn an_end_larger_than_one_statement_becomes_a_fallback() {
         assert_fallback_end(&app, &conversation).await;
         app.shut_down().await;
 
-        // Where the database takes it, it is whole.
+        // If the database accepts the statement, the answer is complete.
         abandon_turns(&engine).await;
         let app = TestApp::spawn(&engine, &model).await;
         let closed = app.idle_conversation(&conversation).await;

@@ -1,4 +1,4 @@
-//! The evaluation of models: its tasks are asked of a server, and right, wrong, failing and silent models are told apart.
+//! Evaluation of models: sends its tasks to a server, and distinguishes right, wrong, failing and silent models.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ on_every_engine! {
         let running = app.get_json("/api/conversations").await["items"][0]["uuid"].as_str().unwrap().to_owned();
         app.idle_conversation(&running).await;
 
-        // The next task is asked as if nothing had been, and a server that is gone fails it, too.
+        // The next task is not affected by that. If the server is gone, the task fails, too.
         model.reply([text("19.75")]);
         assert!(ask("sum-en", 60).await.has_passed());
         let gone = Server { url: "http://127.0.0.1:1".to_owned(), ..server.clone() };

@@ -1,4 +1,4 @@
-//! A conversation as a file.
+//! Export of a conversation as a file.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn header<'a>(response: &'a Response, name: &str) -> &'a str {
 }
 
 on_every_engine! {
-    /// JSON is the API's own shape with a version, Markdown reads in the order in which things happened.
+    /// JSON has the format of the API and a version. Markdown has everything in the order in which it happened.
     async fn a_conversation_is_exported_with_its_tool_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -67,7 +67,7 @@ on_every_engine! {
         turn.all().await;
     }
 
-    /// However much they are together, each is read by itself.
+    /// The server reads each call by itself, so their total size does not matter.
     async fn calls_with_long_texts_are_exported_whole_and_in_order(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -96,17 +96,18 @@ on_every_engine! {
         assert!(places.is_sorted(), "{places:?}");
     }
 
-    /// So many as may be written for one person hold the next one up until one of them is through, or it is refused.
+    /// Slow clients use up the user's concurrent exports. The next export waits until one of them ends, and is refused if none
+    /// does.
     async fn an_export_beside_many_slow_ones_is_refused_with_advice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        // One with the patience of a real one; others of these tests soon drop a reader that takes nothing.
+        // The real program with its real timeout. Servers in the test's process soon drop a client that accepts no data.
         let app = TestApp::launch(&engine, &model);
         let conversation = app.create_conversation().await;
         for _ in 0..8 {
             model.reply([text("Yes.")]);
             app.send(&conversation, "Go?").await.all().await;
         }
-        // More than the server's buffers hold.
+        // Longer than the server's buffers.
         let long = "words ".repeat(250_000);
         execute!(app, sqlx::AssertSqlSafe(format!("UPDATE messages SET content = '{long}'")));
         let host = app.address.trim_start_matches("http://");

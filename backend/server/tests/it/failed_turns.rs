@@ -1,4 +1,4 @@
-//! When the model, a tool or the server fails: a clear error, a stored turn, and the next message works.
+//! Failures of the model, a tool or the server: the error is clear, the turn is stored, and the next message works.
 
 use std::{
     sync::{
@@ -20,7 +20,8 @@ use crate::support::{
     Engine, Hangs, NOBODY, NoArgs, Panics, Pool, Provider, TestApp, eventually, execute, on_every_engine, rows,
 };
 
-/// Holds its thread, and says so, until it is told to go, deaf to everything else.
+/// A tool that blocks its thread, ignores everything else, and sets `holds`. It continues when the test sends to `held` or
+/// drops the sender.
 struct HoldsItsThread {
     held: Mutex<mpsc::Receiver<()>>,
     holds: Arc<AtomicBool>,
@@ -32,7 +33,7 @@ impl Tool for HoldsItsThread {
     const DESCRIPTION: &'static str = "Holds its thread.";
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        // The sender goes away when the test is over, which is as good.
+        // The sender may be dropped when the test is over, which releases the thread, too.
         let _ = tokio::task::block_in_place(|| {
             self.holds.store(true, Ordering::SeqCst);
             self.held.lock().unwrap().recv()
@@ -41,7 +42,7 @@ impl Tool for HoldsItsThread {
     }
 }
 
-/// Looks into the database while it runs: what of it is already there?
+/// A tool that counts its own pending rows in the database while it runs.
 struct LooksItselfUp {
     engine: Engine,
     rows_seen: Arc<AtomicUsize>,
@@ -78,7 +79,7 @@ on_every_engine! {
         assert_eq!(rows_seen.load(Ordering::SeqCst), 1);
     }
 
-    /// A panicking tool and an unknown one are results that the model sees, and never the end of the turn.
+    /// A panicking tool and an unknown tool produce results that the model receives. They never end the turn.
     async fn a_panicking_tool_is_a_result(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Panics).unwrap();
@@ -114,7 +115,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A refused key: said clearly, stored, never shown; and the next message works.
+    /// The provider rejects the API key. The error is clear and stored, the key is never shown, and the next message works.
     async fn a_wrong_key_fails_the_turn_in_words(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -136,7 +137,7 @@ on_every_engine! {
         }
     }
 
-    /// Nobody listens where the model should be.
+    /// No server listens at the model's address.
     async fn an_unreachable_model_fails_the_turn_in_words(engine: Engine) {
         let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(format!("http://{NOBODY}/v1"))).await;
         let conversation = app.create_conversation().await;
@@ -148,7 +149,7 @@ on_every_engine! {
         assert!(steps[0].1.as_deref().unwrap().starts_with("model_unreachable"), "{steps:?}");
     }
 
-    /// A provider that is busy is asked again, and the row of the call says how often; of a failed call too.
+    /// Requests to a busy provider are retried. The row of the model call has the number of attempts, also if the call fails.
     async fn attempts_are_kept_in_the_row_of_the_model_call(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -172,7 +173,7 @@ on_every_engine! {
         }
     }
 
-    /// A broken stream is never taken for a finished answer; what was shown stays.
+    /// A stream that breaks off never counts as a complete answer. The text that was already sent stays.
     async fn a_broken_stream_fails_the_turn_and_keeps_the_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -190,7 +191,7 @@ on_every_engine! {
         }
     }
 
-    /// What a dead process left running is closed: text and finished calls stay, nothing is left pending.
+    /// A turn that a dead process left running is closed: its text and finished calls stay, and no call stays pending.
     async fn a_turn_left_by_a_dead_process_is_closed_after_the_next_start(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Hangs).unwrap();
@@ -200,7 +201,7 @@ on_every_engine! {
         let mut turn = silent.send(&conversation, "Hang").await;
         turn.until("tool_call_start").await;
         silent.shut_down().await;
-        // As if that process had died before it could write the end, and long ago.
+        // As if the process had died before it could write the end, a long time ago.
         execute!(engine, "UPDATE messages SET content = '', status = 'streaming', error = NULL, error_code = NULL, \
             completed_at = NULL, lease_until = '2020-01-01 00:00:00' WHERE role = 'assistant'");
         execute!(engine, "UPDATE tool_calls SET status = 'pending', error = NULL, error_type = NULL, completed_at = NULL");
@@ -217,7 +218,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// At shutdown a turn that does not end in time is marked, its reader told, and new ones refused.
+    /// If a turn does not end in time at shutdown, it is marked as interrupted, and its client receives that end. The server
+    /// refuses new turns meanwhile.
     async fn shutting_down_marks_what_still_runs(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -234,7 +236,7 @@ on_every_engine! {
     }
 }
 
-/// New turns are refused while the running one gets its time, and then the program ends well.
+/// The server refuses new turns while the running one finishes. Then the program exits with success.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
@@ -256,7 +258,7 @@ async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
     assert!(app.wait(), "it ends well");
 }
 
-/// Nothing can end such a tool, so the turn ends without it, and says so.
+/// Such a tool cannot be aborted, so the turn ends without it, and the call's error says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

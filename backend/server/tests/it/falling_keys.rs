@@ -1,5 +1,5 @@
-//! Databases whose keys do not grow with time: nodes of a cluster give them each by itself, so a later row may have a smaller one,
-//! an answer a smaller one than its question. What happened first is told by what stands below what, and by times.
+//! Databases whose keys do not grow with time. The nodes of a cluster assign keys independently of each other. So a later row
+//! may have a smaller key, and an answer a smaller key than its question. The order follows from parents and times instead.
 
 use serde_json::{Value, json};
 use tallybook_conversations::MemorySettings;
@@ -12,7 +12,7 @@ use crate::{
     support::{Engine, EventReader, FeedReader, TestApp, eventually, rows},
 };
 
-/// Sends something, and reads the turn to its end.
+/// Sends a request, and reads its turn to the end. Returns the first event.
 async fn turn(app: &TestApp, path: &str, body: Value) -> MessageStart {
     let events = EventReader::new(app.post(path, body).await).all().await;
     assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(_))), "{events:?}");
@@ -64,7 +64,7 @@ async fn branches_versions_and_windows_are_what_they_are() {
         let edited = turn(&app, &send, json!({"content": "Uno?", "edit_of": first.user_message_id})).await;
         assert_eq!(edited.user_siblings, [first.user_message_id, edited.user_message_id]);
         assert_eq!(texts(&app, &here).await, ["Uno?", "Edited."]);
-        // The branch through the first question that was written to last.
+        // The branch below the first question to which a message was added last.
         let select = format!("{here}/messages/{}/select", first.user_message_id);
         assert!(app.post(&select, json!({})).await.status().is_success());
         assert_eq!(texts(&app, &here).await, ["One?", one, "Two?", "Anew."]);
@@ -116,7 +116,7 @@ async fn what_is_written_later_stands_later_whatever_the_clocks_say() {
         let conversation = app.create_conversation().await;
         model.reply([text("First.")]);
         app.send(&conversation, "One?").await.all().await;
-        // As a replica writes whose clock is ahead.
+        // As if a replica had written these whose clock is ahead.
         engine.run("UPDATE messages SET created_at = created_at + INTERVAL 1 HOUR".to_owned()).await;
         model.reply([text("Second.")]);
         app.send(&conversation, "Two?").await.all().await;

@@ -1,4 +1,4 @@
-//! Several readers, late readers, a second sender, stopping: a turn belongs to the server, not to a connection.
+//! Several clients of one turn, late clients, a second sender, and stops: a turn belongs to the server, not to a connection.
 
 use std::{io::ErrorKind, time::Duration};
 
@@ -15,7 +15,7 @@ use tokio::{
 use crate::support::{Engine, EventReader, FeedReader, PATIENCE, TestApp, eventually, names, on_every_engine};
 
 on_every_engine! {
-    /// A second message during a turn is refused, in words, and the first goes on.
+    /// A second message during a turn is refused with a readable error, and the first turn continues.
     async fn a_second_message_during_a_turn_is_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -34,7 +34,7 @@ on_every_engine! {
         assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
     }
 
-    /// The same `client_message_id` makes one message and one turn; the second sender joins the first's.
+    /// Two requests with one `client_message_id` make one message and one turn. The second sender subscribes to that turn.
     async fn the_same_message_sent_twice_is_one(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -49,14 +49,15 @@ on_every_engine! {
         let (first, second) = (first.all().await, second.all().await);
         assert_eq!(names(&first), ["message_start", "content_delta", "message_end"]);
         assert_eq!(first, second);
-        // And once more after the end: the same terminal event, nothing run.
+        // The message is sent again after the end: the response has the same terminal event, and nothing runs.
         let third = EventReader::new(app.post(&path, body).await).all().await;
         assert_eq!(third.last(), first.last());
         assert_eq!(model.requests().len(), 1);
         assert_eq!(app.conversation(&conversation).await["messages"].as_array().unwrap().len(), 2);
     }
 
-    /// Whoever joins late gets a snapshot and the rest; whoever comes back gets what was missed; afterwards, nothing.
+    /// A client that joins late gets a snapshot and the rest. A client that reconnects gets the events that it missed. After
+    /// the end, no more events are sent.
     async fn joining_late_and_coming_back(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -83,7 +84,7 @@ on_every_engine! {
         let ChatEvent::MessageEnd(message) = &end.event else { unreachable!() };
         assert_eq!(message.content, "Adding. \n\nSo it is 3.");
 
-        // The turn is over: its end is owed to whoever has not had it, and nothing to whoever has.
+        // The turn is over. A client that has not received its end gets the end, and other clients get nothing.
         let owed = app.follow(&conversation, tool_end.id.as_deref()).await.all().await;
         assert_eq!(owed, std::slice::from_ref(&end.event));
         for query in [format!("?after={}", end.id.unwrap()), String::new()] {
@@ -92,7 +93,7 @@ on_every_engine! {
         }
     }
 
-    /// Stopping ends the model's stream, keeps the text so far, and leaves a conversation that goes on.
+    /// A stop ends the model's stream and keeps the text so far. The conversation accepts the next message.
     async fn stopping_keeps_what_was_written(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -119,7 +120,6 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Deleting a conversation ends its turn.
     async fn deleting_a_conversation_ends_its_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -132,7 +132,7 @@ on_every_engine! {
         assert_eq!(app.get(&format!("/api/conversations/{conversation}")).await.status(), StatusCode::NOT_FOUND);
     }
 
-    /// The user's feed tells of what happens to conversations.
+    /// The user's feed reports created, renamed and deleted conversations, and the start and end of turns.
     async fn the_feed_tells_of_conversations_and_turns(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -153,7 +153,7 @@ on_every_engine! {
         assert_eq!(feed.next().await.kind, FeedKind::ConversationDeleted);
     }
 
-    /// Whoever joins later hears what happens from then on, whoever else comes or goes.
+    /// A client receives what happens after it joined, whichever other clients come or go.
     async fn readers_of_a_feed_come_and_go(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -171,13 +171,13 @@ on_every_engine! {
         let four = app.create_conversation().await;
         let mut third = FeedReader::open(&app).await;
         let five = app.create_conversation().await;
-        // What happened just before may still be told.
+        // An event from just before may still be sent.
         let told = hears(&mut third).await;
         let told = if told == four { hears(&mut third).await } else { told };
         assert_eq!(told, five);
     }
 
-    /// While nothing happens a stream gives signs of life, and asks proxies not to hold anything back.
+    /// An idle stream sends keep-alives. Its headers ask proxies not to buffer anything.
     async fn a_silent_stream_is_kept_alive_and_unbuffered(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -197,7 +197,7 @@ on_every_engine! {
     }
 }
 
-/// The page calculates from the header how long a stream may be silent.
+/// The web client calculates from this header how long a stream may be silent.
 #[tokio::test]
 async fn event_streams_send_their_keep_alive_interval() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -213,13 +213,13 @@ async fn event_streams_send_their_keep_alive_interval() {
     assert_eq!(app.get("/api/conversations").await.headers().get("tallybook-keep-alive"), None);
 }
 
-/// It reads the beginning of a turn and then nothing more, while more comes than the system keeps for it.
+/// The client reads the beginning of a turn and then nothing more, while more data arrives than the system buffers.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::spawn_changed(&engine, &model, tallybook_tools::builtin().unwrap(), |settings| {
-        // Twelve of them without a byte taken, and a reader is dropped.
+        // A client that accepts no byte for twelve of these intervals is dropped.
         settings.keep_alive = Duration::from_millis(50);
     })
     .await;
@@ -246,7 +246,7 @@ async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
     let id = beginning.split("id: ").nth(1).unwrap().lines().next().unwrap();
 
     gate.reached().await;
-    // The server's end of the connection is gone when what is written to it is refused.
+    // If a write to the connection fails, the server has closed its end.
     eventually("the reader is dropped", async || {
         deaf.try_write(b"\r\n").is_err_and(|error| error.kind() != ErrorKind::WouldBlock)
     })

@@ -1,4 +1,4 @@
-//! A database that can be read and not written to.
+//! A database that can be read but not written.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ async fn assert_refused_as_full(answer: Response) {
     assert!(detail.contains("full") && !detail.contains("out of reach"), "{detail}");
 }
 
-/// The server is not ready for as long as nothing can be stored, and says what is the matter.
+/// Checks that the server is not ready while nothing can be stored, that it says why, and that it still reads.
 async fn assert_not_ready(app: &TestApp) {
     eventually("it is not ready", async || !app.get("/readyz").await.status().is_success()).await;
     assert_refused_as_full(app.get("/readyz").await).await;
@@ -28,14 +28,14 @@ async fn assert_ready(app: &TestApp) {
     app.create_conversation().await;
 }
 
-/// The real program under a limit on the size of files, which a full disk is like.
+/// Runs the real program with a limit on the size of files, which has the effect of a full disk.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_makes_the_server_not_ready() {
     use crate::support::Program;
 
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    // Without this the program would be killed for the attempt to write.
+    // Without this trap, the kernel would kill the program for the attempt to write.
     let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' XFSZ", &engine, &model));
     assert_ready(&app).await;
     app.process().limit_files("0");
@@ -44,7 +44,7 @@ async fn a_full_disk_is_told_and_makes_the_server_not_ready() {
     assert_ready(&app).await;
 }
 
-/// Triggers that fail as a full table does: a disk of the server's own cannot be filled here.
+/// Triggers fail as a full table does, because a test cannot fill the disk of the database server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_is_told_and_makes_ours_not_ready() {
     for engine in Engine::every_mysql().await {
@@ -66,7 +66,7 @@ async fn a_full_server_is_told_and_makes_ours_not_ready() {
     }
 }
 
-/// Neither a user without the right to write nor a read-only database lets the check through, whether or not a write is due.
+/// The readiness check fails for a user without the right to write and for a read-only database, whether or not a write is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {
@@ -74,7 +74,8 @@ async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
         let pool = engine.pool().await.mysql();
         let version: String = sqlx::query_scalar("SELECT VERSION()").fetch_one(&pool).await.unwrap();
         let user = engine.create_user("s3cret").await;
-        // Of rights to whole databases a connection learns only when it is made; of those to a table at once.
+        // A connection notices changed rights to a whole database only when it is opened, but changed rights to a table at
+        // once.
         let of_each_table = |change: &str, whose: &str| {
             ["write_check", "conversations"]
                 .map(|table| format!("{change} INSERT, UPDATE ON {database}.{table} {whose} {user}"))
@@ -86,7 +87,7 @@ async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine.as_user(&user, "s3cret"), &model).await;
         let mut ways = vec![(may_not, may_write)];
-        // MariaDB knows no read-only databases.
+        // MariaDB does not support read-only databases.
         if !version.contains("MariaDB") {
             let read_only = |on: u8| format!("ALTER DATABASE {database} READ ONLY = {on}");
             ways.push((read_only(1), read_only(0)));

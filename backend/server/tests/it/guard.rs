@@ -1,4 +1,4 @@
-//! What a browser may be led to send by other sites' pages, refused before any route sees it.
+//! Requests that pages of other sites may make a browser send: they are refused before any route sees them.
 
 use std::{
     io::{Read, Write},
@@ -97,7 +97,7 @@ async fn every_answer_carries_the_headers() {
     }
 }
 
-/// Without the setting, that is left to a proxy.
+/// Without the setting, the server leaves this header to a proxy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browsers_are_told_to_use_https_where_that_is_set() {
     let model = MockLlm::start().await.unwrap();

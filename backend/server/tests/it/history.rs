@@ -1,4 +1,4 @@
-//! What a model is told of earlier turns: the newest that fit, whole, with their results as they were shown before.
+//! Earlier turns in the prompt: the newest ones that fit, complete, with their results as they were sent before.
 
 use serde_json::json;
 use tallybook_llm::ModelSettings;
@@ -8,12 +8,12 @@ use tallybook_tools::{ToolRegistry, builtin};
 
 use crate::support::{Engine, Provider, TestApp, Writes, execute, on_every_engine};
 
-/// A model that reads about a thousand tokens of history.
+/// Returns the settings of a model that reads about 1000 tokens of history.
 fn settings(model: &MockLlm) -> ModelSettings {
     ModelSettings { context_tokens: 1400, max_tokens: 100, ..Provider::Anthropic.settings(model.url()) }
 }
 
-/// What the newest request told the model, whole.
+/// Returns the complete body of the newest request to the model.
 fn last_request(model: &MockLlm) -> String {
     model.requests().pop().unwrap().body_text
 }
@@ -23,7 +23,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_with_tools(&engine, settings(&model), ToolRegistry::default()).await;
         let conversation = app.create_conversation().await;
-        // More than are asked for at a time.
+        // More turns than one query reads.
         for number in 0..40 {
             model.reply([text(format!("Answer {number}. {}", "x".repeat(500)))]);
             app.send(&conversation, &format!("Question {number}? {}", "y".repeat(500))).await.all().await;
@@ -34,13 +34,13 @@ on_every_engine! {
         }
         assert!(told.contains("Answer 38.") && !told.contains("Question 36?"), "{told}");
 
-        // A question that takes all the room is told by itself.
+        // A question that needs all the space is sent without earlier turns.
         model.reply([text("Much.")]);
         app.send(&conversation, &"z".repeat(3001)).await.all().await;
         assert!(!last_request(&model).contains("Question 39?"));
     }
 
-    /// However many calls were made since.
+    /// A result does not change in later prompts, however many calls were made since.
     async fn a_result_is_told_as_it_was_when_it_came(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let settings = Provider::Anthropic.settings(model.url());
@@ -60,8 +60,7 @@ on_every_engine! {
     }
 }
 
-/// What an earlier answer took and wrote is read only as far as it may be told. Bytes that cannot be read show it: SQLite
-/// keeps whatever it is given.
+/// Earlier answers are read only if they fit the prompt. Unreadable bytes prove it: SQLite stores any bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_has_no_room_is_not_read() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Clients that take their time: they are told so or broken off, and nobody else notices.
+//! Slow clients: they get an error or are disconnected, and other clients are not affected.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use tallybook_protocol::FeedKind;
 
 use crate::support::{Engine, FeedReader, RawConnection, TestApp};
 
-/// So short that a test can wait for each of them, and far longer than an honest request takes; a sign of life is sent
-/// every 50 ms. The limits of heads and of closing are counted by a clock that is up to half a second late.
+/// Returns limits so short that a test can wait for each of them, and far longer than an honest request takes. The server sends
+/// a keep-alive every 50 ms. The clock for the limits on heads and on closing is up to half a second late.
 fn short() -> Limits {
     Limits {
         connections: 8,
@@ -21,7 +21,7 @@ fn short() -> Limits {
     }
 }
 
-/// The head of a request whose body is to have ten bytes.
+/// Returns the head of a request that declares a body of ten bytes.
 fn head(path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n")
 }
@@ -51,7 +51,7 @@ async fn a_body_that_takes_too_long_is_refused_in_words() {
 async fn slow_bodies_shut_nobody_out() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
-    // Thrice as many as there may be connections, of which each worker has one at least.
+    // Three times the maximum number of connections, of which each worker has at least one.
     let workers = std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get);
     let slow = open_all(&app, 3 * workers.max(8), &(head("/api/conversations") + "{")).await;
     assert_eq!(app.get("/healthz").await.status(), StatusCode::OK);
@@ -86,7 +86,7 @@ async fn event_streams_live_longer_than_any_limit() {
     let gate = model.reply_gated([text("At ")], [text("last.")]);
     let mut turn = app.send(&conversation, "How long?").await;
     turn.until("content_delta").await;
-    // The longest limit has passed when this one is broken off.
+    // When the server closes this connection, the longest limit has passed.
     let bytes = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /he";
     RawConnection::ask(&app, bytes).await;
     gate.open();
@@ -101,7 +101,7 @@ async fn a_slow_body_does_not_hold_up_the_end() {
     let limits = Limits { body: Duration::from_hours(1), idle_timeout: Duration::from_hours(1), ..short() };
     let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
     let mut slow = RawConnection::open(&app).await;
-    // The server says so when it begins to wait for the body.
+    // `Expect` makes the server report that it starts to wait for the body.
     slow.send(&head("/api/conversations").replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n{")).await;
     slow.until("100 Continue\r\n\r\n").await;
     app.shut_down().await;

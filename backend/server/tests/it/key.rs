@@ -1,4 +1,4 @@
-//! The provider's key: wherever a provider quotes it, nobody gets to see it.
+//! Secrecy of the provider's API key: if a provider quotes the key, no client and no table receives it.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, Reply, raw, text};
@@ -6,10 +6,10 @@ use tallybook_protocol::ChatEvent;
 
 use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
 
-/// What `support` gives as the key.
+/// The API key in the settings of `support`.
 const KEY: &str = "sk-test-secret";
 
-/// Failures whose words hold the key: as HTTP errors, inside a stream, and as a stream that is none.
+/// Returns HTTP errors and errors inside a stream whose messages contain the key, and a response that is not a stream.
 fn indiscreet() -> Vec<Reply> {
     let error = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": format!("your key is {KEY}")}});
     let mut replies: Vec<Reply> =
@@ -23,7 +23,7 @@ fn indiscreet() -> Vec<Reply> {
 }
 
 on_every_engine! {
-    /// Not in what a reader of the turn receives, not in the API, not in any table that keeps what a model said.
+    /// The key is not in the events of a turn, in the API, in the page, or in any table that stores a model's output.
     async fn the_key_never_appears_anywhere(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -49,7 +49,7 @@ on_every_engine! {
                 let kept: Vec<(String,)> = rows!(app, (String,), query);
                 assert!(!kept.is_empty() && !format!("{kept:?}").contains(KEY), "{query}: {kept:?}");
             }
-            // It was used all the same.
+            // The key was sent to the provider all the same.
             let sent = &model.requests()[0];
             assert!(sent.headers.iter().any(|(_, value)| value.contains(KEY)), "{:?}", sent.headers);
         }

@@ -1,4 +1,4 @@
-//! Calls that take or give very much: what events and messages carry of them, and the way to the rest.
+//! Calls with very large inputs or outputs: what events and messages contain of them, and how to get the rest.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
     TestApp::spawn_with_limits(engine, Provider::Anthropic.settings(model.url()), tools, Limits::default()).await
 }
 
-/// A conversation of five turns, each with as many outputs as one answer carries of all calls.
+/// Creates a conversation of five turns. The outputs of each turn fill the limit for the calls of one message.
 async fn much(app: &TestApp, model: &MockLlm) -> String {
     let conversation = app.create_conversation().await;
     let input = json!({"bytes": MAX_CALL_TEXT_BYTES}).to_string();
@@ -37,7 +37,7 @@ fn carried(calls: &[ToolCall]) -> usize {
 }
 
 on_every_engine! {
-    /// More than MariaDB takes in one statement.
+    /// The outputs are larger together than MariaDB accepts in one statement.
     async fn seventeen_outputs_of_a_mebibyte_end_well_and_are_told_in_part(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
@@ -57,7 +57,7 @@ on_every_engine! {
             assert_eq!((call.truncated, call.output_bytes), (true, i64::try_from(MIB).ok()));
         }
 
-        // A message, and whoever comes late, get the same; the call itself is there whole.
+        // The stored message has the same truncated calls. The API returns the call itself in full.
         let stored: Vec<ToolCall> = serde_json::from_value(app.conversation(&conversation).await["messages"][1]["tool_calls"].clone()).unwrap();
         assert!(carried(&stored) <= MAX_CALLS_BYTES && stored.iter().all(|call| call.truncated));
         let id = stored[16].tool_call_id;
@@ -90,7 +90,7 @@ on_every_engine! {
         assert_eq!(app.get(&format!("/api/tool-calls/{id}?part=secrets")).await.status(), StatusCode::BAD_REQUEST);
     }
 
-    /// MySQL refuses such a key in JSON.
+    /// MySQL rejects such a key in JSON.
     async fn an_argument_with_a_key_of_seventy_thousand_bytes_is_a_failed_call_and_no_failed_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
@@ -108,7 +108,7 @@ on_every_engine! {
         assert_eq!(beginning, input[..MAX_CALL_TEXT_BYTES]);
     }
 
-    /// Readers of server-sent events end lines at a lone carriage return, too.
+    /// Readers of server-sent events also end a line at a lone carriage return.
     async fn carriage_returns_between_arguments_do_not_tear_an_event_apart(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
@@ -123,7 +123,7 @@ on_every_engine! {
     }
 }
 
-/// Two and a half mebibytes are stored in the calls; a proxy sees how much of it comes.
+/// The calls store 2.5 MiB. A proxy counts how much of that the server reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -138,7 +138,7 @@ async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
     }
 }
 
-/// Texts that cannot be read show it: SQLite keeps whatever it is given.
+/// Unreadable texts prove it: SQLite stores any bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn texts_that_are_not_carried_are_not_read() {
     let model = MockLlm::start().await.unwrap();

@@ -1,5 +1,6 @@
-//! Steps and results that are larger than the database accepts in one statement (`max_allowed_packet`): the turn ends, what fits is
-//! stored, and the conversation takes new messages. A proxy sets the limit, since the real one is the whole server's and other tests run there.
+//! Steps and results that are larger than the database accepts in one statement (`max_allowed_packet`). The turn ends, what
+//! fits is stored, and the conversation takes new messages. A proxy sets the limit: the real one applies to the whole database
+//! server, and other tests run there.
 
 use serde_json::json;
 use tallybook_agent::Limits;
@@ -11,8 +12,8 @@ use crate::support::{Engine, Provider, Proxy, TestApp, Writes, end_of, rows};
 
 const LIMIT: u32 = 4 * 1024 * 1024;
 
-/// One step with six calls, each with a megabyte of arguments, of which `limit` lets no statement through that has all of them.
-/// Returns the error code that the reader gets.
+/// Runs one step with six calls, each with a megabyte of arguments. `limit` lets no statement pass that contains all of them.
+/// Returns the error code that the client gets.
 async fn assert_large_step_ends(engine: Engine, limit: fn(&Proxy)) -> String {
     let (engine, proxy) = engine.behind_proxy().await;
     let model = MockLlm::start().await.unwrap();
@@ -52,7 +53,7 @@ async fn a_step_larger_than_one_statement_ends_its_turn() {
     }
 }
 
-/// Nothing says how large a statement may be, as with a proxy that has a limit of its own.
+/// The server cannot find out how large a statement may be, as with a proxy that has its own limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_breaks_each_connection_ends_its_turn() {
     for engine in Engine::every_mysql_with_tables().await {

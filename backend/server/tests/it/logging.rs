@@ -1,4 +1,4 @@
-//! What the program writes to its log.
+//! The program's log.
 
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, eventually};
 
-/// A program whose log is a file.
+/// A program that logs to a file.
 struct Logged {
     app: TestApp,
     folder: tempfile::TempDir,
@@ -46,7 +46,7 @@ async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
             for request in malformed {
                 let mut connection = TcpStream::connect(&address).unwrap();
                 connection.write_all(request.as_bytes()).unwrap();
-                // It may be answered or broken off; either way it is over then.
+                // The server may answer or close the connection. Either way, it has finished with the request.
                 let _ = connection.read_to_string(&mut String::new());
             }
         })
@@ -57,7 +57,7 @@ async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
             eventually("mistakes are noted", async || server.log().matches("was broken off").count() == 3).await;
         }
         let log = server.log();
-        // What took the database long on this machine is no mistake.
+        // A statement that was slow on this machine is not a mistake.
         let mut ours = log.lines().filter(|line| !line.contains(" sqlx::"));
         assert!(ours.all(|line| !line.contains("ERROR") && !line.contains("WARN")), "{log}");
         assert!(!log.contains('\x1b'), "{log}");
@@ -73,7 +73,7 @@ async fn what_is_logged_carries_the_id_of_its_request() {
         let answer = ask(theirs).await.unwrap();
         let id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
         assert_ne!(id, theirs);
-        // The use case runs elsewhere than the request; the database's log says what it asked there.
+        // The use case runs in a different task than the request. The database's log lines show its statements there.
         eventually("the log has the statement under the request's id", async || {
             let log = server.log();
             let mut lines = log.lines().filter(|line| line.contains(&id) && line.contains("sqlx::query"));
@@ -151,7 +151,7 @@ async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
     let span = |entry: &Value, name: &str| {
         entry["spans"].as_array().and_then(|spans| spans.iter().find(|span| span["name"] == name).cloned())
     };
-    // What is written last may be there in part.
+    // The last line may be incomplete.
     let entries = || {
         let log = server.log();
         let whole = log.rsplit_once('\n').map_or("", |(whole, _)| whole);

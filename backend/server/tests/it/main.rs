@@ -1,7 +1,7 @@
-//! The integration tests: the whole server in this process, driven over real HTTP, on every database engine, with the
-//! model played by `mock-llm`. One binary, so that it links once.
+//! Integration tests: they run the whole server, mostly in this process, and send it real HTTP requests, on every database
+//! engine. `mock-llm` plays the model. All tests are one binary, which links once.
 
-// Tests are futures within futures, each with a server in it.
+// Tests nest futures, each of which contains a server.
 #![recursion_limit = "256"]
 #![allow(
     clippy::unwrap_used,

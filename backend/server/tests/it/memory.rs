@@ -1,4 +1,4 @@
-//! What a model is told of a long conversation: the newest of it, and a summary in place of the rest.
+//! Long conversations in the prompt: the newest messages, and a summary in place of the rest.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use crate::support::{Engine, EventReader, Pool, Provider, TestApp, eventually, o
 
 const SO_FAR: &str = "Summary of the conversation so far";
 
-/// The answers that are summed up.
+/// Query for the last answer that each summary covers.
 const COVERED: &str = "SELECT message_id FROM conversation_summaries ORDER BY message_id";
 
-/// A server whose model reads so many tokens, of which it may write 500.
+/// Starts a server whose model has a context window of this number of tokens, of which it may write 500.
 async fn start(engine: &Engine, model: &MockLlm, context_tokens: u32, memory: MemorySettings) -> TestApp {
     let settings = ModelSettings { context_tokens, max_tokens: 500, ..Provider::Anthropic.settings(model.url()) };
     TestApp::spawn_changed(engine, model, ToolRegistry::default(), |all| {
@@ -27,12 +27,12 @@ async fn start(engine: &Engine, model: &MockLlm, context_tokens: u32, memory: Me
     .await
 }
 
-/// A summary after every answer.
+/// Returns settings with which the server writes a summary after every answer.
 fn after_every() -> MemorySettings {
     MemorySettings { after_tokens: Some(0), ..MemorySettings::default() }
 }
 
-/// Gives a new conversation 200 questions with their answers, past the server.
+/// Creates a conversation with 200 questions and their answers, directly in the database.
 async fn write_long(app: &TestApp) -> String {
     let conversation = app.create_conversation().await;
     let message = |id: i64| {
@@ -60,13 +60,13 @@ async fn write_long(app: &TestApp) -> String {
     conversation
 }
 
-/// Waits until the newest answer that is summed up is this one, and nobody sums up any more.
+/// Waits until the newest summary covers the messages up to this answer, and no summary is being written.
 async fn summed_up_to(app: &TestApp, message: i64) {
     const NEWEST: &str = "SELECT COALESCE(MAX(s.message_id), 0) FROM conversation_summaries s";
     eventually("it is summed up", async || rows!(app, (i64,), NEWEST) == [(message,)] && is_idle(app).await).await;
 }
 
-/// Whether nobody sums anything up.
+/// Returns `true` if no summary is being written.
 pub(crate) async fn is_idle(app: &TestApp) -> bool {
     rows!(app, (i64,), "SELECT COUNT(*) FROM conversations WHERE summary_until IS NOT NULL") == [(0,)]
 }
@@ -75,7 +75,7 @@ fn is_for_summary(request: &CapturedRequest) -> bool {
     request.body["system"].to_string().contains("You keep the memory of a conversation")
 }
 
-/// The newest request for an answer, or for a summary.
+/// Returns the newest request for a summary, or the newest one for an answer.
 fn newest(model: &MockLlm, for_summary: bool) -> CapturedRequest {
     model.requests().into_iter().rev().find(|request| is_for_summary(request) == for_summary).unwrap()
 }
@@ -89,7 +89,7 @@ fn texts(content: &Value) -> Vec<String> {
     }
 }
 
-/// What the model was told, message by message.
+/// Returns the texts of a request's messages.
 fn told(request: &CapturedRequest) -> Vec<String> {
     let messages = request.body["messages"].as_array().unwrap();
     messages.iter().map(|message| texts(&message["content"]).concat()).collect()
@@ -114,11 +114,11 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 4000, MemorySettings::default()).await;
         let conversation = write_long(&app).await;
-        // However many of them are answers, and how many summaries.
+        // All replies are equal, so it does not matter how many of them are answers and how many are summaries.
         for _ in 0..30 {
             model.reply([text("They count on from 1.")]);
         }
-        // There is no summary yet: as much is told as there is room for, and the page says so.
+        // Without a summary, the prompt contains as many messages as fit, and the page says so.
         let first = ask(&app, &conversation, "And 201 and 1?").await;
         let asked = &model.requests()[0];
         assert!(told_tokens(asked) <= 3500 && told(asked).len() > 80, "{}", told_tokens(asked));
@@ -143,10 +143,10 @@ on_every_engine! {
             let first = format!("Question {}: how many", 20 * number + 1);
             assert!(asked["exchanges"][0]["question"].as_str().unwrap().starts_with(&first), "{asked}");
         }
-        // The newest exchanges are not in it.
+        // The summaries do not cover the newest exchanges.
         assert!(summaries.last().unwrap().0 < 360, "{summaries:?}");
 
-        // From here on the model is told the summary, and the messages that it does not cover.
+        // From here on the prompt contains the summary, and the messages that it does not cover.
         let second = ask(&app, &conversation, "And 202 and 1?").await;
         let asked = newest(&model, false);
         assert!(told_tokens(&asked) <= 3500, "{}", told_tokens(&asked));
@@ -160,7 +160,7 @@ on_every_engine! {
         assert!(!asked.body_text.contains(&format!("Answer {}:", (from - 1) / 2)));
         assert_eq!(told(&asked).last().unwrap(), "And 202 and 1?");
 
-        // It counts by its purpose, is none of the turn's cost, and stands in files.
+        // The summary's calls count under their own purpose and not toward the turn's cost. Exported files contain the summary.
         let month = app.get_json("/api/me").await["this_month"].clone();
         let summary = month.as_array().unwrap().iter().find(|row| row["purpose"] == "summary").unwrap();
         assert_eq!(summary["calls"], json!(model.requests().iter().filter(|request| is_for_summary(request)).count()));
@@ -175,7 +175,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A summary covers an answer and the way to it: what is said elsewhere is not told what it does not know of.
+    /// A summary covers an answer and the messages that lead to it. Prompts on other branches do not contain it.
     async fn another_branch_does_not_use_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 8000, after_every()).await;
@@ -196,7 +196,7 @@ on_every_engine! {
         let exchange = json!({"question": "Second?", "answer": "Two."});
         assert_eq!(asked, json!({"summary": "They said one.", "exchanges": [exchange]}));
 
-        // Another version of the first question, above all that was summed up.
+        // An edit of the first question, before everything that was summarized.
         let body = json!({"content": "Anew?", "edit_of": page["messages"][0]["id"]});
         let edited = app.post(&format!("/api/conversations/{conversation}/messages"), body).await;
         EventReader::new(edited).all().await;
@@ -209,7 +209,8 @@ on_every_engine! {
         assert_eq!(asked["summary"], Value::Null);
     }
 
-    /// What a program sends is the history; the summary helps it where it goes on from there.
+    /// The API client's messages are the history. If they continue from the last stored answer, the prompt also contains the
+    /// summary.
     async fn a_programs_conversation_is_summed_up_after_each_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::default()).await;
@@ -232,7 +233,7 @@ on_every_engine! {
         summed_up_to(&app, 4).await;
         post("test-model:plain", json!([user("Name it.")])).await;
         let requests = model.requests().len();
-        // It went on from another answer, so the summary is of something else.
+        // The request continues from a different answer, so the summary does not fit.
         post("test-model", json!([user("First?"), assistant("Eleven."), user("Third?")])).await;
         assert!(!model.requests()[requests].body_text.contains(SO_FAR));
         summed_up_to(&app, 6).await;
@@ -241,11 +242,11 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// It delays no turn, and what could not be summed up is summed up after the next answer.
+    /// Summaries delay no turn. If one fails, the next answer's summary covers its messages, too.
     async fn one_at_a_time_and_what_failed_comes_after_the_next_answer(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 8000, after_every()).await;
-        // A file has one server.
+        // An SQLite database has only one server.
         let other = if engine.is_sqlite() { None } else { Some(start(&engine, &model, 8000, after_every()).await) };
         let other = other.as_ref().unwrap_or(&app);
         let conversation = app.create_conversation().await;
@@ -255,7 +256,8 @@ on_every_engine! {
         model.requests_reached(2).await;
         model.reply([text("Two.")]);
         ask(other, &conversation, "Second?").await;
-        // A later answer elsewhere is summed up after this one, so that one had its chance.
+        // A later answer in another conversation is summarized. By then, a second summary of this conversation would have been
+        // requested.
         let elsewhere = app.create_conversation().await;
         for words in ["Elsewhere.", "They are elsewhere."] {
             model.reply([text(words)]);
@@ -273,7 +275,7 @@ on_every_engine! {
         model.requests_reached(7).await;
         eventually("it has failed", async || is_idle(&app).await).await;
         model.reply([text("Four.")]);
-        // A model that refuses a temperature is asked without one.
+        // If a model rejects `temperature`, the request is sent again without it.
         model.fail(400, r#"{"error":{"message":"`temperature` is deprecated for this model"}}"#);
         model.reply([text("They went on to four.")]);
         let last = ask(&app, &conversation, "Fourth?").await;
@@ -287,7 +289,7 @@ on_every_engine! {
         assert_eq!(failed, [(1,)], "a request that is sent again without the temperature doesn't count as failed");
     }
 
-    /// Once, before anything is shown, and then in words.
+    /// If the prompt is too long, the server sends a shorter one once, before any text arrives. After that it reports an error.
     async fn a_model_that_reads_less_is_told_less_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::OFF).await;
@@ -305,7 +307,7 @@ on_every_engine! {
         let from = usize::try_from(answer["told"]["from"].as_i64().unwrap()).unwrap();
         assert_eq!(told(second)[0], page["messages"][from - 1]["content"].as_str().unwrap());
 
-        // Where it is not said how much is read, half of it is told; and no third time.
+        // If the error does not name the limit, the server sends half of the messages. It does not try a third time.
         for _ in 0..2 {
             model.fail(400, r#"{"error":{"message":"the input length exceeds the context length"}}"#);
         }
@@ -317,7 +319,7 @@ on_every_engine! {
         let [.., whole, half] = &requests[..] else { panic!("it is asked twice") };
         assert!(told(half).len() > 150 && told(half).len() < told(whole).len() * 6 / 10, "{}", told(half).len());
 
-        // A question that is too long by itself is not asked again.
+        // If the question alone is too long, the server does not try again.
         let alone = app.create_conversation().await;
         model.fail(400, too_long);
         let events = app.send(&alone, "Long?").await.all().await;

@@ -1,4 +1,4 @@
-//! Every address answers `HEAD` as it answers `GET`, and says which methods it takes when asked by another.
+//! HTTP methods: every address answers `HEAD` as it answers `GET`, and lists its methods if it receives another one.
 
 use reqwest::{Method, StatusCode};
 use tallybook_mock_llm::{MockLlm, text};
@@ -8,7 +8,7 @@ use crate::{
     support::{Engine, RawConnection, TestApp},
 };
 
-/// The headers that differ from one answer to the next, and how the body is sent, which only a body tells.
+/// Headers that differ between responses, and the length, which only a response with a body has to name.
 const OF_ONE_ANSWER: [&str; 4] = ["x-request-id", "date", "content-security-policy", "content-length"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -67,7 +67,7 @@ async fn head_says_how_long_the_body_would_be_and_ends() {
     };
     let tools = asked("/api/tools").await;
     assert!(tools.contains(&format!("content-length: {length}\r\n")) && tools.ends_with("\r\n\r\n"), "{tools}");
-    // A stream would go on for ever.
+    // A stream would never end.
     let feed = asked("/api/events").await;
     assert!(feed.starts_with("HTTP/1.1 200 ") && feed.contains("text/event-stream"), "{feed}");
     assert!(feed.ends_with("\r\n\r\n") && feed.matches("\r\n\r\n").count() == 1, "{feed}");

@@ -1,4 +1,4 @@
-//! The figures for monitoring.
+//! Metrics for monitoring.
 
 use serde_json::json;
 use tallybook_mcp::read_servers_file;
@@ -8,7 +8,7 @@ use tallybook_protocol::Prices;
 
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
-/// Fails unless the figures hold all of `lines`.
+/// Returns the metrics. Fails unless they contain all of `lines`.
 async fn assert_told(app: &TestApp, lines: &[&str]) -> String {
     let metrics = app.get("/metrics").await.text().await.unwrap();
     for line in lines {
@@ -40,7 +40,7 @@ on_every_engine! {
         assert_told(&app, &["tallybook_turns_started_total 4\n", "tallybook_turns_running 1\n"]).await;
         app.post(&format!("/api/conversations/{conversation}/stop"), json!(null)).await;
         turn.until("message_end").await;
-        // A turn that goes on is started once more.
+        // A resumed turn counts as started once more.
         model.reply([text("and ever.")]);
         app.continue_turn(&conversation).await.all().await;
         assert_told(&app, &[
@@ -51,7 +51,7 @@ on_every_engine! {
             "tallybook_turns_ended_total{status=\"interrupted\"} 0\n",
         ]).await;
 
-        // The ends of turns that another process left behind are counted by whoever closes them.
+        // The process that closes turns which another process left behind counts their ends.
         app.shut_down().await;
         execute!(engine, "UPDATE messages SET status = 'streaming', lease_until = NULL WHERE content = 'Yes.'");
         let app = TestApp::spawn(&engine, &model).await;
@@ -126,7 +126,7 @@ async fn what_a_turn_did_is_counted() {
     .await;
 }
 
-/// What a model makes up is not told by name, or anybody could fill the memory with figures.
+/// A tool name that a model invents is not a label. Otherwise any user could fill the server's memory with metrics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_that_nobody_offers_are_one_figure() {
     let model = MockLlm::start().await.unwrap();
@@ -148,7 +148,7 @@ async fn what_models_cost_and_which_tool_servers_are_there_is_told() {
     let tools = tallybook_tools::builtin().unwrap();
     let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools, |settings| {
         settings.tool_servers = read_servers_file(&servers.to_string()).unwrap();
-        // Ten tokens that are read and some that are written.
+        // Prices are per million tokens: an input token costs 0.1, and output costs nothing.
         settings.models[0].prices = Some(Prices { input: 100_000.0, output: 0.0 });
     })
     .await;

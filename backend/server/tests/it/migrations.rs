@@ -1,5 +1,5 @@
-//! A start that was killed while it made the tables, and the next one. MySQL keeps each statement of a migration that was
-//! done, so the next start must be able to begin anew after any of them.
+//! Starts of the program after an earlier start was killed while it created the tables. MySQL keeps each completed statement of
+//! a migration, so the next start must be able to repeat the migration after any of them.
 
 use std::{str::FromStr, time::Duration};
 
@@ -27,12 +27,12 @@ async fn run(connection: &mut MySqlConnection, sql: &str) {
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await.unwrap();
 }
 
-/// The statements of a migration, each of which ends its line.
+/// Returns the statements of a migration. Each one ends its line.
 fn statements(sql: &str) -> Vec<&str> {
     sql.split_inclusive(";\n").filter(|statement| statement.contains(';')).collect()
 }
 
-/// Every table with its columns, and how many users there are.
+/// Returns every table with its columns, and the number of users.
 async fn shape(connection: &mut MySqlConnection) -> (Vec<(String, String, String)>, i64) {
     let columns = "SELECT CAST(TABLE_NAME AS CHAR), CAST(COLUMN_NAME AS CHAR), CAST(COLUMN_TYPE AS CHAR) \
                    FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY 1, 2";
@@ -40,9 +40,9 @@ async fn shape(connection: &mut MySqlConnection) -> (Vec<(String, String, String
     (columns, sqlx::query_scalar("SELECT COUNT(*) FROM users").fetch_one(connection).await.unwrap())
 }
 
-/// After each statement of each migration, as if the program had been killed there. What the first one leaves behind the
-/// next start takes away, so each of its statements has a database of its own; all others are begun again and again in one,
-/// a statement further each time, and brought to their end by the program.
+/// Interrupts each migration after each of its statements, as if the program had been killed there. The next start removes what
+/// the first migration left, so each interruption of that migration has its own database. Each other migration is started
+/// repeatedly in one database, one statement further each time, and then completed by the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_migration_can_be_begun_anew() {
     let all: Vec<_> = MIGRATIONS.iter().collect();
@@ -85,7 +85,8 @@ async fn mark(connection: &mut MySqlConnection, migration: &sqlx::migrate::Migra
     mark.execute(connection).await.unwrap();
 }
 
-/// The real program, killed with SIGKILL when it had made all tables and not yet noted it.
+/// The real program is killed with SIGKILL after it has created all tables of the first migration, but before it has recorded
+/// that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_program_killed_within_its_first_migration_starts_again() {
     for engine in Engine::every_mysql().await {
@@ -102,10 +103,10 @@ async fn a_program_killed_within_its_first_migration_starts_again() {
         eventually("the program is held fast", async || held(&pool).await.is_ok_and(|held| !held.is_empty())).await;
         doomed.kill().unwrap();
         doomed.wait().unwrap();
-        // The server may not notice at once that whoever waits there is dead.
+        // The database server may not notice at once that the waiting client is dead.
         eventually("the dead program's connections are gone", async || {
             for id in held(&pool).await.unwrap_or_default() {
-                // It may have ended since it was listed.
+                // The connection may have ended since it was listed.
                 let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&pool).await;
             }
             held(&pool).await.is_ok_and(|held| held.is_empty())
@@ -120,15 +121,15 @@ async fn a_program_killed_within_its_first_migration_starts_again() {
     }
 }
 
-/// The connections that wait in the trap. MySQL cannot list them at a moment when the statement of any connection, another
-/// test's too, is no text; the next time it can.
+/// Lists the connections that wait in the trap. MySQL fails to list them while the statement of any connection, even of another
+/// test, is not valid text; a later attempt succeeds.
 async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
     let held = "SELECT CAST(ID AS SIGNED) FROM information_schema.PROCESSLIST \
                 WHERE DB = DATABASE() AND STATE = 'User sleep'";
     sqlx::query_scalar(held).fetch_all(pool).await
 }
 
-/// What a first migration cannot have made is never taken away.
+/// The program never removes a table that its first migration cannot have created.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_broken_first_migration_beside_somebody_elses_table_is_left_alone() {
     for engine in Engine::every_mysql().await {
@@ -147,7 +148,7 @@ async fn a_broken_first_migration_beside_somebody_elses_table_is_left_alone() {
 
 const AT_ONCE: Duration = Duration::ZERO;
 
-/// Of servers that start on several nodes of a cluster, one at a time may change the tables.
+/// If servers start on several nodes of a cluster, only one of them at a time may change the tables.
 #[tokio::test]
 async fn one_at_a_time_has_the_right_to_change_the_tables() {
     for engine in Engine::every_mysql().await {
@@ -156,7 +157,7 @@ async fn one_at_a_time_has_the_right_to_change_the_tables() {
         assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err());
         lease.give_back(&mut one).await;
         let lease = MigrationLease::take(&mut other, AT_ONCE).await.unwrap();
-        // As if its holder had died.
+        // As if the holder of the lease had died.
         run(&mut one, "UPDATE _tallybook_migrating SET until = '2000-01-01'").await;
         let next = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
         lease.give_back(&mut other).await;
@@ -165,7 +166,7 @@ async fn one_at_a_time_has_the_right_to_change_the_tables() {
     }
 }
 
-/// A statement that makes a table stops every write of a cluster, and has those refused that it meets.
+/// In a cluster, a statement that creates a table blocks every write, and makes the writes fail that conflict with it.
 #[tokio::test]
 async fn who_waits_for_that_right_makes_no_table_and_who_gives_it_back_does_so_until_it_is_taken() {
     for engine in Engine::every_mysql().await {

@@ -1,4 +1,4 @@
-//! Several models: which one answers, who is told, and what becomes of a conversation whose model is gone.
+//! Several models: which one answers, what the feed reports, and conversations whose model was removed.
 
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -13,20 +13,20 @@ use crate::{
     support::{Engine, EventReader, FeedReader, Provider, TestApp, end_of, on_every_engine, rows},
 };
 
-/// A model of the catalog; the provider's name for it is `test-model`.
+/// Returns a model of the catalog. Its provider's name for it is `test-model`.
 fn entry(name: &str, provider: Provider, model: &MockLlm) -> ModelEntry {
     let choice = ModelChoice::Provider(provider.settings(model.url()));
     ModelEntry { name: name.to_owned(), choice, prices: None, vision: false, origin: Origin::Environment }
 }
 
-/// The same, with another name at its provider.
+/// Returns the same model with another name at its provider.
 fn named(entry: ModelEntry, model: &str) -> ModelEntry {
     let ModelChoice::Provider(settings) = entry.choice else { panic!("the demo model") };
     let settings = ModelSettings { model: Some(model.to_owned()), ..settings };
     ModelEntry { choice: ModelChoice::Provider(settings), ..entry }
 }
 
-/// A server with the model Sonnet, its default, and Local.
+/// A server with the models Sonnet (the default) and Local.
 struct Fixture {
     sonnet: MockLlm,
     local: MockLlm,
@@ -41,7 +41,7 @@ impl Fixture {
         Self { sonnet, local, app }
     }
 
-    /// How many requests each model had.
+    /// Returns the number of requests that each model has received.
     fn asked(&self) -> (usize, usize) {
         (self.sonnet.requests().len(), self.local.requests().len())
     }
@@ -60,7 +60,7 @@ async fn regenerate(app: &TestApp, conversation: &str, message: &Value, body: Va
     app.post(&format!("/api/conversations/{conversation}/messages/{message}/regenerate"), body).await
 }
 
-/// Who wrote the answers that are shown: their models' names and their providers.
+/// Returns the models and providers of the answers that are shown.
 fn writers(conversation: &Value) -> Vec<(String, String)> {
     let answers = conversation["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "assistant");
     let word = |value: &Value| value.as_str().unwrap_or("-").to_owned();
@@ -83,7 +83,7 @@ on_every_engine! {
         let events = send(app, &uuid, json!({"content": "One?"})).await;
         let Some(ChatEvent::MessageStart(start)) = events.first() else { panic!("{events:?}") };
         assert_eq!(start.model.as_deref(), Some("Local"));
-        // For one message alone.
+        // This choice is for one message only.
         sonnet.reply([text("By Sonnet.")]);
         send(app, &uuid, json!({"content": "Two?", "model": "Sonnet"})).await;
         local.reply([text("By Local again.")]);
@@ -93,19 +93,19 @@ on_every_engine! {
         let expected = pairs(&[("Local", "openai"), ("Sonnet", "anthropic"), ("Local", "openai")]);
         assert_eq!(writers(&conversation), expected);
 
-        // From now on, back to the default.
+        // From here on, the conversation has the default model again.
         let changed: Value = patch(app, &uuid, json!({"model": null})).await.json().await.unwrap();
         assert_eq!(changed.get("model"), None);
         sonnet.reply([text("By the default.")]);
         send(app, &uuid, json!({"content": "Four?"})).await;
         assert_eq!(writers(&app.conversation(&uuid).await)[3], ("Sonnet".to_owned(), "anthropic".to_owned()));
         assert_eq!(fixture.asked(), (2, 2));
-        // Each is told what the other one said.
+        // Each model receives what the other one wrote.
         let told = sonnet.requests().pop().unwrap().body_text;
         assert!(["By Local.", "By Sonnet.", "By Local again."].iter().all(|words| told.contains(words)), "{told}");
         let calls = rows!(app, (String, String), "SELECT provider, model FROM model_calls ORDER BY message_id LIMIT 1");
         assert_eq!(calls, [("openai".to_owned(), "test-model".to_owned())], "the provider's name is kept with the call");
-        // A change of something else leaves the model alone.
+        // Changing the title does not change the model.
         patch(app, &uuid, json!({"model": "Local"})).await;
         let renamed: Value = patch(app, &uuid, json!({"title": "Models"})).await.json().await.unwrap();
         assert_eq!((&renamed["model"], &renamed["title"]), (&json!("Local"), &json!("Models")));
@@ -168,7 +168,7 @@ on_every_engine! {
         let shown = app.conversation(&uuid).await;
         assert_eq!((writers(&shown), shown["messages"][1]["siblings"].as_array().unwrap().len()), (pairs(&[("Local", "openai")]), 2));
         assert_eq!(shown.get("model"), None, "the conversation's model is what it was");
-        // Without a body, by the conversation's own.
+        // Without a body, the conversation's own model answers.
         sonnet.reply([text("By Sonnet once more.")]);
         let path = app.url(&format!("/api/conversations/{uuid}/messages/{answer}/regenerate"));
         EventReader::new(app.client.post(path).send().await.unwrap()).all().await;
@@ -198,7 +198,7 @@ on_every_engine! {
         assert_eq!(app.conversation(&uuid).await["messages"].as_array().unwrap().len(), 2, "nothing was stored");
     }
 
-    /// After a restart with other settings.
+    /// The model is removed by a restart with other settings.
     async fn a_conversation_whose_model_is_gone_opens_and_takes_another(engine: Engine) {
         let Fixture { sonnet, local, app } = Fixture::set_up(&engine).await;
         let uuid = app.create_conversation().await;
@@ -222,7 +222,7 @@ on_every_engine! {
         ] {
             assert_eq!(assert_problem(refused, 422, "model-gone").await["detail"], words);
         }
-        // Another one goes on with what the one that is gone began, for once and then for good.
+        // Another model resumes the removed model's answer: first for this request only, then as the conversation's model.
         sonnet.reply([text("By Sonnet.")]);
         let going_on = app.post(&format!("/api/conversations/{uuid}/continue"), json!({"model": "Sonnet"})).await;
         assert_eq!(end_of(&EventReader::new(going_on).all().await).content, "By Sonnet.");
@@ -233,7 +233,7 @@ on_every_engine! {
         assert_eq!(writers(&app.conversation(&uuid).await), expected);
     }
 
-    /// Thinking belongs to the model that thought, not to its provider alone.
+    /// Reasoning belongs to the model that wrote it, not to every model of its provider.
     async fn a_turn_that_another_model_goes_on_with_is_told_without_thinking(engine: Engine) {
         let (first, second) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
         let models = vec![
@@ -245,11 +245,11 @@ on_every_engine! {
         first.reply([thinking("Let me think.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
         first.reply(Reply::fail(400, "no"));
         send(&app, &uuid, json!({"content": "1 + 2?"})).await;
-        // The same model has its thinking back.
+        // The same model receives its reasoning again.
         first.reply(Reply::fail(400, "no"));
         app.continue_turn(&uuid).await.all().await;
         assert!(first.requests().last().unwrap().body_text.contains("Let me think."));
-        // Another model has the call and its result, and no thinking.
+        // Another model receives the call and its result, but not the reasoning.
         second.reply([text("3.")]);
         let path = format!("/api/conversations/{uuid}/continue");
         EventReader::new(app.post(&path, json!({"model": "Second"})).await).all().await;

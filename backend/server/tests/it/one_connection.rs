@@ -21,10 +21,10 @@ use uuid::Uuid;
 
 use crate::support::{Engine, PATIENCE, Provider, TestApp, eventually};
 
-/// As many as resume at once.
+/// Number of conversations whose turns resume at once.
 const CONVERSATIONS: usize = 6;
 
-/// No tool server, so nothing is pinned.
+/// A store without pins, because the test has no tool servers.
 struct NoPins;
 
 impl PinStore for NoPins {

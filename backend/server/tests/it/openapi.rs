@@ -1,4 +1,4 @@
-//! The API's own description: that it has every address and no other, that it holds together, and that the page shows it.
+//! The OpenAPI document: it describes every route and no other, it is consistent, and the page for it shows everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{Engine, TestApp},
 };
 
-/// What is no part of the API: pages, forms and files, which are for browsers.
+/// Prefixes of paths outside of the API: pages, forms and files for browsers.
 const PAGES: [&str; 12] = [
     "/admin",
     "/docs/",
@@ -31,7 +31,7 @@ async fn start() -> TestApp {
     TestApp::spawn(&Engine::sqlite(), &model).await
 }
 
-/// Every operation, with its method and address.
+/// Returns every operation, by its method and path.
 fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
     let mut found = BTreeMap::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -42,7 +42,7 @@ fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
     found
 }
 
-/// An address that is added and not described fails here, as does one that is described and not there.
+/// Fails for a route that is not described, and for a description without a route.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_address_is_described_and_no_other() {
     let document = start().await.get_json("/openapi.json").await;
@@ -54,8 +54,8 @@ async fn every_address_is_described_and_no_other() {
     assert_eq!(described, there);
 }
 
-/// Whoever generates a client from it finds all that it names, each operation under a name of its own, and every refusal in
-/// the form of its place.
+/// A client generator finds every name that the document refers to. Each operation has its own name, and each error response
+/// has the format of its part of the API.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_document_holds_together() {
     let document = start().await.get_json("/openapi.json").await;
@@ -78,7 +78,7 @@ async fn the_document_holds_together() {
         assert_eq!(parameters.iter().filter(|one| one["in"] == "path").count(), segments, "{method} {path}");
         for (status, answer) in operation["responses"].as_object().unwrap() {
             let form = if path.starts_with("/v1/") { "application/json" } else { "application/problem+json" };
-            // A method that MCP does not have is refused in MCP's own words.
+            // A method that MCP does not have is refused in MCP's own format.
             let is_refusal = status.starts_with(['4', '5']) && (path.as_str(), status.as_str()) != ("/mcp", "404");
             assert!(!is_refusal || !answer["content"][form].is_null(), "{method} {path} {status}");
         }
@@ -105,7 +105,7 @@ fn collect(value: &Value, references: &mut BTreeSet<String>) {
     }
 }
 
-/// Nobody signs in here, so nothing asks for a key.
+/// Without accounts, users do not sign in, so no operation needs an API key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_accounts_nobody_is_asked_who_it_is() {
     let document = start().await.get_json("/openapi.json").await;
@@ -133,7 +133,7 @@ async fn the_document_is_sent_small_and_once() {
     assert_eq!(ask("if-none-match", tag).await.unwrap().status(), 304);
 }
 
-/// All of it, in both languages, without scripts.
+/// The page shows the whole document in both languages, without scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_shows_every_operation_and_runs_nothing() {
     let app = start().await;
@@ -152,7 +152,7 @@ async fn the_page_shows_every_operation_and_runs_nothing() {
         for name in document["components"]["schemas"].as_object().unwrap().keys() {
             assert!(html.contains(&format!("id=\"schema-{name}\"")), "{name}");
         }
-        // Wherever a link leads within the page, something is.
+        // Every link within the page has a target.
         for target in html.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
             assert!(html.contains(&format!("id=\"{target}\"")), "#{target}");
         }

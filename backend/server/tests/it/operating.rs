@@ -1,4 +1,4 @@
-//! What an operator does from a terminal: backups and their return, and whether the database fits together.
+//! Operators' commands in a terminal: backup, restore, consistency check, and accounts.
 
 use std::process::{Command, Output};
 
@@ -6,7 +6,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine};
 
-/// Runs `tallybook admin` on a database, beside whatever uses it.
+/// Runs `tallybook admin` on a database, beside any server that uses it.
 pub(crate) fn admin(engine: &Engine, model: &MockLlm, args: &[&str]) -> Output {
     Program::command(engine, model).arg("admin").args(args).output().expect("the program runs")
 }
@@ -58,14 +58,14 @@ async fn a_backup_is_made_while_the_server_runs_and_brings_back_what_was() {
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await, ["Before?"]);
     app.kill();
-    // And back again, with what was in its journal alone.
+    // The kept database can be restored as well, with the data that was only in its journal.
     assert!(said(&admin(&engine, &model, &["restore", &kept])).0);
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await.len(), 2);
 }
 
 on_every_engine! {
-    /// After turns, and after one whose process died, everything fits; what does not is told.
+    /// The check finds nothing after a turn and while another one runs. It lists rows that contradict each other.
     async fn what_does_not_fit_together_is_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::launch(&engine, &model);
@@ -84,7 +84,7 @@ on_every_engine! {
         }
     }
 
-    /// Whoever has forgotten a password gets another one.
+    /// An operator can set another password for a user who has forgotten the old one.
     async fn an_operator_lists_accounts_and_gives_another_password(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let with_stdin = |args: [&str; 3], input: &str| {

@@ -1,4 +1,4 @@
-//! Pages of another version than the server's, and their files: during a deployment, and after one.
+//! Pages of another version than the server's, and the files of those pages: during a deployment, and after one.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tallybook_protocol::PAGE_HEADER;
 
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine, rows};
 
-/// A page whose style is `text`; it has a large program, too.
+/// Returns a page with the style sheet `text` and a large program.
 fn page(text: &str) -> Arc<Site> {
     let file = |name: &str, bytes: Bytes, media_type: &str, hash| SiteFile {
         name: name.to_owned(),
@@ -32,7 +32,7 @@ fn page(text: &str) -> Arc<Site> {
     ]))
 }
 
-/// More than fits into one part, and no text.
+/// Returns more bytes than fit into one part. They are not text.
 fn program() -> Bytes {
     (0..700_000_u32).flat_map(u32::to_le_bytes).collect::<Vec<u8>>().into()
 }
@@ -41,7 +41,7 @@ async fn start(engine: &Engine, model: &MockLlm, text: &str) -> TestApp {
     TestApp::spawn_with_page(engine, model, page(text)).await
 }
 
-/// Where the page of this server asks for its files.
+/// Returns the path at which the page of this server requests its files.
 async fn folder(app: &TestApp) -> String {
     app.get("/api/events").await.headers()[PAGE_HEADER].to_str().unwrap().to_owned()
 }
@@ -119,7 +119,7 @@ on_every_engine! {
             app.shut_down().await;
         }
         let app = start(&engine, &model, "f").await;
-        // The second is gone; the first was started again.
+        // The second version is gone. The first one is still there because it was started again.
         for (folder, status) in folders.iter().zip([200, 404, 200, 200, 200, 200, 200]) {
             assert_eq!(app.get(&format!("{folder}/a.css")).await.status(), status, "{folder}");
         }
@@ -127,7 +127,7 @@ on_every_engine! {
         assert_eq!(left, [(5,)]);
     }
 
-    /// Files that cannot be kept keep nothing else from working.
+    /// If the server cannot store its files, everything else still works.
     async fn a_server_starts_where_its_files_cannot_be_kept(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

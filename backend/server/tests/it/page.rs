@@ -15,7 +15,7 @@ async fn a_conversation_is_readable_without_scripts() {
     app.send(&conversation, "What is 12.5 + 7.25? <script>alert(1)</script>").await.all().await;
     let page = app.get(&format!("/c/{conversation}")).await;
     assert_eq!(page.status(), StatusCode::OK);
-    // Without the marks by which Leptos finds its way.
+    // Without the markers that Leptos needs.
     let html = page.text().await.unwrap().replace("<!>", "");
     for shown in [
         "<strong>19.75",

@@ -1,4 +1,4 @@
-//! Conversations that are pinned or put away.
+//! Pinned and archived conversations.
 
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn patched(app: &TestApp, conversation: &str, body: Value) -> Value {
     response.json().await.unwrap()
 }
 
-/// The conversations that a list has, as their place in `known`.
+/// Returns the conversations in a list, as positions in `known`.
 async fn listed(app: &TestApp, query: &str, known: &[&String]) -> Vec<usize> {
     let page = app.get_json(&format!("/api/conversations?{query}")).await;
     let place = |item: &Value| known.iter().position(|uuid| item["uuid"] == uuid.as_str()).unwrap();
@@ -45,7 +45,7 @@ on_every_engine! {
             ("archived=true&pinned=false", vec![]),
             ("archived=false", vec![2, 0]),
             ("q=", vec![2, 0]),
-            // What is searched for is found wherever it is.
+            // A search also finds archived conversations.
             ("q=taxes", vec![1]),
             ("q=taxes&archived=false", vec![]),
         ] {
@@ -100,7 +100,7 @@ on_every_engine! {
         for conversation in [&deleted, &unpinned] {
             patched(&app, conversation, json!({"pinned": true})).await;
         }
-        // More than the feed watches of those that are not pinned.
+        // More unpinned conversations than the feed watches.
         for _ in 0..201 {
             app.create_conversation().await;
         }
@@ -122,7 +122,7 @@ on_every_engine! {
         execute!(app, "UPDATE conversations SET pinned = TRUE");
         let (a, b) = (app.create_conversation().await, app.create_conversation().await);
         let pin = json!({"pinned": true});
-        // At once: one of them is the hundredth.
+        // Two changes at once: only one of them can pin the hundredth conversation.
         let (first, second) = tokio::join!(patch(&app, &a, pin.clone()), patch(&app, &b, pin.clone()));
         let (done, refused, pinned) =
             if first.status() == StatusCode::OK { (first, second, &a) } else { (second, first, &b) };
@@ -130,7 +130,7 @@ on_every_engine! {
         let problem = assert_problem(refused, 422, "invalid-input").await;
         assert!(problem["detail"].as_str().unwrap().contains("100 conversations are pinned"), "{problem}");
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM conversations WHERE pinned"), [(100,)]);
-        // What is pinned may be so again, and whatever else may be changed.
+        // A pinned conversation can be pinned again, and everything else about it can change.
         patched(&app, pinned, json!({"pinned": true, "title": "Pinned"})).await;
         patched(&app, pinned, json!({"pinned": false})).await;
         let other = if *pinned == a { &b } else { &a };

@@ -1,5 +1,5 @@
-//! Answers by a plan: made, worked on, judged, planned anew. What interrupts them is in `plan/breaks`, what a planner or a judge
-//! gets wrong in `plan/faults`; consent within a step is in `consent/planned`.
+//! Answers with a plan: it is made, its steps are run and judged, and it is replanned. Interruptions are in `plan/breaks`,
+//! errors of planners and judges in `plan/faults`, and approvals within a step in `consent/planned`.
 
 mod breaks;
 mod faults;
@@ -11,28 +11,28 @@ use tallybook_protocol::{ChatEvent, MessageStatus, Plan, PlanStepStatus};
 
 use crate::support::{Engine, EventReader, TestApp, end_of, names, on_every_engine, rows};
 
-/// More than a model is asked about.
+/// A result that is so long that no model is asked to judge it.
 pub(crate) const LONG: &str = "This is said at such a length that nobody has to be asked whether it will do.";
 
-/// A plan as a planner writes it.
+/// Returns a plan as a planner writes it.
 pub(crate) fn plan(instructions: &[&str]) -> String {
     let step = |instruction: &&str| json!({"instruction": instruction, "expected": "a number"});
     let steps: Vec<Value> = instructions.iter().map(step).collect();
     json!({"success_criteria": "The number is known.", "steps": steps}).to_string()
 }
 
-/// Sends a message that is to be answered by a plan.
+/// Sends a message that is answered with a plan.
 pub(crate) async fn send_planned(app: &TestApp, conversation: &str, content: &str) -> EventReader {
     let body = json!({"content": content, "mode": "plan"});
     EventReader::new(app.post(&format!("/api/conversations/{conversation}/messages"), body).await)
 }
 
-/// How each step of a plan stands.
+/// Returns the instruction, status and attempt of each step of a plan.
 pub(crate) fn standing(plan: &Plan) -> Vec<(&str, PlanStepStatus, i32)> {
     plan.steps.iter().map(|step| (step.instruction.as_str(), step.status, step.attempt)).collect()
 }
 
-/// The plan that a reader has who was told these events.
+/// Returns the plan of a client that has received these events.
 pub(crate) fn folded(events: &[ChatEvent]) -> Plan {
     let mut held: Option<Plan> = None;
     for event in events {
@@ -46,13 +46,13 @@ pub(crate) fn folded(events: &[ChatEvent]) -> Plan {
     held.expect("a plan was told")
 }
 
-/// The plan of a conversation's answer as it is stored.
+/// Returns the stored plan of a conversation's answer.
 pub(crate) async fn stored_plan(app: &TestApp, conversation: &str) -> Plan {
     let seen = app.idle_conversation(conversation).await;
     serde_json::from_value(seen["messages"][1]["plan"].clone()).expect("it has a plan")
 }
 
-/// All that a model was told beside the system texts.
+/// Returns the messages of a request, without its system prompt.
 fn told(request: &CapturedRequest) -> String {
     request.body["messages"].to_string()
 }
@@ -62,7 +62,7 @@ async fn text_of(response: Response) -> String {
 }
 
 on_every_engine! {
-    /// Four steps, of which the second cannot be done: it is tried again, then what is left is planned anew.
+    /// The second of four steps cannot be done. It is retried, and then the rest of the plan is replanned.
     async fn what_fails_is_tried_again_and_planned_anew_and_the_answer_comes_from_what_there_is(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -99,7 +99,7 @@ on_every_engine! {
         assert_eq!((end.status, end.plan.as_ref()), (MessageStatus::Complete, Some(&made)));
         assert_eq!(stored_plan(&app, &conversation).await, made);
 
-        // One text; the plan says where each step begins and ends in it.
+        // The answer is one text. The plan has the offsets at which each step starts and ends in it.
         let places: Vec<_> = made.steps.iter().map(|step| (step.offset.unwrap(), step.end_offset.unwrap())).collect();
         assert!(places.iter().all(|(from, to)| from < to) && places.is_sorted(), "{places:?}");
         let part = |from: i64, to: i64| &end.content[usize::try_from(from).unwrap()..usize::try_from(to).unwrap()];
@@ -120,7 +120,7 @@ on_every_engine! {
         let purposes: Vec<_> = purposes.iter().map(|(purpose, calls)| (purpose.as_str(), *calls)).collect();
         assert_eq!(purposes, [("answer", 7), ("evaluate", 1), ("plan", 2)]);
 
-        // Later turns are told the answer, and not how it was found.
+        // Later prompts contain the answer, but not the steps that led to it.
         model.reply([text("Yes.")]);
         app.send(&conversation, "Sure?").await.all().await;
         let later = told(model.requests().last().unwrap());

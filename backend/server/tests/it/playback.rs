@@ -1,4 +1,4 @@
-//! Playing an answer again from its stored record.
+//! Playback of an answer from its stored journal.
 
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use tallybook_protocol::{ChatEvent, Playback};
 
 use crate::support::{Engine, TestApp, execute, on_every_engine};
 
-/// All events of an answer, page by page.
+/// Returns all events of an answer, read page by page.
 async fn play(app: &TestApp, address: &str) -> Vec<(String, ChatEvent)> {
     let (mut events, mut query) = (Vec::new(), String::new());
     loop {
@@ -20,7 +20,7 @@ async fn play(app: &TestApp, address: &str) -> Vec<(String, ChatEvent)> {
 }
 
 on_every_engine! {
-    /// An answer that broke off and went on: every event of both runs, in their order, until the record is purged.
+    /// Plays an answer that broke off and was resumed: every event of both runs, in order, until the journal is purged.
     async fn an_answer_is_played_as_it_happened(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -1,6 +1,12 @@
-//! Programs that use the agent as a model (`/v1`): whole answers and the record of them here, streams in
-//! `programs/streams`, the program's own tools in `programs/client_tools`, what is refused in `programs/refusals`, a model that is asked once in `programs/plain`, consent in
-//! `programs/consent`, other APIs in `programs/responses` and `programs/threads`, and a real program in `programs/python`. Whose conversations they are is in `accounts/programs`.
+//! API clients that use the agent as a model (`/v1`): complete answers and how they are stored. Tests of other topics:
+//! - `programs/streams`: streams
+//! - `programs/client_tools`: the client's own tools
+//! - `programs/refusals`: requests that are refused
+//! - `programs/plain`: direct model calls
+//! - `programs/consent`: approvals
+//! - `programs/responses`, `programs/threads`, `programs/mcp`: other APIs
+//! - `programs/python`: a real client
+//! - `accounts/programs`: the owners of the conversations
 
 mod client_tools;
 mod consent;
@@ -20,8 +26,8 @@ use self::kit::{ask, conversation_of, conversations, question, streamed, tools, 
 use crate::support::{Engine, TestApp, on_every_engine, rows};
 
 on_every_engine! {
-    /// The program's history and system texts are told to the model, its last question and the answer are the record, and
-    /// what the program sets reaches the provider.
+    /// The model receives the client's history and system messages. The last question and the answer are stored. The client's
+    /// parameters reach the provider.
     async fn a_program_is_answered_as_by_a_model_and_the_page_has_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -71,7 +77,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A refusal in the history is text of the assistant's, in a field or in a part, in every API.
+    /// A refusal in the history counts as the assistant's text, as a field or as a part, in every API.
     async fn a_refusal_in_the_history_is_told_to_the_model(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -95,7 +101,8 @@ on_every_engine! {
         }
     }
 
-    /// By the UUID that was answered, or by an id of the program's own; whatever cannot go on there begins a new one.
+    /// The client names its conversation by the UUID in an earlier response, or by its own id. A request that cannot continue
+    /// there starts a new conversation.
     async fn a_chat_is_one_conversation_unless_it_is_busy(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -106,17 +113,17 @@ on_every_engine! {
         assert_eq!(words(first).await, "One.");
         for (name, value) in [own[0], ("X-Tallybook-Conversation", uuid.as_str())] {
             model.reply([text("More.")]);
-            // The second header stands above the first.
+            // `X-Tallybook-Conversation` takes precedence over `X-OpenWebUI-Chat-Id`.
             let other = if name == own[0].0 { ("X-Other", "x") } else { ("X-OpenWebUI-Chat-Id", "unknown") };
             let more = ask(&app, &[(name, value), other], &question("2?")).await;
             assert_eq!(conversation_of(&more), uuid, "{name}");
             words(more).await;
         }
         assert_eq!(app.conversation(&uuid).await["messages"].as_array().unwrap().len(), 6);
-        // The program tells the history, and has told none.
+        // The client supplies the history, and has supplied none.
         assert!(!model.requests()[2].body_text.contains("One."));
 
-        // Twice at once.
+        // Two requests at once.
         let gate = model.reply_gated([text("Slow")], [text("ly.")]);
         let mut slow = kit::ChunkReader::new(ask(&app, &own, &streamed("3?")).await);
         slow.until_text("Slow").await;
@@ -128,13 +135,13 @@ on_every_engine! {
         gate.open();
         slow.all().await;
         assert_eq!(slow.text, "Slowly.");
-        // The second of them did not take the chat along.
+        // The chat id still names the first conversation.
         model.reply([text("Later.")]);
         let later = ask(&app, &own, &question("4?")).await;
         assert_eq!(conversation_of(&later), uuid);
         words(later).await;
 
-        // Unknown, foreign, deleted: never refused.
+        // An unknown id, a conversation from elsewhere and a deleted one are never refused.
         let foreign = app.create_conversation().await;
         app.delete(&second).await;
         for value in [foreign.as_str(), second.as_str(), "no uuid"] {
@@ -147,7 +154,7 @@ on_every_engine! {
     }
 }
 
-/// The models, each as the agent and as what is asked once.
+/// The models, each as the agent and as a direct model call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_models_are_listed_as_agents_and_plain() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! The same conversation with every provider and in every tool mode: whoever reads it cannot tell which it was.
+//! One conversation with every provider and in every tool mode: a reader cannot see which provider and mode it was.
 
 use tallybook_llm::{ModelSettings, ToolMode};
 use tallybook_mock_llm::{MockLlm, Part, text, tool_call};
@@ -6,10 +6,10 @@ use tallybook_protocol::{ChatEvent, Conversation, Role, ToolCall};
 
 use crate::support::{Engine, Provider, TestApp, names, on_every_engine};
 
-/// One step of the model: what it says, and its calls as name and arguments.
+/// One step of the model: its text, and its calls as name and arguments.
 type Step = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Two turns: one of three steps with three calls, one of which fails, and one that adds to it.
+/// Two turns: one with three steps and three calls, one of which fails, and one that adds to its result.
 const TURNS: [(&str, &[Step]); 2] = [
     (
         "What is (0.1 + 0.2) × 4, and 1 / 0?",
@@ -22,7 +22,7 @@ const TURNS: [(&str, &[Step]); 2] = [
     ("And twice that?", &[("", &[("add", r#"{"a":1.2,"b":1.2}"#)]), ("2.4.", &[])]),
 ];
 
-/// What a reader and an admin see of a conversation.
+/// The conversation, as clients and admins see it.
 #[derive(Debug, PartialEq)]
 struct Seen {
     events: Vec<Vec<&'static str>>,
@@ -46,7 +46,7 @@ fn in_words(step: &Step) -> Vec<Part> {
     vec![text(format!("{}{}", step.0, calls.collect::<String>()))]
 }
 
-/// Plays the conversation.
+/// Runs the conversation with these settings. Returns it as clients and admins see it.
 async fn play(engine: &Engine, settings: ModelSettings, model: &MockLlm, parts: fn(&Step) -> Vec<Part>) -> Seen {
     let app = TestApp::spawn_with(engine, settings).await;
     let conversation = app.create_conversation().await;
@@ -57,7 +57,8 @@ async fn play(engine: &Engine, settings: ModelSettings, model: &MockLlm, parts: 
         }
         let events = app.send(&conversation, question).await.all().await;
         let mut names = names(&events);
-        // Two calls run side by side, so their ends may come in either order, and the first before the second's start.
+        // Two calls run in parallel, so their ends may come in either order, and the first end may come before the second
+        // start.
         names.chunk_by_mut(|a, b| a.starts_with("tool") && b.starts_with("tool")).for_each(<[_]>::sort_unstable);
         seen.events.push(names);
         let Some(ChatEvent::MessageEnd(end)) = events.last() else { panic!("{events:?}") };
@@ -81,7 +82,7 @@ fn seen_call(call: &ToolCall) -> SeenCall {
     (tool_name, input.as_str().to_owned(), output, error, offset)
 }
 
-/// Every result in a request of the prompt-based mode follows its call, and the tools are told of in the prompt alone.
+/// Checks that in prompt-based mode every result follows its call, and that only the prompt describes the tools.
 fn assert_told_in_words(model: &MockLlm) {
     for request in model.requests() {
         assert!(request.body.get("tools").is_none(), "{}", request.body_text);
@@ -123,7 +124,7 @@ on_every_engine! {
         }
     }
 
-    /// A server that refuses tools is asked again without, and the reader notices nothing.
+    /// If a server rejects native tools, the request is sent again without them, and the client notices nothing.
     async fn a_server_without_tools_is_asked_in_words(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         model.fail(400, r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools"}}"#);
@@ -134,7 +135,7 @@ on_every_engine! {
     }
 }
 
-/// What the conversation looks like.
+/// Returns the conversation as every provider and mode must produce it.
 fn expected() -> Seen {
     let call = |name: &str, input: &str, output: Result<&str, &str>, offset: i64| -> SeenCall {
         let (output, error) = (output.ok().map(str::to_owned), output.err().map(str::to_owned));

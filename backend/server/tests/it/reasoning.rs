@@ -1,4 +1,4 @@
-//! What a model shows of its thinking: how readers hear of it, where it is kept, and whom it is told to.
+//! Reasoning of models: how clients receive it, where it is stored, and which prompts contain it.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tallybook_protocol::{ChatEvent, MAX_STEP_REASONING_BYTES, MessageStatus, Rea
 
 use crate::support::{Engine, EventReader, Provider, TestApp, end_of, eventually, on_every_engine, rows};
 
-/// What a reader has who knows nothing but the deltas, and what is told in their place to one that was too far behind.
+/// Returns the reasoning of a client that knows only the deltas, and the snapshots that replace them if it is too far behind.
 fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
     let mut heard: Vec<Reasoning> = Vec::new();
     for event in events {
@@ -36,7 +36,7 @@ async fn until_thought(reader: &mut EventReader, words: &str) {
     }
 }
 
-/// An answer whose two steps each begin with thinking.
+/// Scripts an answer of two steps, each of which starts with reasoning.
 fn script(model: &MockLlm) {
     model.reply([thinking("Let me <b>think</b>.", "c2ln"), text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
     model.reply([thinking("That was easy.", "c2ln"), text("It is 3.")]);
@@ -87,7 +87,7 @@ on_every_engine! {
         model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
         let gate = model.reply_gated([text("Let me see: 1 + 2")], [text(" = 3.\n</think>\n\nIt is 3.")]);
         let mut reader = app.send(&conversation, "1 + 2?").await;
-        // It streams as text until the tag shows what it was.
+        // The reasoning streams as text until the tag shows what it was.
         let mut events = Vec::new();
         let mut shown = String::new();
         while !shown.ends_with("1 + 2") {
@@ -115,7 +115,7 @@ on_every_engine! {
         let playback = app.get_json(&path).await.to_string();
         assert!(playback.contains("snapshot"), "{playback}");
 
-        // The model is known by now: its next answer is reasoning from its first word on.
+        // By now the server knows the model, so its next answer is reasoning from its first word on.
         model.reply([text("Hm.\n</think>\n\nFour.")]);
         let events = app.send(&conversation, "2 + 2?").await.all().await;
         let end = end_of(&events);
@@ -134,7 +134,8 @@ on_every_engine! {
         }
     }
 
-    /// Neither as text nor in any other way, but for the opaque block that its own provider wants within the turn.
+    /// Prompts of later turns do not contain the reasoning in any form. Prompts within the turn contain it only in the form
+    /// that its own provider requires.
     async fn thinking_is_told_to_no_model_once_the_turn_is_over(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -151,7 +152,7 @@ on_every_engine! {
                 let is_told = last.contains(words);
                 assert_eq!(is_told, words == "Nothing to" && provider == Provider::Anthropic, "{words} in {last}");
             }
-            // Anthropic's models have blocks for it; in their text, tags are words.
+            // Anthropic's models have blocks for reasoning, so tags in their text are ordinary text.
             if provider != Provider::Anthropic {
                 let end = end_of(&thanks);
                 assert_eq!((end.content.as_str(), end.reasoning[0].text.as_str()), ("You are welcome.", "Nothing to <add>."));

@@ -1,5 +1,5 @@
-//! Two processes of the program on one MySQL: what one runs, the other follows, joins late, stops and, when the first is
-//! gone, closes.
+//! Two processes of the program on one MySQL database. Each process can subscribe to a turn of the other, also late, and stop
+//! it. If one process is gone, the other closes its turns.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
         let tool_end = here.until("tool_call_end").await;
         gate.reached().await;
 
-        // Late, from a snapshot; and from where somebody left off at the other server.
+        // One client joins late, with a snapshot. Another continues after the last event that it received from the other
+        // replica.
         let mut late = other.follow(&conversation, None).await;
         let ChatEvent::Snapshot(snapshot) = late.next().await.unwrap().event else { panic!("a snapshot comes first") };
         assert!(snapshot.content.starts_with("Adding. "), "{}", snapshot.content);
@@ -49,14 +50,15 @@ async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
     }
 }
 
-/// A turn that has written `Begun `, as its owner runs it and as another process follows it.
+/// Starts a turn that has written `Begun `. Returns the conversation, and readers of the turn at its owner and at the other
+/// process.
 async fn begin(owner: &TestApp, other: &TestApp, model: &MockLlm) -> (String, EventReader, EventReader) {
     let conversation = owner.create_conversation().await;
     model.reply([text("Begun "), hang()]);
     let mut here = owner.send(&conversation, "Go").await;
     here.until_text("Begun ").await;
     let mut there = other.follow(&conversation, None).await;
-    // What a killed process leaves is what it had stored.
+    // A killed process leaves only what it had stored.
     there.until_text("Begun ").await;
     (conversation, here, there)
 }
@@ -97,7 +99,7 @@ async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it
     }
 }
 
-/// It was paused for longer than its lease, and wakes up in the belief that the turn is still its own.
+/// The replica was paused for longer than its lease. When it wakes up, it still assumes that it owns the turn.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
@@ -115,7 +117,7 @@ async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
     }
 }
 
-/// The sidebar at one replica learns of what happens at another, also of a turn that its owner did not live to end.
+/// The sidebar at one replica learns what happens at another, including the end of a turn whose owner was killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_feed_tells_of_what_happens_at_another_replica() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -139,7 +141,7 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
     }
 }
 
-/// It hides the conversation at once, whatever holds the turn.
+/// The deletion hides the conversation at once, even if the turn is locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -149,7 +151,7 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
         let pool = engine.pool().await.mysql();
         let mut held = pool.begin().await.unwrap();
         sqlx::query("UPDATE messages SET owner = owner WHERE role = 'assistant'").execute(&mut *held).await.unwrap();
-        // The end of the turn queues up for the message first, the deletion's request to stop it second.
+        // The end of the turn waits for the message's lock first. The deletion's request to stop the turn waits second.
         owner.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
         eventually("the end of the turn waits", async || is_waiting(&pool, "UPDATE messages SET owner%").await).await;
         let deleted = async { other.delete(&conversation).await };
@@ -169,8 +171,8 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
     }
 }
 
-/// What a host that lost its network in the midst of a transaction leaves: a lock that the database keeps for hours. It keeps
-/// nobody else's turns from being closed, and no server from starting.
+/// A host that loses its network during a transaction leaves a lock, which the database keeps for hours. The lock must not keep
+/// other turns from being closed, or a server from starting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -205,19 +207,19 @@ async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
     }
 }
 
-/// Whether a statement of this kind waits for a lock in this database.
+/// Returns `true` if a statement of this kind waits for a lock in this database.
 async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
     const WAITING: &str = "SELECT COUNT(*) FROM information_schema.INNODB_TRX t \
         JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id \
         WHERE p.DB = DATABASE() AND t.trx_state = 'LOCK WAIT' AND t.trx_query LIKE ?";
-    // The server renews this table only when nobody has read it for a tenth of a second.
+    // The database server refreshes this table only if it was not read for 0.1 seconds.
     tokio::time::sleep(Duration::from_millis(150)).await;
     let waiting: sqlx::Result<i64> = sqlx::query_scalar(WAITING).bind(statement).fetch_one(pool).await;
-    // It cannot list its connections at a moment when the statement of one is no text.
+    // The database server cannot list its connections while the statement of any of them is not valid text.
     waiting.is_ok_and(|waiting| waiting > 0)
 }
 
-/// After an outage of the database a process that starts finds leases that ran out, of owners that live.
+/// A process that starts after an outage of the database finds expired leases whose owners are alive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_starts_after_an_outage_leaves_the_others_turns_alone() {
     for engine in Engine::every_mysql_with_tables().await {
@@ -228,7 +230,7 @@ async fn a_replica_that_starts_after_an_outage_leaves_the_others_turns_alone() {
         let mut turn = owner.send(&conversation, "Go").await;
         turn.until("content_delta").await;
         gate.reached().await;
-        // Until the trigger is gone, renewing the lease does nothing.
+        // Until the trigger is dropped, renewing the lease has no effect.
         let past = "CREATE TRIGGER outage BEFORE UPDATE ON messages FOR EACH ROW \
                     SET NEW.lease_until = IF(NEW.status = 'streaming', '2020-01-01', NULL)";
         engine.run(past.to_owned()).await;

@@ -1,4 +1,4 @@
-//! How much memory a running server keeps. A program in a process of its own, since the kernel counts by process.
+//! Memory use of a running server. The program runs in its own process, because the kernel counts by process.
 
 use futures_util::future::join_all;
 use tallybook_mock_llm::{MockLlm, text};
@@ -7,21 +7,22 @@ use crate::support::{Engine, Program, RawConnection, TestApp};
 
 const READERS: usize = 20;
 
-/// What is freed is given back as other work comes: after some hundred requests, of these at most.
+/// Maximum number of rounds of requests. Freed memory is returned to the system as other work arrives, after some hundred
+/// requests.
 const MAX_ROUNDS: usize = 500;
 const REQUESTS_AT_ONCE: usize = 20;
 
-/// More than what such a server has beside large answers, and much less than those take.
+/// Tolerance in KB: more than such a server uses beside large answers, and much less than large answers use.
 const SLACK_KB: u64 = 48 * 1024;
 
-/// KB of memory that the program has in use, as the kernel counts it.
+/// Returns the memory that the program uses, in KB, as the kernel counts it.
 fn resident_kb(app: &TestApp) -> u64 {
     let status = app.process().kernel_file("status");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel tells it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// Readers of an answer of 7 MB that do not read it.
+/// The clients request an answer of 7 MB and do not read it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn memory_that_large_answers_took_is_given_back() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

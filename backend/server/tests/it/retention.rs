@@ -1,5 +1,5 @@
-//! The retention: what was deleted is purged when it was kept for long enough, whoever does it and however large it is. What
-//! people see of what they deleted is in `accounts::deletion`.
+//! Retention: deleted conversations are purged after the retention period, whichever process does it and however large they
+//! are. `accounts::deletion` tests what users see of their deleted data.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     support::{Engine, Pool, TestApp, eventually, execute, on_every_engine, rows},
 };
 
-/// Rows in the tables that a conversation fills.
+/// Counts the rows in the tables that a conversation fills.
 const LEFT: &str = "SELECT (SELECT COUNT(*) FROM conversations) + (SELECT COUNT(*) FROM messages) \
     + (SELECT COUNT(*) FROM tool_calls) + (SELECT COUNT(*) FROM model_calls) + (SELECT COUNT(*) FROM journal_events) \
     + (SELECT COUNT(*) FROM reasonings) + (SELECT COUNT(*) FROM plans) + (SELECT COUNT(*) FROM plan_steps) \
@@ -30,7 +30,7 @@ const PLAN_STEP: &str = "INSERT INTO plan_steps (plan_id, revision, position, in
 const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text, status, created_at) \
     SELECT id, 1, '{}', 'pending', started_at FROM tool_calls";
 
-/// A server that keeps what is deleted for so long.
+/// Starts a server that keeps deleted conversations for this long.
 async fn start(engine: &Engine, model: &MockLlm, kept_for: Duration) -> TestApp {
     let tools = tallybook_tools::builtin().unwrap();
     TestApp::spawn_changed(engine, model, tools, |settings| settings.retention = kept_for).await
@@ -44,7 +44,7 @@ async fn ask(app: &TestApp, model: &MockLlm) -> String {
     conversation
 }
 
-/// Makes a deleted conversation that takes many parts to purge, written past the server.
+/// Creates a deleted conversation that takes many parts to purge, directly in the database.
 async fn write_large(db: &Pool) {
     let mut sql = vec![
         "INSERT INTO conversations (id, uuid, user_id, title, created_at, updated_at, deleted_at) VALUES \
@@ -87,7 +87,7 @@ on_every_engine! {
         app.delete(&conversation).await;
         eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
 
-        // A turn that runs is stopped first.
+        // A running turn is stopped first.
         let conversation = app.create_conversation().await;
         model.reply([text("Never "), hang()]);
         let mut turn = app.send(&conversation, "Go").await;
@@ -97,11 +97,11 @@ on_every_engine! {
         eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
     }
 
-    /// Two servers and a command at once, on a conversation that takes many parts. What is not deleted, or not for long enough,
-    /// stays.
+    /// Two servers and a command purge at once. One of the conversations takes many parts to purge. Conversations that are not
+    /// deleted, or not for long enough, stay.
     async fn whoever_purges_at_once_purges_all_that_is_due_and_nothing_else(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        // Nothing is due to this one, however long it runs.
+        // This server keeps deleted conversations for so long that none is due.
         let first = start(&engine, &model, Duration::from_hours(24 * 3650)).await;
         write_large(&engine.pool().await).await;
         let (due, kept) = (ask(&first, &model).await, ask(&first, &model).await);
@@ -119,7 +119,7 @@ on_every_engine! {
             tokio::task::spawn_blocking(move || said(&admin(&engine, &model, &["retention", "--purge"])))
         };
         let one = start(&engine, &model, Duration::from_hours(24)).await;
-        // A file has one server.
+        // An SQLite database has only one server.
         let two = if engine.is_sqlite() { None } else { Some(start(&engine, &model, Duration::from_hours(24)).await) };
         eventually("what is due is purged", async || rows!(one, (i64,), "SELECT COUNT(*) FROM conversations") == [(2,)])
             .await;
@@ -130,7 +130,7 @@ on_every_engine! {
         drop(two);
     }
 
-    /// Whoever deleted it died in the middle, or it began to wait at that very moment.
+    /// The process that deleted the conversation died halfway, or the turn started to wait at that moment.
     async fn a_turn_that_waits_in_what_was_deleted_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, Duration::from_hours(24)).await;
@@ -138,7 +138,7 @@ on_every_engine! {
         ask(&app, &model).await;
         let ended = "UPDATE messages SET status = 'awaiting_approval', completed_at = NULL WHERE role = 'assistant'";
         execute!(app, "UPDATE conversations SET active_message_id = head_message_id");
-        // First, so that it is not found waiting before it is deleted.
+        // The conversation is deleted first, so that the server does not find the turn waiting before that.
         execute!(app, "UPDATE conversations SET deleted_at = created_at WHERE id = 1");
         execute!(app, ended);
         let statuses = async || rows!(app, (String,), "SELECT status FROM messages WHERE role = 'assistant' ORDER BY id");
@@ -148,7 +148,7 @@ on_every_engine! {
     }
 }
 
-/// Returns whether a text stands anywhere in the files of an embedded database, in rows or in the remains of them.
+/// Returns `true` if the files of an embedded database contain a text, in rows or in the remains of rows.
 fn is_in_files(engine: &Engine, text: &str) -> bool {
     let file = engine.url.strip_prefix("sqlite://").unwrap();
     ["", "-wal"].iter().any(|end| {
@@ -157,7 +157,7 @@ fn is_in_files(engine: &Engine, text: &str) -> bool {
     })
 }
 
-/// Short and long texts, of messages, calls, events and titles, while the server runs.
+/// Tests short and long texts of messages, calls, events and titles, while the server runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn purged_texts_are_gone_from_the_files() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

@@ -1,4 +1,4 @@
-//! Searching, everywhere and in one conversation.
+//! Search: in all conversations and in one.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ async fn page(app: &TestApp, path: &str, query: &str, cursor: Option<&str>) -> S
     response.json().await.unwrap()
 }
 
-/// All that a search finds, page by page.
+/// Returns all matches of a search, read page by page.
 async fn found(app: &TestApp, path: &str, query: &str) -> Vec<SearchHit> {
     let mut hits = Vec::new();
     let mut cursor = None;
@@ -95,7 +95,7 @@ on_every_engine! {
         ] {
             assert_eq!(snippets(&found(&app, "/api/search", query).await), expected, "{query}");
         }
-        // A tool's name, and what was wrong with its input.
+        // The query is a tool's name and a word of its error message.
         let error = call["error"].as_str().unwrap();
         let word = error.split_whitespace().last().unwrap();
         let hits = found(&app, "/api/search", &format!("add {word}")).await;
@@ -141,7 +141,7 @@ on_every_engine! {
         assert_eq!(snippets(&hits), expected);
         let hits = found(&app, "/api/search", "needle").await;
         expected.reverse();
-        // The other question, and both titles, which come from first questions.
+        // The other question, and both titles, which are the first questions.
         expected.extend(["[needle]", "[needle]", "First [needle]"].map(str::to_owned));
         assert_eq!(snippets(&hits), expected);
     }
@@ -163,7 +163,8 @@ on_every_engine! {
         }
     }
 
-    /// What stands far behind in a long text is found, and little of it is sent. Nothing of it does anything.
+    /// A match far into a long text is found, and only a short part of the text is sent. Control characters in that part are
+    /// replaced.
     async fn a_snippet_is_short_and_harmless(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -177,7 +178,7 @@ on_every_engine! {
         assert!(cut.chars().count() <= 162, "{cut}");
     }
 
-    /// Pages do not overlap and leave nothing out, also where many messages were stored at the same moment.
+    /// Pages do not overlap and leave nothing out, even if many messages were stored at the same moment.
     async fn pages_join_without_gaps(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -195,12 +196,12 @@ on_every_engine! {
             let mut places: Vec<_> = hits.iter().map(|hit| (hit.message_id, hit.tool_call_id)).collect();
             places.sort();
             places.dedup();
-            // 1024 answers, and a call of each message.
+            // The 1024 answers, and one call of each of the 1025 messages.
             assert_eq!((hits.len(), places.len()), (2049, 2049), "{path}");
         }
     }
 
-    /// More than is gone through at once, however few messages that are.
+    /// The texts are larger than one batch, although there are few messages.
     async fn long_texts_are_gone_through_to_the_last(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -214,7 +215,7 @@ on_every_engine! {
             let mut places: Vec<_> = found(&app, &path, "needle").await.iter().map(|hit| hit.message_id).collect();
             places.sort();
             places.dedup();
-            // The title is found, too.
+            // The title matches, too, but it has no message id.
             assert_eq!(places.iter().flatten().count(), 32, "{path}");
         }
     }

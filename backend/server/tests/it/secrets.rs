@@ -1,5 +1,5 @@
-//! Secret arguments, which a tool's schema marks: they reach whom they are for, and stand in no event, row, page, export or log.
-//! Secrets of the settings and of people are in `accounts::canaries`.
+//! Secret arguments, which a tool's schema marks: they reach their tool, and appear in no event, row, page, export or log.
+//! Secrets in the settings and of users are tested in `accounts::canaries`.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{Engine, Program, Provider, TestApp, eventually, on_every_engine, rows};
 
-/// A secret, so odd that it stands nowhere by chance.
+/// A secret that is so odd that it does not appear anywhere by chance.
 const CANARY: &str = "canary \"Ω\" 5up3r";
 
 #[derive(Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ struct Credentials {
     password: String,
 }
 
-/// Takes a password, and repeats it in what it gives back, or in why it fails.
+/// A tool that takes a password and repeats it in its output or in its error.
 #[derive(Clone, Default)]
 struct Login<const RISKY: bool>(Arc<Mutex<Vec<String>>>);
 
@@ -51,7 +51,7 @@ struct Payment {
     pin: Option<String>,
 }
 
-/// Pays, without a PIN where it is little.
+/// A tool that pays. The PIN is optional, because small amounts need none.
 struct Pay;
 
 impl Tool for Pay {
@@ -69,7 +69,7 @@ fn login(tool: &str, user: &str, password: &str) -> tallybook_mock_llm::Part {
     tool_call(tool, json!({ "user": user, "password": password }).to_string())
 }
 
-/// Fails where the words stand in any column of any table, as they are or within JSON.
+/// Fails if any column of any table contains the words, as they are or as part of JSON.
 pub(crate) async fn assert_not_kept(engine: &Engine, words: &str) {
     let columns: Vec<(String, String)> = if engine.is_sqlite() {
         rows!(
@@ -131,7 +131,7 @@ on_every_engine! {
         }
     }
 
-    /// Nothing of a turn that waits is in memory, and the secret is nowhere else.
+    /// A turn that waits keeps nothing in memory, and its secret is stored nowhere, so the call cannot wait for approval.
     async fn a_call_with_a_secret_does_not_wait_for_consent(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<true>::default();
@@ -148,13 +148,13 @@ on_every_engine! {
         assert_not_kept(&engine, CANARY).await;
     }
 
-    /// What is decided on is stored, and runs later.
+    /// An edited input is stored before it runs, so it must not contain a secret.
     async fn a_secret_is_not_taken_in_an_edited_input(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Pay).unwrap();
         let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
         let conversation = app.create_conversation().await;
-        // That there is none is no secret, so the call may wait.
+        // A missing PIN is not a secret, so the call may wait.
         model.reply([tool_call("pay", r#"{"amount":1,"pin":null}"#)]);
         let events = app.send(&conversation, "Pay").await.all().await;
         let asked = events.iter().find_map(|event| match event {
@@ -171,8 +171,8 @@ on_every_engine! {
         assert!(rest.contains("paid 2 false"), "{rest}");
     }
 
-    /// What is stored of a call lacks its secrets, so whoever makes it from there, as a model that reads its own history does,
-    /// is told so, and the tool is not asked with what stands in their place.
+    /// A stored call has `[hidden]` in place of its secrets. A model that reads its own history may copy this placeholder into
+    /// a call. That call fails with an error, and the tool does not run.
     async fn a_call_is_not_made_with_what_stands_for_a_secret(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
@@ -187,7 +187,7 @@ on_every_engine! {
         assert_eq!(rows, [("error".to_owned(), "secret_not_kept".to_owned())]);
     }
 
-    /// A model that calls a tool that is turned off writes the same arguments as before.
+    /// A model that calls a tool that is turned off writes the same secret arguments as before.
     async fn a_secret_for_a_tool_that_is_turned_off_is_hidden_too(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
@@ -207,7 +207,8 @@ on_every_engine! {
         assert_eq!(rows, [(r#"{"password":"[hidden]","user":"ann"}"#.to_owned(), "tool_disabled".to_owned())]);
     }
 
-    /// A server of tools says what it likes beside its answers, on its standard error above all, and nobody knows of which call.
+    /// A tool server can write anything beside its responses, mainly to standard error. Such text does not belong to a known
+    /// call.
     async fn what_a_tool_server_repeats_of_a_call_is_told_to_nobody(engine: Engine) {
         let secret = "canary-argument-5up3r";
         let model = MockLlm::start().await.unwrap();

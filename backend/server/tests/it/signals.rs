@@ -1,4 +1,4 @@
-//! What the program does when it is told to end.
+//! Reactions of the program to signals, and its limit on open files.
 
 #![cfg(unix)]
 
@@ -10,7 +10,8 @@ use tallybook_protocol::{ChatEvent, MessageStatus};
 
 use crate::support::{Engine, Program, TestApp, eventually};
 
-/// The program as it runs outside of `nohup`, which makes everything below it ignore SIGHUP; these tests may run below it.
+/// Returns the program without the effect of `nohup`, which makes all processes below it ignore SIGHUP. These tests may run
+/// below it.
 #[cfg(target_os = "linux")]
 fn outside_of_nohup(engine: &Engine, model: &MockLlm) -> Command {
     Program::command_after("exec env --default-signal=HUP \"$0\"", engine, model)
@@ -51,13 +52,13 @@ async fn a_request_that_came_before_is_answered_to_its_end() {
     let renaming = tokio::spawn(app.client.patch(path).json(&json!({"title": "Renamed"})).send());
     eventually("it waits for the lock", async || {
         let metrics = app.get("/metrics").await.text().await.unwrap();
-        // The feed's, the one that waits, and the one that asks.
+        // The connections of the feed, of the request that waits, and of this request.
         let has = |line: &str| metrics.lines().any(|found| found == line);
         has("tallybook_http_connections 3") && !has("tallybook_database_connections{state=\"used\"} 0")
     })
     .await;
     let shutting_down = tokio::spawn(app.shut_down());
-    // The feed ends when the server begins to.
+    // The feed ends when the shutdown begins.
     while feed.chunk().await.unwrap().is_some() {}
     held.rollback().await.unwrap();
     let renamed = renaming.await.unwrap().unwrap();
@@ -76,7 +77,7 @@ async fn a_second_signal_ends_at_once() {
     turn.until("content_delta").await;
     app.process().signal("TERM");
     eventually("the server is stopping", async || app.get("/readyz").await.status() == 503).await;
-    // Closing a terminal can send this one several times, so it never forces the end.
+    // Closing a terminal can send SIGHUP several times, so SIGHUP never forces the end.
     app.process().signal("HUP");
     assert_eq!(app.get("/healthz").await.status(), 200);
     app.process().signal("INT");

@@ -1,5 +1,4 @@
-//! Starting the real program: on databases that it cannot use, each refused in words that say what to do, and without a
-//! password.
+//! Starts of the real program on databases that it cannot use. Each refusal says what to do, and does not contain a password.
 
 use std::{
     fs,
@@ -14,7 +13,7 @@ use crate::support::{Engine, NOBODY, Program, TestApp, execute, on_every_engine}
 
 const PASSWORD: &str = "s3cret";
 
-/// Starts the program, which must refuse, and gives what it said.
+/// Starts the program, which must fail, and returns its output.
 async fn refusal(engine: &Engine, url: &str) -> String {
     let model = MockLlm::start().await.unwrap();
     let output = Program::command(engine, &model).env("DATABASE_URL", url).output().unwrap();
@@ -24,7 +23,7 @@ async fn refusal(engine: &Engine, url: &str) -> String {
     said
 }
 
-/// What the program says names all of `words`.
+/// Checks that the program's output contains all of `words`.
 fn assert_says(said: &str, words: &[&str]) {
     for word in words {
         assert!(said.contains(word), "{word}: {said}");
@@ -109,7 +108,7 @@ async fn a_file_that_is_no_database() {
     assert!(fs::read_to_string(&file).unwrap().starts_with("Dear diary"), "it is left as it was");
 }
 
-/// As another program's migrations leave it, which the same library has made.
+/// A database with the migrations of another program that uses the same library.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_migrations_of_another_program() {
     let engine = Engine::sqlite();
@@ -131,7 +130,7 @@ fn file_of(engine: &Engine) -> PathBuf {
     PathBuf::from(engine.url.strip_prefix("sqlite://").unwrap())
 }
 
-/// Whichever way leads to it, a database has one server.
+/// A database has only one server, whichever path leads to the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_to_a_database_in_use() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -151,14 +150,14 @@ async fn a_link_to_a_database_in_use() {
     assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
     first.kill();
 
-    // By a link alone it is the same database.
+    // A symbolic link alone leads to the same database.
     fs::remove_file(file.with_file_name("hard.db")).unwrap();
     let linked =
         TestApp::launch_command(&engine, Program::command(&engine, &model).env("DATABASE_URL", url_of(&at("file.db"))));
     linked.conversation(&conversation).await;
 }
 
-/// SQLite's journal keeps the old name, so a second server would miss what stands in it.
+/// SQLite's journal keeps the old name, so a second server would miss the data in the journal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_renamed_while_it_is_in_use() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -172,7 +171,7 @@ async fn a_database_that_is_renamed_while_it_is_in_use() {
     assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
 }
 
-/// A link may also come before its file.
+/// A link may also exist before its file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_to_a_database_that_is_yet_to_be_made() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -189,7 +188,7 @@ fn url_of(file: &Path) -> String {
     format!("sqlite://{}", file.display())
 }
 
-/// A server's database is made ready by one of those that start at once.
+/// If several servers start at once on a database server, one of them prepares the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn several_first_starts_at_once() {
     for engine in Engine::every_mysql().await {

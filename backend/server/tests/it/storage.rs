@@ -1,15 +1,15 @@
-//! What an admin finds in the database.
+//! The stored data, as an admin finds it in the database.
 
 use tallybook_mock_llm::{MockLlm, text, thinking, tool_call};
 use tallybook_protocol::ChatEvent;
 
 use crate::support::{Engine, Program, TestApp, eventually, execute, names, on_every_engine, rows};
 
-/// Tool, status, input, output, conversation, its title, its user.
+/// Columns of a call: tool, status, input, output, conversation, its title, its user.
 type Row = (String, String, String, Option<String>, String, String, String);
 
 on_every_engine! {
-    /// The view shows one call a row, with what surrounds it, also while its step has not ended.
+    /// The view shows one call per row, with its context, even while the call's step has not ended.
     async fn the_tool_history_is_one_select(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -25,7 +25,7 @@ on_every_engine! {
         assert_eq!(row.4, conversation);
     }
 
-    /// SQLite's functions end a text at one, so that nobody would read or find what stands behind it.
+    /// SQLite's functions end a text at a NUL byte, so the text after it could be neither read nor found.
     async fn a_nul_hides_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -38,7 +38,7 @@ on_every_engine! {
         assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
     }
 
-    /// The stored journal holds the turn: its text, in as many pieces as it took time for; its calls, its end.
+    /// The stored journal contains the turn: its text, in a number of pieces that depends on time, its calls, and its end.
     async fn the_journal_holds_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -66,8 +66,8 @@ on_every_engine! {
         assert_eq!(texts, ["One two three four five. ", "\n\nThree."]);
     }
 
-    /// What a finished turn sent out is purged after the time that is set; the conversation stays, and so does the
-    /// journal of a later turn.
+    /// The events of a finished turn are purged after the configured time. The conversation stays, and so does the journal of a
+    /// later turn.
     async fn old_journals_are_purged(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -87,7 +87,8 @@ on_every_engine! {
     }
 }
 
-/// A second start on the same file is refused in words, and harms nothing; when the first is gone, it works.
+/// A second start on the same file is refused with a readable error and harms nothing. A start works again when the first
+/// process is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_embedded_database_is_kept_to_one_process() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -121,7 +122,7 @@ async fn an_embedded_database_is_one_file_in_wal_mode() {
     assert_eq!(mode, "wal");
 }
 
-/// Whoever reads the history may have an older program than the one that is built in.
+/// An admin who reads the tool history may use an older SQLite than the one that is built in.
 #[tokio::test]
 async fn the_view_needs_no_new_sqlite() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

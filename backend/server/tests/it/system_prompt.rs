@@ -29,7 +29,7 @@ on_every_engine! {
         assert!(rest.ends_with("\nKeep {this} and {{date}}."), "{told}");
     }
 
-    /// The zone that the browser sent last counts, also for a resumed turn.
+    /// The zone that the browser sent last is used, also for a resumed turn.
     async fn the_date_is_the_users(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -56,7 +56,7 @@ on_every_engine! {
     }
 }
 
-/// The zone in the last prompt. The date before it is that zone's, to within the test's time.
+/// Returns the zone in the last prompt. Checks that the prompt has that zone's date, give or take a day.
 fn told_zone(model: &MockLlm) -> String {
     let requests = model.requests();
     let told = requests.last().unwrap().body["system"][0]["text"].as_str().unwrap();

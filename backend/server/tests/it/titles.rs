@@ -1,4 +1,4 @@
-//! The titles that models give to conversations.
+//! Titles of conversations that models write.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn title(app: &TestApp, conversation: &str) -> Value {
 }
 
 on_every_engine! {
-    /// One call without tools, of few tokens, whose words become the title, and which is part of no turn.
+    /// The title is the text of one model call without tools and with few tokens. The call belongs to no turn.
     async fn the_first_answer_brings_a_title(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -45,7 +45,7 @@ on_every_engine! {
         assert_eq!(model_calls, [("answer".to_owned(), 4), ("title".to_owned(), 2)], "a title is no step of a turn");
     }
 
-    /// The turn is over before the title comes, and whoever gave another title meanwhile has the last word.
+    /// The turn ends before the title arrives. If the user has renamed the conversation meanwhile, the user's title stays.
     async fn a_title_delays_nothing_and_overrules_nobody(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
@@ -57,7 +57,7 @@ on_every_engine! {
         model.requests_reached(2).await;
         rename(&app, &conversation, "My sums").await;
         gate.open();
-        // The next title is written after this one, so that one had its chance.
+        // The next title is written after this one, so by then this one could have been stored.
         let other = app.create_conversation().await;
         for words in ["It is five.", "Other sums"] {
             model.reply([text(words)]);
@@ -91,7 +91,7 @@ on_every_engine! {
         {
             assert_eq!(title(&app, conversation).await, expected);
         }
-        // A server that stops waits for no title.
+        // A shutdown does not wait for a title.
         app.shut_down().await;
         gate.abandoned().await;
     }

@@ -12,16 +12,16 @@ use tempfile::TempDir;
 
 use crate::support::{Engine, Program, TestApp, end_of, eventually, on_every_engine, rows};
 
-/// This binary as a tool server; see [`ServerProgram`].
+/// Serves as a tool server if this binary was started as one; see [`ServerProgram`].
 #[test]
 fn tool_server_process() {
     tallybook_mock_mcp::serve_if_asked();
 }
 
-/// The program with the tool server `mock` in its settings file, which is connected.
+/// Starts the program with the tool server `mock` in its settings file, and waits until `mock` is connected.
 async fn connected(engine: &Engine, model: &MockLlm, faults: &[&str]) -> (TempDir, TestApp) {
     let ServerProgram { command, args, env } = ServerProgram::of_test("tool_processes::tool_server_process", faults);
-    // Strings of JSON are strings of TOML, too.
+    // JSON strings are valid TOML strings, too.
     let env: Vec<String> = env.iter().map(|(name, value)| format!("{name} = {}", json!(value))).collect();
     let (command, args, env) = (json!(command), json!(args), env.join(", "));
     let folder = tempfile::tempdir().unwrap();
@@ -35,7 +35,7 @@ async fn connected(engine: &Engine, model: &MockLlm, faults: &[&str]) -> (TempDi
     (folder, app)
 }
 
-/// Whether a process is there and not merely waiting to be buried.
+/// Returns `true` if a process exists and is not a zombie.
 fn is_alive(process: &str) -> bool {
     fs::read_to_string(Path::new("/proc").join(process).join("stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
@@ -43,7 +43,7 @@ fn is_alive(process: &str) -> bool {
 
 fn parent_of(process: &str) -> String {
     let stat = fs::read_to_string(Path::new("/proc").join(process).join("stat")).unwrap();
-    // Behind the name, which may hold anything, stand the state and the parent.
+    // The state and the parent follow the name, which may contain anything.
     stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().to_owned()
 }
 
@@ -62,7 +62,7 @@ on_every_engine! {
     }
 }
 
-/// The server does not even end when its input does.
+/// The tool server does not even end when its input ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_tool_server_and_a_grandchild_left_alive_end_with_a_program_that_is_killed() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());

@@ -1,4 +1,4 @@
-//! Tools of servers in turns: offered, called, told of, stopped and lost.
+//! Tools of tool servers in turns: offered, called, reported, stopped and lost.
 
 use serde_json::{Value, json};
 use tallybook_mcp::{ToolServersSettings, read_servers_file};
@@ -8,7 +8,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 
 use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
-/// This binary as a tool server; see [`Program`].
+/// Serves as a tool server if this binary was started as one; see [`Program`].
 #[test]
 fn tool_server_process() {
     tallybook_mock_mcp::serve_if_asked();
@@ -18,7 +18,7 @@ fn settings(servers: &Value) -> ToolServersSettings {
     read_servers_file(&json!({ "mcpServers": servers }).to_string()).unwrap()
 }
 
-/// A server with one tool server, which is connected.
+/// Starts a server with one tool server, and waits until that is connected.
 async fn connected(engine: &Engine, model: &MockLlm, entry: Value) -> TestApp {
     let app = TestApp::spawn_with_tool_servers(engine, model, settings(&json!({ "mock": entry }))).await;
     status_is(&app, "connected").await;
@@ -34,7 +34,7 @@ fn low_risk(mock: &MockMcp) -> Value {
     json!({ "url": mock.url(), "risk": "low" })
 }
 
-/// Of a call: tool, status, kind of error, error.
+/// Columns of a call: tool, status, output, kind of error.
 type Row = (String, String, Option<String>, Option<String>);
 
 on_every_engine! {
@@ -94,7 +94,7 @@ on_every_engine! {
         app.shut_down().await;
     }
 
-    /// A file `.mcp_servers` as other programs write it.
+    /// The entry is as in a `.mcp_servers` file that other programs write: it does not set the risk.
     async fn without_a_setting_read_only_tools_run_and_others_ask(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
@@ -124,7 +124,7 @@ on_every_engine! {
         let calls = rows!(app, (String, Option<String>), "SELECT status, output FROM tool_calls");
         assert_eq!(calls, [("success".to_owned(), Some("there".to_owned()))]);
 
-        // One that waits can be stopped.
+        // A turn that waits can be stopped.
         app.shut_down().await;
         mock.hold();
         let app = TestApp::spawn_with_tool_servers(&engine, &model, settings(&json!({ "mock": low_risk(&mock) }))).await;

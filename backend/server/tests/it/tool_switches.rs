@@ -1,4 +1,4 @@
-//! Tools that are turned off in a conversation: not offered, not run, and nobody else's business.
+//! Tools that are turned off in a conversation: they are not offered and do not run, and other users cannot see or change that.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tallybook_tools::ToolRegistry;
 
 use crate::support::{Counts, Engine, Hangs, Provider, TestApp, end_of, execute, on_every_engine, rows};
 
-/// What is turned off now.
+/// Returns the names of the tools that are turned off.
 async fn disabled(app: &TestApp, conversation: &str) -> Value {
     app.get_json(&format!("/api/conversations/{conversation}/tools")).await["disabled"].take()
 }
@@ -18,7 +18,7 @@ async fn set_disabled(app: &TestApp, conversation: &str, names: &Value) -> Statu
     app.client.put(path).json(&json!({ "disabled": names })).send().await.unwrap().status()
 }
 
-/// The tools that the model was told of last.
+/// Returns the names of the tools in the latest request to the model.
 fn offered(model: &MockLlm) -> Vec<String> {
     let body = model.requests().last().unwrap().body.clone();
     let names = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -87,7 +87,7 @@ on_every_engine! {
         assert_eq!(disabled(&app, &conversation).await, json!(["divide", "multiply"]));
     }
 
-    /// Its ids are UUIDs, too, which no conversation here has.
+    /// The chat ids of Open WebUI are UUIDs, too, but no conversation here has them.
     async fn switches_take_the_id_of_a_chat_of_open_webui(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -1,4 +1,4 @@
-//! Traces of turns, as a collector gets them from the real program.
+//! Traces of turns, as a collector receives them from the real program.
 
 use std::{
     sync::{Arc, Mutex},
@@ -37,7 +37,7 @@ impl Collector {
         ready.await.expect("the collector starts")
     }
 
-    /// What was sent, as it was sent.
+    /// Returns the bodies that were sent, unparsed.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.got.lock().unwrap().concat()
     }
@@ -88,7 +88,7 @@ async fn a_turn_is_one_trace_and_holds_nothing_that_was_written() {
     model.reply([tool_call("add", r#"{"a":"71733","b":"1"}"#), tool_call("divide", r#"{"a":1,"b":0}"#)]);
     model.reply([text("canary of the answer")]);
     app.send(&conversation, "canary of the question").await.all().await;
-    // What waits to be sent is sent at the end.
+    // At its end, the program sends the spans that are still queued.
     app.process().signal("TERM");
     assert!(app.wait());
 
@@ -120,7 +120,7 @@ async fn a_turn_is_one_trace_and_holds_nothing_that_was_written() {
     }
 }
 
-/// A collector that is not there is a line of the log, and nothing else.
+/// If the collector is unreachable, the log has one line about it, and everything else works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_is_down_keeps_nothing_from_working() {
     let model = MockLlm::start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Whole turns: the events a reader gets, the rows that stay, and what the model was asked.
+//! Complete turns: the events that a client receives, the stored rows, and the requests to the model.
 
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call, tool_call_with_id};
@@ -14,7 +14,7 @@ on_every_engine! {
         }
     }
 
-    /// A later turn tells the model of the earlier one's calls and results.
+    /// The prompt of a later turn contains the calls and results of the earlier one.
     async fn the_next_turn_remembers_the_calls(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
@@ -36,7 +36,7 @@ on_every_engine! {
         }
     }
 
-    /// Whatever a model writes as arguments is kept to the letter, and answered as an error when it makes no sense.
+    /// Arguments are stored exactly as the model wrote them. If they are invalid, the call gets an error result.
     async fn odd_arguments_are_kept_exactly(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
@@ -45,7 +45,7 @@ on_every_engine! {
         let exact = format!(r#"{{"b": 1.10, "a": {long}}}"#);
         let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
         let long_name = "n".repeat(300);
-        // What one engine or the other takes for no JSON.
+        // Inputs that at least one of the engines does not accept as JSON.
         let odd = [
             r#"{"a":1e999999,"b":1}"#.to_owned(),
             format!(r#"{{"a":{},"b":1}}"#, "9".repeat(400)),
@@ -72,14 +72,14 @@ on_every_engine! {
         assert_eq!(statuses, ["success", "error", "error", "error", "error", "error", "success", "error", "error"]);
         assert_eq!(rows[3].0, long_name[..100]);
         assert_eq!(rows[4].3.as_deref(), Some("invalid_b: division by zero"));
-        // Read as the page reads it: a reader that makes every number a float could not.
+        // Parsed as the web client parses it. A parser that makes every number a float would fail.
         let shown: Conversation = app.get(&format!("/api/conversations/{conversation}")).await.json().await.unwrap();
         let shown: Vec<&str> = shown.messages[1].tool_calls[5..].iter().map(|call| call.input.as_str()).collect();
         assert_eq!(shown, odd);
         model.assert_calls_paired();
     }
 
-    /// A model that says the same call twice under one id gets it run once.
+    /// If a model writes the same call twice under one id, the call runs once.
     async fn the_same_call_id_twice_runs_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -92,7 +92,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// A model that never stops calling is asked once more without tools, and everything ends.
+    /// If a model never stops calling tools, its last request forbids tool calls, and the turn ends.
     async fn a_model_that_calls_for_ever_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -115,10 +115,10 @@ on_every_engine! {
     }
 }
 
-/// Tool, status, input, output, kind of error, status of the turn, provider, model.
+/// Columns of the tool history: tool, status, input, output, kind of error, status of the turn, provider, model.
 type History = (String, String, String, Option<String>, Option<String>, String, String, Option<String>);
 
-/// Step, stop reason, tokens written, milliseconds.
+/// Columns of a model call: step, stop reason, output tokens, duration in milliseconds.
 type Step = (i32, Option<String>, i64, i64);
 
 fn started((place, event): (usize, &ChatEvent)) -> Option<(i64, usize)> {
@@ -145,7 +145,7 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     let mut reader = app.send(&conversation, "0.1 + 0.2, and 1 / 0?").await;
     let (mut events, mut last) = (Vec::new(), -1);
     while let Some(seen) = reader.next().await {
-        // `message.epoch.number`: the numbers grow from 0 on.
+        // Ids have the form `message.epoch.number`. The numbers increase from 0 on.
         let number: i64 = seen.id.unwrap().rsplit('.').next().unwrap().parse().unwrap();
         assert!(if events.is_empty() { number == 0 } else { number > last }, "{number} comes after {last}");
         last = number;
@@ -153,7 +153,7 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     }
 
     let seen = names(&events);
-    // The two calls run side by side, so only their ends may change places, with each other or with the second start.
+    // The two calls run in parallel, so only their ends may change places, with each other or with the second start.
     assert_eq!(seen[..3], ["message_start", "content_delta", "tool_call_start"]);
     assert_eq!(seen[6..], ["content_delta", "message_end"]);
     let starts: Vec<_> = events.iter().enumerate().filter_map(started).collect();
@@ -172,7 +172,7 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
     assert_eq!((end.status, end.stop_reason.as_deref()), (MessageStatus::Complete, Some("end_turn")));
     assert!(end.usage.output_tokens > 0);
 
-    // Deltas join into the content, each at the place that it names.
+    // The deltas join to the content, each at its own offset.
     let mut text = String::new();
     for event in &events {
         match event {
@@ -202,7 +202,7 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
         ]
     );
 
-    // The rows say the same as the events.
+    // The rows have the same data as the events.
     let stored = app.conversation(&conversation).await;
     assert_eq!(stored["active_message_id"], Value::Null);
     assert_eq!(stored["messages"][0]["id"], start.user_message_id.0);

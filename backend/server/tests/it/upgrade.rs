@@ -1,4 +1,4 @@
-//! A database of the first version, full of messages, which the newest version brings up to date and serves.
+//! An upgrade: the newest version migrates a database of the first version, which is full of messages, and serves it.
 
 use std::fmt::Write as _;
 
@@ -17,14 +17,14 @@ const MARKS: &str = "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, 
     installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL, checksum BLOB NOT NULL, \
     execution_time BIGINT NOT NULL)";
 
-/// How many messages there are, unless `UPGRADE_TEST_MESSAGES` says otherwise: enough that what goes over the calls in lots of 500
-/// has more than one to do, and no more, since each test run pays for them.
+/// Number of messages, unless `UPGRADE_TEST_MESSAGES` sets another one. Jobs that process the calls in batches of 500 must have
+/// more than one batch. More messages would make each test run slower.
 const MESSAGES: i64 = 4_000;
 
-/// How many of them each conversation has.
+/// Number of messages in each conversation.
 const IN_ONE: i64 = 200;
 
-/// How many rows are made by one statement.
+/// Number of rows that one statement inserts.
 const AT_ONCE: i64 = 1000;
 
 fn content(id: i64) -> String {
@@ -35,12 +35,12 @@ fn uuid(conversation: i64) -> String {
     format!("00000000-0000-7000-8000-{conversation:012}")
 }
 
-/// Every fourth message is an answer with a call.
+/// Returns `true` for every fourth message, which is an answer with a call.
 fn has_call(id: i64) -> bool {
     id % 4 == 0
 }
 
-/// Statements that make the rows `1..=count` of a table, many at once.
+/// Returns statements that insert the rows `1..=count` of a table, [`AT_ONCE`] in each statement.
 fn inserts(table: &str, count: i64, row: impl Fn(i64) -> Option<String>) -> Vec<String> {
     let parts = (0..count).step_by(usize::try_from(AT_ONCE).unwrap());
     let statement = |from: i64| {
@@ -54,7 +54,7 @@ fn inserts(table: &str, count: i64, row: impl Fn(i64) -> Option<String>) -> Vec<
     parts.map(statement).collect()
 }
 
-/// All that the first version would have stored.
+/// Returns statements that insert everything the first version would have stored.
 fn statements(messages: i64) -> Vec<String> {
     let at = "'2026-01-01 00:00:00'";
     let mut all = inserts(
@@ -90,7 +90,7 @@ fn statements(messages: i64) -> Vec<String> {
     all
 }
 
-/// Makes the tables of the first version and fills them.
+/// Creates the tables of the first version and fills them.
 async fn fill(engine: &Engine, messages: i64) {
     let migrator = if engine.is_sqlite() { SQLITE } else { MYSQL };
     let first: &Migration = migrator.iter().next().unwrap();
@@ -141,7 +141,7 @@ async fn upgrade(engine: Engine) {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&engine, &model).await;
 
-    // Every text is what it was, and stands where it stood.
+    // Every text is unchanged, and still has its place.
     let stored = rows!(
         app,
         (i64, i64, Option<i64>, String),
@@ -157,7 +157,7 @@ async fn upgrade(engine: Engine) {
     assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'answer'"), [(messages / 2,)]);
     assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM tool_history"), [(messages / 4,)]);
 
-    // And is served as it was.
+    // The API also returns everything unchanged.
     for conversation in [1, messages / IN_ONE] {
         let here = format!("/api/conversations/{}", uuid(conversation));
         let whole = shown(&app, &here).await;
@@ -176,7 +176,7 @@ async fn upgrade(engine: Engine) {
         assert_eq!(shown(&app, &format!("{here}?limit=50")).await.messages.len(), 50);
     }
 
-    // It goes on.
+    // The conversation accepts a new message.
     model.reply([text("It does.")]);
     app.send(&uuid(1), "Does it go on?").await.all().await;
     let whole = shown(&app, &format!("/api/conversations/{}", uuid(1))).await;

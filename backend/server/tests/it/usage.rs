@@ -1,4 +1,4 @@
-//! What models used up, by what they were asked for: of a conversation and of an answer.
+//! Token usage by purpose: of a conversation and of an answer.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine};
 
-/// Purposes with how often each was asked for, and all tokens that were read.
+/// Returns the number of calls of each purpose, and the sum of the input tokens.
 fn counted(told: &Value) -> (Value, i64) {
     let rows = told["items"].as_array().unwrap();
     let counts = rows.iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
@@ -52,7 +52,7 @@ on_every_engine! {
         let (counts, tokens) = of_all().await;
         assert_eq!(counts, json!([["answer", 2], ["reasoning_summary", 1], ["title", 1]]));
 
-        // An answer's is what it says that it took.
+        // The usage of an answer is the one that its message shows.
         let of_answer = app.get_json(&format!("{path}/messages/{id}/usage")).await;
         let (counts, tokens_of_answer) = counted(&of_answer);
         assert_eq!(counts, json!([["answer", 2]]));
@@ -62,13 +62,13 @@ on_every_engine! {
         let question = app.get_json(&format!("{path}/messages/{}/usage", id - 1)).await;
         assert_eq!(question, json!({"items": []}), "nobody answers by a question");
 
-        // Another version of the answer counts to the conversation, and is an answer of its own.
+        // A regenerated answer counts toward the conversation, and is an answer of its own.
         model.reply([text("Three, again.")]);
         let again = app.post(&format!("{path}/messages/{id}/regenerate"), json!({})).await;
         again.text().await.unwrap();
         assert_eq!(of_all().await.0, json!([["answer", 3], ["reasoning_summary", 1], ["title", 1]]));
 
-        // A message of another conversation is none of this one.
+        // A message of another conversation is not found in this one.
         let other = app.create_conversation().await;
         for path in [format!("/api/conversations/{other}/messages/{id}/usage"), format!("{path}/messages/99/usage")] {
             let refused = app.get(&path).await;

@@ -1,4 +1,4 @@
-//! Parts of a conversation: its newest messages, and those before one.
+//! Parts of a conversation: its newest messages, and the messages before a given one.
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tallybook_protocol::{Conversation, Message, Role, Usage};
 
 use crate::support::{Engine, EventReader, TestApp, execute, on_every_engine};
 
-/// A conversation of so many turns, each with one call.
+/// Creates a conversation with this number of turns, each with one call.
 async fn converse(app: &TestApp, model: &MockLlm, turns: usize) -> String {
     let conversation = app.create_conversation().await;
     for turn in 0..turns {
@@ -44,7 +44,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 5).await;
-        // Another one's messages stand beside it in every table.
+        // Every table also has rows of another conversation.
         let other = converse(&app, &model, 1).await;
 
         let whole = part(&app, &conversation, "").await;
@@ -56,7 +56,7 @@ on_every_engine! {
         let before = &whole.messages[..6];
         assert_eq!((earlier(&read), read.earlier.unwrap().usage), (6, usage(before)));
         assert!(usage(before).output_tokens > 0);
-        // What comes next is named by the first message that is known.
+        // The first message that the client has names the next page.
         let mut messages = std::mem::take(&mut read.messages);
         for left in [2, 0] {
             let page = part(&app, &conversation, &format!("limit=4&before={}", messages[0].id)).await;
@@ -69,13 +69,13 @@ on_every_engine! {
 
         let id = |at: usize| whole.messages[at].id;
         for (query, first, end) in [
-            // No answer without its question.
+            // An answer always comes with its question.
             ("limit=3".to_owned(), 6, 10),
             ("limit=0".to_owned(), 8, 10),
             ("limit=4000000000".to_owned(), 0, 10),
             (format!("before={}", id(4)), 0, 4),
             (format!("limit=2&before={}", id(5)), 2, 5),
-            // Back to what somebody has already.
+            // Back to a message that the client has already.
             (format!("limit=2&from={}", id(3)), 2, 10),
             (format!("limit=4&from={}", id(8)), 6, 10),
             (format!("limit=2&from={}", part(&app, &other, "").await.messages[0].id), 8, 10),
@@ -118,11 +118,12 @@ on_every_engine! {
         assert_eq!((earlier(&shown), shown.earlier.unwrap().usage), (2, usage(&old[..2])), "the other branch's cost is its own");
         let page = part(&app, &conversation, &format!("limit=50&before={}", shown.messages[0].id)).await;
         assert_eq!(page.messages, old[..2]);
-        // Who still looks at the old branch goes back on that.
+        // A client that still shows the old branch pages back on that branch.
         let page = part(&app, &conversation, &format!("limit=2&before={}", old[4].id)).await;
         assert_eq!(page.messages.iter().map(|message| message.id).collect::<Vec<_>>(), [old[2].id, old[3].id]);
 
-        // Back to the old one: no more of it than is asked for, and as far back as that.
+        // The old branch is selected again: the response has no more of it than the query asks for, and goes as far back as
+        // that.
         for (query, first) in [("limit=2".to_owned(), 4), (format!("limit=2&from={}", old[2].id), 2), (String::new(), 0)] {
             let path = format!("/api/conversations/{conversation}/messages/{}/select?{query}", old[2].id);
             let back: Conversation = app.post(&path, json!(null)).await.json().await.unwrap();
@@ -147,7 +148,7 @@ on_every_engine! {
         turn.all().await;
     }
 
-    /// Each letter is three bytes, and bytes are what counts.
+    /// Each letter takes three bytes, and the limit counts bytes.
     async fn long_texts_are_answered_in_several_pages(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -199,7 +200,7 @@ on_every_engine! {
     }
 }
 
-/// Times that cannot be read show it: SQLite keeps whatever it is given.
+/// Unreadable times prove it: SQLite stores any value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_not_asked_for_is_not_read() {
     let model = MockLlm::start().await.unwrap();
