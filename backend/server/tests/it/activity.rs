@@ -12,7 +12,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let retries = RetryPolicy { retries: 1, ..RetryPolicy::default() };
         let settings = ModelSettings { retries, ..Provider::Anthropic.settings(model.url()) };
-        let app = TestApp::spawn_with(&engine, settings).await;
+        let app = TestApp::builder(&engine).with_model(settings).spawn().await;
         let conversation = app.create_conversation().await;
         let input = json!({ "a": 1, "b": 2, "words": "many ".repeat(2000) }).to_string();
         model.reply(fault("retry_after_ms").unwrap());

@@ -65,7 +65,12 @@ on_every_engine! {
             let model = MockLlm::start().await.unwrap();
             let tools = builtin().unwrap().with(Panics).unwrap().with(Hangs).unwrap();
             let limits = Limits { tool_time: Duration::from_millis(200), ..Limits::default() };
-            let app = TestApp::spawn_with_limits(&engine, provider.settings(model.url()), tools, limits).await;
+            let app = TestApp::builder(&engine)
+                .with_model(provider.settings(model.url()))
+                .with_tools(tools)
+                .with_limits(limits)
+                .spawn()
+                .await;
             let conversation = app.create_conversation().await;
             model.reply([
                 tool_call("no_such_tool", "{}"),
@@ -95,7 +100,7 @@ on_every_engine! {
         let tools = builtin().unwrap().with(Hangs).unwrap();
         let limits = Limits { tool_time: Duration::from_millis(500), ..Limits::default() };
         let settings = Provider::OpenAi.settings(model.url());
-        let app = TestApp::spawn_with_limits(&engine, settings, tools, limits).await;
+        let app = TestApp::builder(&engine).with_model(settings).with_tools(tools).with_limits(limits).spawn().await;
         let conversation = app.create_conversation().await;
         let sums = (1..10).map(|n| tool_call("add", format!(r#"{{"a":{n},"b":1}}"#)));
         // The call that hangs starts last, so that it cannot time out before the others have started.
@@ -122,7 +127,11 @@ on_every_engine! {
             let model = MockLlm::start().await.unwrap();
             let counts = Counts::default();
             let tools = builtin().unwrap().with(counts.clone()).unwrap();
-            let app = TestApp::spawn_with_tools(&engine, provider.settings(model.url()), tools).await;
+            let app = TestApp::builder(&engine)
+                .with_model(provider.settings(model.url()))
+                .with_tools(tools)
+                .spawn()
+                .await;
             let conversation = app.create_conversation().await;
             let long = "n".repeat(300);
             let (odd, kept) = ("git diff! ☃ <b>\u{0}", "git diff! ☃ <b>\u{fffd}");
@@ -154,7 +163,7 @@ on_every_engine! {
     async fn a_tool_that_says_much_of_why_it_failed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Laments).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("laments", "{}")]);
         model.reply([text("It failed.")]);
@@ -171,7 +180,7 @@ on_every_engine! {
     async fn huge_output_deep_json_a_huge_number_and_a_million_parentheses(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Floods).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         let deep = format!(r#"{{"a":{}{},"b":1}}"#, "[".repeat(100_000), "]".repeat(100_000));
         let parentheses = format!(r#"{{"expression":"{}1{}"}}"#, "(".repeat(500_000), ")".repeat(500_000));
@@ -211,7 +220,7 @@ on_every_engine! {
         // Each of these characters takes several bytes when it is stored as JSON.
         for (provider, filler) in Provider::ALL.into_iter().zip(["\u{1}", "\""]) {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             let huge = filler.repeat(1_300_000);
             model.reply([tool_call("add", huge.clone()), tool_call("", r#"{"a":1,"b":2}"#)]);
@@ -235,7 +244,7 @@ on_every_engine! {
     async fn thinking_is_replayed_within_the_turn(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply([thinking("I should add.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
             model.reply([text("Three.")]);
@@ -262,7 +271,7 @@ on_every_engine! {
     async fn max_tokens_inside_a_tool_call(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply(fault("max_tokens_in_tool_call").unwrap());
             let events = app.send(&conversation, "Add").await.all().await;
@@ -276,7 +285,7 @@ on_every_engine! {
     async fn overloaded_error_after_http_200_and_after_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply(fault("overloaded_after_text").unwrap());
             let events = app.send(&conversation, "Hello").await.all().await;
@@ -291,7 +300,7 @@ on_every_engine! {
     async fn a_stop_reason_longer_than_its_column(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply(fault("long_stop_reason").unwrap());
             assert!(ended_with(&app.send(&conversation, "Hello").await.all().await, "Well."));
@@ -302,7 +311,7 @@ on_every_engine! {
     async fn the_user_stops(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             let stop = format!("/api/conversations/{conversation}/stop");
 
@@ -331,7 +340,12 @@ on_every_engine! {
             // Long enough for the beginning to be stored.
             let limits = Limits { turn_time: Duration::from_secs(4), ..Limits::default() };
             let settings = provider.settings(model.url());
-            let app = TestApp::spawn_with_limits(&engine, settings.clone(), builtin().unwrap(), limits).await;
+            let app = TestApp::builder(&engine)
+                .with_model(settings.clone())
+                .with_tools(builtin().unwrap())
+                .with_limits(limits)
+                .spawn()
+                .await;
             let conversation = app.create_conversation().await;
             let gate = model.reply_gated([text("The beginning")], [text(" and the end")]);
             let turn = app.send(&conversation, "Go").await;
@@ -342,7 +356,7 @@ on_every_engine! {
             let stored = app.conversation(&conversation).await;
             assert_eq!(stored["messages"][1]["content"], "The beginning");
             app.shut_down().await;
-            let app = TestApp::spawn_with(&engine, settings).await;
+            let app = TestApp::builder(&engine).with_model(settings).spawn().await;
             model.reply([text("In time.")]);
             assert!(ended_with(&app.send(&conversation, "Again").await.all().await, "In time."));
             model.assert_calls_paired();

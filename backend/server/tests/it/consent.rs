@@ -15,7 +15,6 @@ use reqwest::{Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, Part, text, tool_call};
 use tallybook_protocol::{ChatEvent, DeciderKind, FeedKind, MessageStatus};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
@@ -69,7 +68,12 @@ impl Fixture {
     async fn set_up(engine: &Engine) -> Self {
         let model = MockLlm::start().await.unwrap();
         let (orders, counts) = (Orders::default(), Counts::default());
-        let app = TestApp::spawn_with_consent(engine, &model, tools(&orders, &counts), None, Limits::default()).await;
+        let app = TestApp::builder(engine)
+            .with_mock(&model)
+            .with_tools(tools(&orders, &counts))
+            .with_approval_timeout(None)
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         Self { app, model, orders, counts, conversation }
     }

@@ -53,7 +53,7 @@ on_every_engine! {
         let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(access_log.clone())).unwrap();
         let settings = || Provider::Anthropic.settings(model.url());
-        let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
+        let app = TestApp::builder(&engine).with_model(settings()).with_tools(tools()).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([text("Ordering. "), tool_call("order", "{}"), tool_call("look", "{}")]);
         let mut turn = app.send(&conversation, "Pizza!").await;
@@ -63,7 +63,7 @@ on_every_engine! {
             .await;
         app.shut_down().await;
 
-        let app = TestApp::spawn_with_tools(&engine, settings(), tools()).await;
+        let app = TestApp::builder(&engine).with_model(settings()).with_tools(tools()).spawn().await;
         assert_eq!(app.idle_conversation(&conversation).await["messages"][1]["status"], "interrupted");
         model.reply([text("No pizza yet.")]);
         let events = app.continue_turn(&conversation).await.all().await;

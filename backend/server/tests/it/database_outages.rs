@@ -14,7 +14,7 @@ use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus, ToolCallStatus}
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry, builtin};
 use tokio::sync::Notify;
 
-use crate::support::{Counts, Engine, EventReader, NoArgs, Provider, Proxy, TestApp, eventually, rows};
+use crate::support::{Counts, Engine, EventReader, NoArgs, Proxy, TestApp, eventually, rows};
 
 /// A tool that runs until the test releases it.
 #[derive(Clone, Default)]
@@ -48,7 +48,7 @@ impl Fixture {
         let model = MockLlm::start().await.unwrap();
         let runs = Counts::default();
         let tools = ToolRegistry::default().with(runs.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(engine).with_mock(&model).with_tools(tools).spawn().await;
         Self::begin(app, model, runs, "counts").await
     }
 
@@ -153,7 +153,7 @@ async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
     let model = MockLlm::start().await.unwrap();
     let waits = Waits::default();
     let tools = ToolRegistry::default().with(waits.clone()).unwrap();
-    let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+    let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
     let conversation = app.create_conversation().await;
     model.reply([text("I begin. "), tool_call("waits", "{}")]);
     model.reply([text("For nothing.")]);
@@ -188,7 +188,7 @@ async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
         let waits = Waits::default();
         let tools = ToolRegistry::default().with(waits.clone()).unwrap();
         let limits = Limits { concurrent_calls_per_turn: 2, ..Limits::default() };
-        let app = TestApp::spawn_with_limits(&engine, Provider::Anthropic.settings(model.url()), tools, limits).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_limits(limits).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply((0..3).map(|_| tool_call("waits", "{}")).collect::<Vec<_>>());
         let mut turn = app.send(&conversation, "Wait").await;
@@ -261,7 +261,14 @@ async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
         // After the outage, the owner must store the end before the other replica's check. The interval between checks is half
         // the lease.
         let lasting = |settings: &mut Settings| settings.turn_lease = Duration::from_secs(6);
-        let spawn = async || TestApp::spawn_changed(&behind, &model, builtin().unwrap(), lasting).await;
+        let spawn = async || {
+            TestApp::builder(&behind)
+                .with_mock(&model)
+                .with_tools(builtin().unwrap())
+                .with_settings(lasting)
+                .spawn()
+                .await
+        };
         let (owner, _other) = (spawn().await, spawn().await);
         let conversation = owner.create_conversation().await;
         let gate = model.reply_gated([text("Nearly ")], [text("whole.")]);

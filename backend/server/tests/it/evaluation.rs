@@ -72,7 +72,11 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let lab = MockMcp::start_scripted(tools().unwrap()).await.unwrap();
         let settings = json!({ "mcpServers": { "lab": { "url": lab.url(), "risk": "low" } } });
-        let app = TestApp::spawn_with_tool_servers(&engine, &model, read_servers_file(&settings.to_string()).unwrap()).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tool_servers(read_servers_file(&settings.to_string()).unwrap())
+            .spawn()
+            .await;
         let server = server(&app);
         let asking = asking(Duration::from_mins(1));
         let offered = server.tools().await.unwrap();

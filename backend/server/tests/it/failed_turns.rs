@@ -71,7 +71,11 @@ on_every_engine! {
         let rows_seen = Arc::new(AtomicUsize::new(0));
         let tool = LooksItselfUp { engine: engine.clone(), rows_seen: Arc::clone(&rows_seen) };
         let tools = ToolRegistry::default().with(tool).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::OpenAi.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine)
+            .with_model(Provider::OpenAi.settings(model.url()))
+            .with_tools(tools)
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("looks_itself_up", "{}")]);
         model.reply([text("It was there.")]);
@@ -83,7 +87,7 @@ on_every_engine! {
     async fn a_panicking_tool_is_a_result(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Panics).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("panics", "{}"), tool_call("no_such_tool", "{}")]);
         model.reply([text("Both failed.")]);
@@ -99,7 +103,7 @@ on_every_engine! {
     async fn stopping_while_a_tool_runs_cancels_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Hangs).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([text("Waiting. "), tool_call("hangs", "{}")]);
         let mut turn = app.send(&conversation, "Hang").await;
@@ -119,7 +123,7 @@ on_every_engine! {
     async fn a_wrong_key_fails_the_turn_in_words(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.fail(401, r#"{"error":{"type":"authentication_error","message":"bad key sk-test-secret"}}"#);
             let events = app.send(&conversation, "Hello").await.all().await;
@@ -139,7 +143,10 @@ on_every_engine! {
 
     /// No server listens at the model's address.
     async fn an_unreachable_model_fails_the_turn_in_words(engine: Engine) {
-        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(format!("http://{NOBODY}/v1"))).await;
+        let app = TestApp::builder(&engine)
+            .with_model(Provider::OpenAi.settings(format!("http://{NOBODY}/v1")))
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         let events = app.send(&conversation, "Hello").await.all().await;
         let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
@@ -155,7 +162,7 @@ on_every_engine! {
             let model = MockLlm::start().await.unwrap();
             let retries = RetryPolicy { retries: 2, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
             let settings = ModelSettings { retries, ..provider.settings(model.url()) };
-            let app = TestApp::spawn_with(&engine, settings).await;
+            let app = TestApp::builder(&engine).with_model(settings).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply(fault("retry_after_ms").unwrap());
             model.reply([text("Here I am.")]);
@@ -177,7 +184,7 @@ on_every_engine! {
     async fn a_broken_stream_fails_the_turn_and_keeps_the_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply([text("Half of it"), cut()]);
             let events = app.send(&conversation, "Hello").await.all().await;
@@ -195,7 +202,7 @@ on_every_engine! {
     async fn a_turn_left_by_a_dead_process_is_closed_after_the_next_start(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Hangs).unwrap();
-        let silent = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let silent = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = silent.create_conversation().await;
         model.reply([text("I begin. "), tool_call("hangs", "{}")]);
         let mut turn = silent.send(&conversation, "Hang").await;
@@ -266,7 +273,7 @@ async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
     let holds = Arc::new(AtomicBool::new(false));
     let tool = HoldsItsThread { held: Mutex::new(held), holds: Arc::clone(&holds) };
     let tools = ToolRegistry::default().with(tool).unwrap();
-    let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+    let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
     let conversation = app.create_conversation().await;
     model.reply([tool_call("holds_its_thread", "{}")]);
     let mut turn = app.send(&conversation, "Hold").await;
@@ -288,7 +295,7 @@ async fn a_silent_model_times_out() {
     let model = MockLlm::start().await.unwrap();
     let mut settings = Provider::Anthropic.settings(model.url());
     settings.idle_timeout = Duration::from_millis(100);
-    let app = TestApp::spawn_with(&Engine::sqlite(), settings).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_model(settings).spawn().await;
     let conversation = app.create_conversation().await;
     model.reply([hang()]);
     let events = app.send(&conversation, "Hello").await.all().await;

@@ -89,7 +89,12 @@ async fn a_summary_covers_what_came_before_it() {
         let model = MockLlm::start().await.unwrap();
         let memory = MemorySettings { after_tokens: Some(0), ..MemorySettings::default() };
         let tools = builtin().unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.memory = memory).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_settings(|settings| settings.memory = memory)
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         for number in 1..=3 {
             model.reply([text(format!("Answer {number}."))]);

@@ -201,10 +201,13 @@ on_every_engine! {
 #[tokio::test]
 async fn event_streams_send_their_keep_alive_interval() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::spawn_changed(&engine, &model, tallybook_tools::builtin().unwrap(), |settings| {
-        settings.keep_alive = Duration::from_secs(7);
-    })
-    .await;
+    let app = TestApp::builder(&engine)
+        .with_mock(&model)
+        .with_settings(|settings| {
+            settings.keep_alive = Duration::from_secs(7);
+        })
+        .spawn()
+        .await;
     let conversation = app.create_conversation().await;
     model.reply([text("Yes.")]);
     let turn = app.post(&format!("/api/conversations/{conversation}/messages"), json!({"content": "Go"})).await;
@@ -218,11 +221,14 @@ async fn event_streams_send_their_keep_alive_interval() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
-    let app = TestApp::spawn_changed(&engine, &model, tallybook_tools::builtin().unwrap(), |settings| {
-        // A client that accepts no byte for twelve of these intervals is dropped.
-        settings.keep_alive = Duration::from_millis(50);
-    })
-    .await;
+    let app = TestApp::builder(&engine)
+        .with_mock(&model)
+        .with_settings(|settings| {
+            // A client that accepts no byte for twelve of these intervals is dropped.
+            settings.keep_alive = Duration::from_millis(50);
+        })
+        .spawn()
+        .await;
     let conversation = app.create_conversation().await;
     let flood = "x".repeat(7_000_000);
     model.reply([text(flood.as_str()), tool_call("add", r#"{"a":1,"b":2}"#)]);

@@ -104,7 +104,7 @@ async fn browsers_are_told_to_use_https_where_that_is_set() {
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     assert!(!app.get("/healthz").await.headers().contains_key("strict-transport-security"));
     let limits = http::Limits { hsts: Duration::from_hours(365 * 24), ..http::Limits::default() };
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
     assert_eq!(app.get("/healthz").await.headers()["strict-transport-security"], "max-age=31536000");
 }
 

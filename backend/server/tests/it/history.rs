@@ -21,7 +21,11 @@ fn last_request(model: &MockLlm) -> String {
 on_every_engine! {
     async fn the_newest_turns_are_told_that_fit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with_tools(&engine, settings(&model), ToolRegistry::default()).await;
+        let app = TestApp::builder(&engine)
+            .with_model(settings(&model))
+            .with_tools(ToolRegistry::default())
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         // More turns than one query reads.
         for number in 0..40 {
@@ -45,7 +49,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let settings = Provider::Anthropic.settings(model.url());
         let tools = builtin().unwrap().with(Writes).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, settings, tools).await;
+        let app = TestApp::builder(&engine).with_model(settings).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("writes", json!({"bytes": 60_000}).to_string())]);
         model.reply([text("Read.")]);
@@ -64,7 +68,11 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_has_no_room_is_not_read() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with_tools(&Engine::sqlite(), settings(&model), ToolRegistry::default()).await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_model(settings(&model))
+        .with_tools(ToolRegistry::default())
+        .spawn()
+        .await;
     let conversation = app.create_conversation().await;
     model.reply([text("x".repeat(20_000))]);
     app.send(&conversation, "Much, please.").await.all().await;

@@ -39,7 +39,7 @@ async fn open_all(app: &TestApp, count: usize, bytes: &str) -> Vec<RawConnection
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_takes_too_long_is_refused_in_words() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let begun = head("/api/conversations") + "{";
     let answer = RawConnection::ask(&app, &begun).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -50,7 +50,7 @@ async fn a_body_that_takes_too_long_is_refused_in_words() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_bodies_shut_nobody_out() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     // Three times the maximum number of connections, of which each worker has at least one.
     let workers = std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get);
     let slow = open_all(&app, 3 * workers.max(8), &(head("/api/conversations") + "{")).await;
@@ -64,7 +64,7 @@ async fn slow_bodies_shut_nobody_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn heads_and_unread_bodies_without_end_are_broken_off() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let slow = RawConnection::ask(&app, "GET /healthz HTTP/1.1\r\nHost: loc").await;
     assert!(slow.starts_with("HTTP/1.1 408 "), "{slow}");
     let mut second = RawConnection::open(&app).await;
@@ -80,7 +80,7 @@ async fn heads_and_unread_bodies_without_end_are_broken_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn event_streams_live_longer_than_any_limit() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, short()).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let conversation = app.create_conversation().await;
     let mut feed = FeedReader::open(&app).await;
     let gate = model.reply_gated([text("At ")], [text("last.")]);
@@ -99,7 +99,7 @@ async fn event_streams_live_longer_than_any_limit() {
 async fn a_slow_body_does_not_hold_up_the_end() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { body: Duration::from_hours(1), idle_timeout: Duration::from_hours(1), ..short() };
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
     let mut slow = RawConnection::open(&app).await;
     // `Expect` makes the server report that it starts to wait for the body.
     slow.send(&head("/api/conversations").replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n{")).await;
@@ -113,7 +113,7 @@ async fn a_slow_body_does_not_hold_up_the_end() {
 async fn a_connection_without_a_request_is_closed_after_its_time() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { keep_alive: Duration::from_millis(200), idle_timeout: Duration::from_hours(1), ..short() };
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
     let mut idle = RawConnection::open(&app).await;
     idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     idle.until("ok\n").await;
@@ -126,7 +126,7 @@ async fn a_connection_without_a_request_does_not_hold_up_the_end() {
     let hour = Duration::from_hours(1);
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { keep_alive: hour, idle_timeout: hour, shutdown: hour, ..short() };
-    let app = TestApp::spawn_with_http_limits(&Engine::sqlite(), &model, limits).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
     let mut idle = RawConnection::open(&app).await;
     idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     idle.until("ok\n").await;

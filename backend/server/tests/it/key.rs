@@ -27,7 +27,7 @@ on_every_engine! {
     async fn the_key_never_appears_anywhere(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             for reply in indiscreet() {
                 model.reply(reply);

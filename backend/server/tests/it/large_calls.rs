@@ -2,18 +2,17 @@
 
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::{ChatEvent, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES, MessageStatus, ToolCall};
 use tallybook_tools::builtin;
 
-use crate::support::{Engine, Provider, TestApp, Writes, end_of, execute, on_every_engine, rows};
+use crate::support::{Engine, TestApp, Writes, end_of, execute, on_every_engine, rows};
 
 const MIB: usize = 1024 * 1024;
 
 async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
     let tools = builtin().unwrap().with(Writes).unwrap();
-    TestApp::spawn_with_limits(engine, Provider::Anthropic.settings(model.url()), tools, Limits::default()).await
+    TestApp::builder(engine).with_mock(&model).with_tools(tools).spawn().await
 }
 
 /// Creates a conversation of five turns. The outputs of each turn fill the limit for the calls of one message.

@@ -3,7 +3,6 @@
 //! server, and other tests run there.
 
 use serde_json::json;
-use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::ChatEvent;
 use tallybook_tools::builtin;
@@ -72,7 +71,7 @@ async fn a_result_larger_than_one_statement_is_stored_in_part() {
             let model = MockLlm::start().await.unwrap();
             let settings = Provider::Anthropic.settings(model.url());
             let tools = builtin().unwrap().with(Writes).unwrap();
-            let app = TestApp::spawn_with_limits(&engine, settings, tools, Limits::default()).await;
+            let app = TestApp::builder(&engine).with_model(settings).with_tools(tools).spawn().await;
             let conversation = app.create_conversation().await;
             limit(&proxy);
             model.reply([text("I begin."), tool_call("writes", json!({"bytes": 700_000}).to_string())]);

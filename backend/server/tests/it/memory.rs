@@ -20,11 +20,15 @@ const COVERED: &str = "SELECT message_id FROM conversation_summaries ORDER BY me
 /// Starts a server whose model has a context window of this number of tokens, of which it may write 500.
 async fn start(engine: &Engine, model: &MockLlm, context_tokens: u32, memory: MemorySettings) -> TestApp {
     let settings = ModelSettings { context_tokens, max_tokens: 500, ..Provider::Anthropic.settings(model.url()) };
-    TestApp::spawn_changed(engine, model, ToolRegistry::default(), |all| {
-        all.models = vec![ModelEntry::from_environment(ModelChoice::Provider(settings))];
-        all.memory = memory;
-    })
-    .await
+    TestApp::builder(engine)
+        .with_mock(model)
+        .with_tools(ToolRegistry::default())
+        .with_settings(|all| {
+            all.models = vec![ModelEntry::from_environment(ModelChoice::Provider(settings))];
+            all.memory = memory;
+        })
+        .spawn()
+        .await
 }
 
 /// Returns settings with which the server writes a summary after every answer.

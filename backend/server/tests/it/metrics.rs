@@ -146,12 +146,16 @@ async fn what_models_cost_and_which_tool_servers_are_there_is_told() {
     let servers =
         json!({ "mcpServers": { "there": { "url": mock.url() }, "unset": { "url": "https://${UNSET_HERE}/" } } });
     let tools = tallybook_tools::builtin().unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools, |settings| {
-        settings.tool_servers = read_servers_file(&servers.to_string()).unwrap();
-        // Prices are per million tokens: an input token costs 0.1, and output costs nothing.
-        settings.models[0].prices = Some(Prices { input: 100_000.0, output: 0.0 });
-    })
-    .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(tools)
+        .with_settings(|settings| {
+            settings.tool_servers = read_servers_file(&servers.to_string()).unwrap();
+            // Prices are per million tokens: an input token costs 0.1, and output costs nothing.
+            settings.models[0].prices = Some(Prices { input: 100_000.0, output: 0.0 });
+        })
+        .spawn()
+        .await;
     eventually("the tool server is connected", async || {
         app.get("/metrics").await.text().await.unwrap().contains("tallybook_tool_server_up{server=\"there\"} 1\n")
     })

@@ -37,7 +37,7 @@ impl Fixture {
     async fn set_up(engine: &Engine) -> Self {
         let (sonnet, local) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
         let models = vec![entry("Sonnet", Provider::Anthropic, &sonnet), entry("Local", Provider::OpenAi, &local)];
-        let app = TestApp::spawn_with_models(engine, models, builtin().unwrap()).await;
+        let app = TestApp::builder(engine).with_models(models).with_tools(builtin().unwrap()).spawn().await;
         Self { sonnet, local, app }
     }
 
@@ -210,7 +210,7 @@ on_every_engine! {
         app.shut_down().await;
 
         let models = vec![entry("Sonnet", Provider::Anthropic, &sonnet)];
-        let app = TestApp::spawn_with_models(&engine, models, builtin().unwrap()).await;
+        let app = TestApp::builder(&engine).with_models(models).with_tools(builtin().unwrap()).spawn().await;
         let opened = app.conversation(&uuid).await;
         assert_eq!((&opened["model"], &opened["messages"][1]["content"]), (&json!("Local"), &json!("By Local.")));
         let answer = &opened["messages"][1]["id"];
@@ -240,7 +240,7 @@ on_every_engine! {
             named(entry("First", Provider::Anthropic, &first), "m-1"),
             named(entry("Second", Provider::Anthropic, &second), "m-2"),
         ];
-        let app = TestApp::spawn_with_models(&engine, models, builtin().unwrap()).await;
+        let app = TestApp::builder(&engine).with_models(models).with_tools(builtin().unwrap()).spawn().await;
         let uuid = app.create_conversation().await;
         first.reply([thinking("Let me think.", "c2ln"), tool_call("add", r#"{"a":1,"b":2}"#)]);
         first.reply(Reply::fail(400, "no"));
@@ -267,7 +267,7 @@ on_every_engine! {
             ModelEntry { prices, ..entry("Dear", Provider::Anthropic, &dear) },
             entry("Free", Provider::OpenAi, &free),
         ];
-        let app = TestApp::spawn_with_models(&engine, models, builtin().unwrap()).await;
+        let app = TestApp::builder(&engine).with_models(models).with_tools(builtin().unwrap()).spawn().await;
         let uuid = app.create_conversation().await;
         dear.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
         dear.reply([text("3.")]);
@@ -308,7 +308,7 @@ async fn the_catalog_lists_its_models() {
         ModelEntry { prices, vision: true, ..named(entry("Sonnet", Provider::Anthropic, &model), "claude") },
         ModelEntry { choice: ModelChoice::Provider(settings), ..entry("Local", Provider::OpenAi, &model) },
     ];
-    let app = TestApp::spawn_with_models(&Engine::sqlite(), models, builtin().unwrap()).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_models(models).with_tools(builtin().unwrap()).spawn().await;
     let expected = json!({"items": [
         {"name": "Sonnet", "provider": "anthropic", "model": "claude", "tool_mode": "native", "is_default": true,
          "vision": true, "prices": {"input": 0.25, "output": 2.0}, "available": true},

@@ -21,7 +21,11 @@ on_every_engine! {
     async fn a_name_with_a_namespace_or_a_special_token_means_its_tool(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with_tools(&engine, provider.settings(model.url()), tools()).await;
+            let app = TestApp::builder(&engine)
+                .with_model(provider.settings(model.url()))
+                .with_tools(tools())
+                .spawn()
+                .await;
             for name in NAMES {
                 let conversation = app.create_conversation().await;
                 model.reply([tool_call(name, r#"{"a":12.5,"b":7.25}"#)]);
@@ -44,7 +48,11 @@ on_every_engine! {
     async fn a_tool_without_parameters_is_called_with_nothing(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with_tools(&engine, provider.settings(model.url()), tools()).await;
+            let app = TestApp::builder(&engine)
+                .with_model(provider.settings(model.url()))
+                .with_tools(tools())
+                .spawn()
+                .await;
             let conversation = app.create_conversation().await;
             for (run, written) in (1..).zip(NOTHING) {
                 model.reply([tool_call("counts", written)]);

@@ -38,7 +38,7 @@ fn program() -> Bytes {
 }
 
 async fn start(engine: &Engine, model: &MockLlm, text: &str) -> TestApp {
-    TestApp::spawn_with_page(engine, model, page(text)).await
+    TestApp::builder(engine).with_mock(model).with_page(page(text)).spawn().await
 }
 
 /// Returns the path at which the page of this server requests its files.

@@ -158,10 +158,14 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_models_are_listed_as_agents_and_plain() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        settings.models[0].name = "team/large".to_owned();
-    })
-    .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(tools())
+        .with_settings(|settings| {
+            settings.models[0].name = "team/large".to_owned();
+        })
+        .spawn()
+        .await;
     let list = app.get_json("/v1/models").await;
     let ids: Vec<&str> = list["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
     assert_eq!((ids, &list["object"]), (vec!["team/large", "team/large:plain"], &json!("list")));

@@ -48,7 +48,7 @@ fn in_words(step: &Step) -> Vec<Part> {
 
 /// Runs the conversation with these settings. Returns it as clients and admins see it.
 async fn play(engine: &Engine, settings: ModelSettings, model: &MockLlm, parts: fn(&Step) -> Vec<Part>) -> Seen {
-    let app = TestApp::spawn_with(engine, settings).await;
+    let app = TestApp::builder(engine).with_model(settings).spawn().await;
     let conversation = app.create_conversation().await;
     let mut seen = Seen { events: vec![], contents: vec![], stop_reasons: vec![], calls: vec![], stored: vec![] };
     for (question, steps) in TURNS {

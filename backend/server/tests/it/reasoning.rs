@@ -46,7 +46,7 @@ on_every_engine! {
     async fn thinking_streams_apart_from_the_answer_and_is_kept_with_its_step(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             script(&model);
             let events = app.send(&conversation, "1 + 2?").await.all().await;
@@ -82,7 +82,7 @@ on_every_engine! {
     /// Some chat templates write the opening tag, so the model only writes the closing one.
     async fn text_before_a_lone_closing_tag_becomes_reasoning(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
+        let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([text("Adding. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
         let gate = model.reply_gated([text("Let me see: 1 + 2")], [text(" = 3.\n</think>\n\nIt is 3.")]);
@@ -126,7 +126,7 @@ on_every_engine! {
     async fn a_program_that_waits_for_the_whole_gets_no_reasoning_as_text(engine: Engine) {
         for model_name in ["test-model", "test-model:plain"] {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
             model.reply([text("Hm, hm.\n</think>\n\nIt is 3.")]);
             let body = json!({"model": model_name, "messages": [{"role": "user", "content": "1 + 2?"}]});
             let answer: Value = app.post("/v1/chat/completions", body).await.json().await.unwrap();
@@ -139,7 +139,7 @@ on_every_engine! {
     async fn thinking_is_told_to_no_model_once_the_turn_is_over(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             script(&model);
             app.send(&conversation, "1 + 2?").await.all().await;

@@ -33,7 +33,12 @@ const RERUN: &str = "INSERT INTO tool_reruns (tool_call_id, user_id, input_text,
 /// Starts a server that keeps deleted conversations for this long.
 async fn start(engine: &Engine, model: &MockLlm, kept_for: Duration) -> TestApp {
     let tools = tallybook_tools::builtin().unwrap();
-    TestApp::spawn_changed(engine, model, tools, |settings| settings.retention = kept_for).await
+    TestApp::builder(engine)
+        .with_mock(model)
+        .with_tools(tools)
+        .with_settings(|settings| settings.retention = kept_for)
+        .spawn()
+        .await
 }
 
 async fn ask(app: &TestApp, model: &MockLlm) -> String {

@@ -13,7 +13,7 @@ use tallybook_mock_mcp::Program as ToolServer;
 use tallybook_protocol::ChatEvent;
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
-use crate::support::{Engine, Program, Provider, TestApp, eventually, on_every_engine, rows};
+use crate::support::{Engine, Program, TestApp, eventually, on_every_engine, rows};
 
 /// A secret that is so odd that it does not appear anywhere by chance.
 const CANARY: &str = "canary \"Ω\" 5up3r";
@@ -103,7 +103,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([login("login", "ann", CANARY), login("login", "bob", CANARY), tool_call("login", format!(r#"{{"password":"{CANARY}"#))]);
         model.reply([text("Done.")]);
@@ -136,7 +136,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<true>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([login("login_and_pay", "ann", CANARY)]);
         model.reply([text("I may not.")]);
@@ -152,7 +152,7 @@ on_every_engine! {
     async fn a_secret_is_not_taken_in_an_edited_input(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Pay).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         // A missing PIN is not a secret, so the call may wait.
         model.reply([tool_call("pay", r#"{"amount":1,"pin":null}"#)]);
@@ -177,7 +177,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([login("login", "ann", "[hidden]")]);
         model.reply([text("Which password?")]);
@@ -192,7 +192,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
-        let app = TestApp::spawn_with_tools(&engine, Provider::Anthropic.settings(model.url()), tools).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         let switches = app.client.put(app.url(&format!("/api/conversations/{conversation}/tools")));
         let off = switches.json(&json!({ "disabled": ["login"] })).send().await.unwrap();

@@ -13,9 +13,9 @@ on_every_engine! {
     async fn placeholders_are_filled_for_each_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let own = "Be kind.\nToday is {date}; again: {current_date}.\n{tools_info}\nKeep {this} and {{date}}.";
-        let app = TestApp::spawn_changed(&engine, &model, builtin().unwrap(), |settings| {
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(builtin().unwrap()).with_settings(|settings| {
             settings.system_prompt = SystemPrompt::Own(own.into());
-        })
+        }).spawn()
         .await;
         let conversation = app.create_conversation().await;
         model.reply([text("Hello.")]);

@@ -22,7 +22,11 @@ on_every_engine! {
     async fn the_first_answer_brings_a_title(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with_titles(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine)
+                .with_model(provider.settings(model.url()))
+                .with_titles()
+                .spawn()
+                .await;
             let conversation = app.create_conversation().await;
             for words in ["It is four.", "\"Adding two and two.\"", "It is five."] {
                 model.reply([text(words)]);
@@ -48,7 +52,7 @@ on_every_engine! {
     /// The turn ends before the title arrives. If the user has renamed the conversation meanwhile, the user's title stays.
     async fn a_title_delays_nothing_and_overrules_nobody(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([text("It is four.")]);
         let gate = model.reply_late([text("Too late")]);
@@ -69,7 +73,11 @@ on_every_engine! {
 
     async fn a_title_that_comes_to_nothing_leaves_the_question(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with_titles(&engine, Provider::OpenAi.settings(model.url())).await;
+        let app = TestApp::builder(&engine)
+            .with_model(Provider::OpenAi.settings(model.url()))
+            .with_titles()
+            .spawn()
+            .await;
         let named = app.create_conversation().await;
         rename(&app, &named, "Named before").await;
         model.reply([text("Four.")]);
@@ -99,10 +107,10 @@ on_every_engine! {
     async fn a_title_costs_what_its_model_does(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| {
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_settings(|settings| {
             settings.titles = true;
             settings.models[0].prices = Some(Prices { input: 3.0, output: 15.0 });
-        })
+        }).spawn()
         .await;
         let conversation = app.create_conversation().await;
         model.reply([text("It is four.")]);

@@ -18,7 +18,11 @@ async fn connected(engine: &Engine, model: &MockLlm, mock: &MockMcp, pin: &str) 
 /// Starts a server with these settings of the tool server `mock`, and waits until `mock` is connected.
 async fn connected_with(engine: &Engine, model: &MockLlm, entry: Value) -> TestApp {
     let servers = json!({ "mcpServers": { "mock": entry } });
-    let app = TestApp::spawn_with_tool_servers(engine, model, read_servers_file(&servers.to_string()).unwrap()).await;
+    let app = TestApp::builder(engine)
+        .with_mock(model)
+        .with_tool_servers(read_servers_file(&servers.to_string()).unwrap())
+        .spawn()
+        .await;
     let is_connected = async || app.get_json("/api/tools").await["servers"][0]["status"] == "connected";
     eventually("the tool server is connected", is_connected).await;
     app

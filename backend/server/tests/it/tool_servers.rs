@@ -20,7 +20,8 @@ fn settings(servers: &Value) -> ToolServersSettings {
 
 /// Starts a server with one tool server, and waits until that is connected.
 async fn connected(engine: &Engine, model: &MockLlm, entry: Value) -> TestApp {
-    let app = TestApp::spawn_with_tool_servers(engine, model, settings(&json!({ "mock": entry }))).await;
+    let app =
+        TestApp::builder(engine).with_mock(model).with_tool_servers(settings(&json!({ "mock": entry }))).spawn().await;
     status_is(&app, "connected").await;
     app
 }
@@ -111,7 +112,11 @@ on_every_engine! {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         mock.hold();
-        let app = TestApp::spawn_with_tool_servers(&engine, &model, settings(&json!({ "mock": low_risk(&mock) }))).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tool_servers(settings(&json!({ "mock": low_risk(&mock) })))
+            .spawn()
+            .await;
         status_is(&app, "connecting").await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("mock__echo", r#"{"text":"there"}"#)]);
@@ -127,7 +132,11 @@ on_every_engine! {
         // A turn that waits can be stopped.
         app.shut_down().await;
         mock.hold();
-        let app = TestApp::spawn_with_tool_servers(&engine, &model, settings(&json!({ "mock": low_risk(&mock) }))).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tool_servers(settings(&json!({ "mock": low_risk(&mock) })))
+            .spawn()
+            .await;
         let mut turn = app.send(&conversation, "Again").await;
         turn.until("message_start").await;
         app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
@@ -152,7 +161,7 @@ on_every_engine! {
 async fn a_server_that_is_down_at_start_is_told_of_and_keeps_nothing_from_working() {
     let model = MockLlm::start().await.unwrap();
     let servers = json!({ "gone": { "command": "/does/not/exist" }, "unset": { "url": "https://${UNSET_HERE}/mcp" } });
-    let app = TestApp::spawn_with_tool_servers(&Engine::sqlite(), &model, settings(&servers)).await;
+    let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tool_servers(settings(&servers)).spawn().await;
     status_is(&app, "failed").await;
     let tools = app.get_json("/api/tools").await;
     assert!(tools["items"].as_array().unwrap().iter().all(|tool| tool["server"].is_null()), "{tools}");

@@ -6,7 +6,7 @@ use tallybook_agent::Limits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_tools::ToolRegistry;
 
-use crate::support::{Counts, Engine, Hangs, Provider, TestApp, end_of, execute, on_every_engine, rows};
+use crate::support::{Counts, Engine, Hangs, TestApp, end_of, execute, on_every_engine, rows};
 
 /// Returns the names of the tools that are turned off.
 async fn disabled(app: &TestApp, conversation: &str) -> Value {
@@ -55,7 +55,7 @@ on_every_engine! {
         let counts = Counts::default();
         let tools = ToolRegistry::default().with(Hangs).unwrap().with(counts.clone()).unwrap();
         let limits = Limits { concurrent_calls_per_turn: 1, ..Limits::default() };
-        let app = TestApp::spawn_with_limits(&engine, Provider::Anthropic.settings(model.url()), tools, limits).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_limits(limits).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([tool_call("hangs", "{}"), tool_call("counts", "{}")]);
         let mut turn = app.send(&conversation, "Count").await;

@@ -18,7 +18,7 @@ on_every_engine! {
     async fn the_next_turn_remembers_the_calls(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
-            let app = TestApp::spawn_with(&engine, provider.settings(model.url())).await;
+            let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
             let conversation = app.create_conversation().await;
             model.reply([tool_call("add", r#"{"a":12.5,"b":7.25}"#)]);
             model.reply([tool_call("multiply", r#"{"a":19.75,"b":4}"#)]);
@@ -39,7 +39,7 @@ on_every_engine! {
     /// Arguments are stored exactly as the model wrote them. If they are invalid, the call gets an error result.
     async fn odd_arguments_are_kept_exactly(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with(&engine, Provider::OpenAi.settings(model.url())).await;
+        let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
         let conversation = app.create_conversation().await;
         let long = "7".repeat(60);
         let exact = format!(r#"{{"b": 1.10, "a": {long}}}"#);
@@ -133,7 +133,7 @@ fn ended((place, event): (usize, &ChatEvent)) -> Option<(i64, usize)> {
 
 async fn two_tool_calls(engine: &Engine, provider: Provider) {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_with(engine, provider.settings(model.url())).await;
+    let app = TestApp::builder(engine).with_model(provider.settings(model.url())).spawn().await;
     let conversation = app.create_conversation().await;
     model.reply([
         text("Let me work that out. "),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tallybook_conversations::models::{ModelChoice, ModelEntry};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, Provider, TestApp, eventually, on_every_engine};
+use crate::support::{Engine, TestApp, eventually, on_every_engine};
 
 /// Returns the number of calls of each purpose, and the sum of the input tokens.
 fn counted(told: &Value) -> (Value, i64) {
@@ -19,7 +19,7 @@ on_every_engine! {
     async fn the_demo_model_explains_an_answer_by_the_calls_that_it_made(engine: Engine) {
         let tools = tallybook_tools::builtin().unwrap();
         let demo = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
-        let app = TestApp::spawn_with_models(&engine, vec![demo], tools).await;
+        let app = TestApp::builder(&engine).with_models(vec![demo]).with_tools(tools).spawn().await;
         let conversation = app.create_conversation().await;
         let path = format!("/api/conversations/{conversation}");
         app.send(&conversation, "What is (1 + 2) × (3 + 4)?").await.all().await;
@@ -33,7 +33,7 @@ on_every_engine! {
 
     async fn what_is_asked_beside_an_answer_counts_to_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         let conversation = app.create_conversation().await;
         let path = format!("/api/conversations/{conversation}");
         assert_eq!(app.get_json(&format!("{path}/usage")).await, json!({"items": []}));

@@ -82,7 +82,13 @@ on_every_engine! {
         accounts.create_admin(ADMIN, tallybook_accounts::Password::new(PASSWORD)).await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let limits = PersonLimits { tokens_per_day: 1, ..PersonLimits::default() };
-        let app = TestApp::spawn_with_person_limits(&engine, &model, tools, required(), limits).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_accounts(required())
+            .with_person_limits(limits)
+            .spawn()
+            .await;
         let team = Team::of(app);
         let admin = team.sign_in(ADMIN).await;
         let uuid = ask(&team, &model, &admin).await;

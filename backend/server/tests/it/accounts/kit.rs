@@ -50,7 +50,8 @@ impl Team {
 
     /// Starts a server on a database that already has an admin.
     pub(crate) async fn join(engine: &Engine, model: &MockLlm, settings: AccountsSettings) -> Self {
-        let (app, link) = TestApp::spawn_with_accounts(engine, model, settings).await;
+        let (app, link) =
+            TestApp::builder(engine).with_mock(model).with_accounts(settings).spawn_with_setup_link().await;
         assert_eq!(link, None, "there is an admin");
         Self::of(app)
     }

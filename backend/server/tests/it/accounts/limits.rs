@@ -12,7 +12,15 @@ use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
 async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
     let tools = tallybook_tools::builtin().unwrap();
-    Team::of(TestApp::spawn_with_person_limits(engine, model, tools, required(), limits).await)
+    Team::of(
+        TestApp::builder(engine)
+            .with_mock(model)
+            .with_tools(tools)
+            .with_accounts(required())
+            .with_person_limits(limits)
+            .spawn()
+            .await,
+    )
 }
 
 /// Creates an admin in the engine's database.

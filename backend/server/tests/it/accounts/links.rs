@@ -32,7 +32,11 @@ on_every_engine! {
         let before = TestApp::spawn(&engine, &model).await;
         let conversation = before.create_conversation().await;
         before.shut_down().await;
-        let (app, link) = TestApp::spawn_with_accounts(&engine, &model, required()).await;
+        let (app, link) = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_accounts(required())
+            .spawn_with_setup_link()
+            .await;
         let (team, link, nobody) = (Team::of(app), link.unwrap(), Who::default());
         for path in ["/api/conversations", "/api/models", "/metrics", "/readyz", "/api/nowhere"] {
             let refused = team.get(&nobody, path).await;
@@ -101,7 +105,11 @@ on_every_engine! {
 
     async fn the_first_link_works_for_an_hour(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let (app, link) = TestApp::spawn_with_accounts(&engine, &model, required()).await;
+        let (app, link) = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_accounts(required())
+            .spawn_with_setup_link()
+            .await;
         let (team, link) = (Team::of(app), link.unwrap());
         let in_an_hour = chrono::Utc::now() + chrono::Duration::minutes(61);
         let left: Vec<(chrono::DateTime<chrono::Utc>,)> =
@@ -189,7 +197,11 @@ on_every_engine! {
     /// An account that an operator creates in a terminal works on a running server.
     async fn the_command_makes_an_admin(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let (app, _) = TestApp::spawn_with_accounts(&engine, &model, required()).await;
+        let (app, _) = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_accounts(required())
+            .spawn_with_setup_link()
+            .await;
         let team = Team::of(app);
         let create = |name: &str, password: &str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, kind_of};
-use crate::support::{Engine, Provider, TestApp, eventually, execute, on_every_engine, rows};
+use crate::support::{Engine, TestApp, eventually, execute, on_every_engine, rows};
 
 const NEW_PASSWORD: &str = "another one of some length";
 
@@ -52,7 +52,7 @@ on_every_engine! {
     /// Lists usage by purpose, for the current month only.
     async fn what_models_used_up_is_told(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_with_titles(&engine, Provider::Anthropic.settings(model.url())).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         assert_eq!(app.get_json("/api/me").await["this_month"], json!([]));
         model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
         model.reply([text("Three.")]);

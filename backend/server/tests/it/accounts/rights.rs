@@ -162,10 +162,14 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
         .await
         .expect("the first admin");
     let tools = tallybook_tools::builtin().unwrap();
-    let app = TestApp::spawn_changed(&engine, &model, tools, |settings| {
-        settings.accounts = accounts;
-        settings.tool_servers = read_servers_file(&server.to_string()).unwrap();
-    });
+    let app = TestApp::builder(&engine)
+        .with_mock(&model)
+        .with_tools(tools)
+        .with_settings(|settings| {
+            settings.accounts = accounts;
+            settings.tool_servers = read_servers_file(&server.to_string()).unwrap();
+        })
+        .spawn();
     let team = Team::of(app.await);
     let admin = team.sign_in(ADMIN).await;
     let (ann, _) = team.person(&admin, "ann").await;

@@ -21,7 +21,15 @@ async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> (Team,
 
 async fn join(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
     let tools = tallybook_tools::builtin().unwrap();
-    Team::of(TestApp::spawn_with_person_limits(engine, model, tools, required(), limits).await)
+    Team::of(
+        TestApp::builder(engine)
+            .with_mock(model)
+            .with_tools(tools)
+            .with_accounts(required())
+            .with_person_limits(limits)
+            .spawn()
+            .await,
+    )
 }
 
 fn per_minute(messages_per_minute: u32) -> PersonLimits {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook_accounts::AccountsSettings;
-use tallybook_agent::Limits;
 use tallybook_conversations::PersonLimits;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
@@ -22,7 +21,7 @@ on_every_engine! {
         let Fixture { app, model, orders, counts, conversation } = fixture;
         app.shut_down().await;
         let settings = Provider::Anthropic.settings(model.url());
-        let app = TestApp::spawn_with_tools(&engine, settings, tools(&orders, &counts)).await;
+        let app = TestApp::builder(&engine).with_model(settings).with_tools(tools(&orders, &counts)).spawn().await;
         assert_eq!(app.conversation(&conversation).await["awaiting_approval"], true);
         let fixture = Fixture { app, model, orders, counts, conversation };
         fixture.model.reply([text("Enjoy.")]);
@@ -52,7 +51,13 @@ on_every_engine! {
         let orders = Orders::default();
         let (tools, accounts) = (tools(&orders, &Counts::default()), AccountsSettings::default());
         let limits = PersonLimits { turns: 1, ..PersonLimits::default() };
-        let app = TestApp::spawn_with_person_limits(&engine, &model, tools, accounts, limits).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_accounts(accounts)
+            .with_person_limits(limits)
+            .spawn()
+            .await;
         let (first, second) = (app.create_conversation().await, app.create_conversation().await);
         model.reply([order("pizza")]);
         let id = asked(&app.send(&first, "I am hungry").await.all().await)[0];
@@ -81,7 +86,12 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();
         let (tools, wait) = (tools(&orders, &Counts::default()), Some(Duration::from_millis(10)));
-        let app = TestApp::spawn_with_consent(&engine, &model, tools, wait, Limits::default()).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_approval_timeout(wait)
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         model.reply([order("pizza")]);
         model.reply([text("Then not.")]);
@@ -149,7 +159,7 @@ async fn another_replica_takes_the_decision() {
         let ids = fixture.ask(&["pizza", "soup"]).await;
         let settings = Provider::Anthropic.settings(fixture.model.url());
         let tools = tools(&fixture.orders, &fixture.counts);
-        let other = TestApp::spawn_with_tools(&engine, settings, tools).await;
+        let other = TestApp::builder(&engine).with_model(settings).with_tools(tools).spawn().await;
         let path = |id: i64| format!("/api/tool-calls/{id}/decision");
         let approve = json!({ "decision": "approve" });
         let (first, last) = (path(ids[0]), path(ids[1]));

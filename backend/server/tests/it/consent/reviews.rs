@@ -43,7 +43,12 @@ impl Fixture {
         let names = vec!["Sonnet".to_owned(), "GPT".to_owned()];
         let review = ReviewSettings { models: names, mode, quorum: 2, timeout };
         let orders = Orders::default();
-        let app = TestApp::spawn_with_review(engine, models, review, tools(&orders, &Counts::default())).await;
+        let app = TestApp::builder(engine)
+            .with_models(models)
+            .with_review(review)
+            .with_tools(tools(&orders, &Counts::default()))
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         Self { app, model, sonnet, gpt, orders, conversation }
     }

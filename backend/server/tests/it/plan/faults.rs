@@ -54,7 +54,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let settings = Provider::OpenAi.settings(model.url());
         let settings = ModelSettings { provider: ProviderKind::OpenRouter, web_search: true, ..settings };
-        let app = TestApp::spawn_with(&engine, settings).await;
+        let app = TestApp::builder(&engine).with_model(settings).spawn().await;
         let conversation = app.create_conversation().await;
         model.reply([text(plan(&["Count."]))]);
         model.reply([text("One.")]);
@@ -89,7 +89,12 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let settings = PlanSettings { max_attempts: 1, max_total_attempts: 2, ..PlanSettings::default() };
-        let app = TestApp::spawn_changed(&engine, &model, tools, |all| all.plan = settings).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_settings(|all| all.plan = settings)
+            .spawn()
+            .await;
         let conversation = app.create_conversation().await;
         model.reply([text(plan(&["Look.", "Sum up."]))]);
         model.reply([text("Error: no page")]);
@@ -140,7 +145,7 @@ on_every_engine! {
         let limits = Limits { steps: 2, ..Limits::default() };
         let tools = tallybook_tools::builtin().unwrap();
         let settings = Provider::Anthropic.settings(model.url());
-        let app = TestApp::spawn_with_limits(&engine, settings, tools, limits).await;
+        let app = TestApp::builder(&engine).with_model(settings).with_tools(tools).with_limits(limits).spawn().await;
         let conversation = app.create_conversation().await;
         let add = || tool_call("add", r#"{"a":1,"b":2}"#);
         model.reply([text(plan(&["Add.", "Add more.", "Add on."]))]);

@@ -46,7 +46,7 @@ async fn handed_over(app: &TestApp, body: &Value) -> (String, Value, Vec<Value>)
 
 async fn server(engine: &Engine, model: &MockLlm, counts: &Counts) -> TestApp {
     let tools = ToolRegistry::default().with(counts.clone()).unwrap();
-    TestApp::spawn_changed(engine, model, tools, |_| {}).await
+    TestApp::builder(engine).with_mock(model).with_tools(tools).with_settings(|_| {}).spawn().await
 }
 
 /// Returns the messages of the model's last request.
@@ -184,7 +184,7 @@ on_every_engine! {
     async fn a_step_with_a_call_that_waits_is_handed_over_after_the_decision(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Orders).unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, tools, |_| {}).await;
+        let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_settings(|_| {}).spawn().await;
         model.reply([tool_call("look", "{}"), tool_call("order", "{}")]);
         let mut asked = body(&[user("Soup?")]);
         asked["stream"] = json!(true);
@@ -215,7 +215,8 @@ async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them(
     let tools = ToolRegistry::default().with(Counts::default()).unwrap();
     let limits = Limits { restored_bytes: 0, ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
-    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools, limits).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_model(settings).with_tools(tools).with_limits(limits).spawn().await;
     let ours = |number: u32| format!(r#"{{\"result\":\"{number}\",\"success\":true}}"#);
     let mut sent = vec![user("Well?")];
     for weather in ["rain", "snow"] {

@@ -11,7 +11,12 @@ use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
 async fn server(engine: &Engine, model: &MockLlm, wait: Duration) -> TestApp {
     let tools = ToolRegistry::default().with(Orders).unwrap();
-    TestApp::spawn_changed(engine, model, tools, |settings| settings.http_limits.approval_wait = wait).await
+    TestApp::builder(engine)
+        .with_mock(model)
+        .with_tools(tools)
+        .with_settings(|settings| settings.http_limits.approval_wait = wait)
+        .spawn()
+        .await
 }
 
 /// Approves a call of the answer as soon as it waits for approval.
@@ -62,11 +67,14 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_approval_link_begins_with_the_public_url() {
     let model = MockLlm::start().await.unwrap();
-    let app =
-        TestApp::spawn_changed(&Engine::sqlite(), &model, ToolRegistry::default().with(Orders).unwrap(), |settings| {
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(ToolRegistry::default().with(Orders).unwrap())
+        .with_settings(|settings| {
             settings.public_url = Some("https://chat.example.org".parse().unwrap());
             settings.http_limits.approval_wait = Duration::ZERO;
         })
+        .spawn()
         .await;
     model.reply([tool_call("order", "{}")]);
     let response = ask(&app, &[], &question("I am hungry")).await;
@@ -134,10 +142,14 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
     // The client-supplied input of a finished turn is deleted with its journal. A waiting turn keeps its input, with which it
     // resumes.
     let retention = Some(Duration::from_millis(1));
-    let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default(), |settings| {
-        settings.journal_retention = retention;
-    })
-    .await;
+    let app = TestApp::builder(&engine)
+        .with_mock(&model)
+        .with_tools(ToolRegistry::default())
+        .with_settings(|settings| {
+            settings.journal_retention = retention;
+        })
+        .spawn()
+        .await;
     let kept = async || rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs") == [(1,)];
     eventually("one of two is forgotten", kept).await;
 }

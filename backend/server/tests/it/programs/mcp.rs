@@ -78,7 +78,7 @@ on_every_engine! {
         turn(&server, &model, "divide", r#"{"a":1,"b":0}"#).await;
         let entry = json!({"mcpServers": {"book": {"url": server.url("/mcp"), "risk": "claimed"}}});
         let settings = read_servers_file(&entry.to_string()).unwrap();
-        let client = TestApp::spawn_with_tool_servers(&Engine::sqlite(), &model, settings).await;
+        let client = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tool_servers(settings).spawn().await;
         let list = async || client.get_json("/api/tools").await;
         eventually("it is connected", async || list().await["servers"][0]["status"] == "connected").await;
         let listed = list().await;
@@ -244,7 +244,8 @@ async fn there_is_nothing_to_listen_to_and_pages_of_other_sites_are_kept_out() {
 async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
     let model = MockLlm::start().await.unwrap();
     let registry = tools().with(Orders).unwrap().with(Panics).unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, registry, |_| {}).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tools(registry).with_settings(|_| {}).spawn().await;
     let listed = result(&app, "tools/list", json!({})).await;
     let names: Vec<&str> =
         listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();

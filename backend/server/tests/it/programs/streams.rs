@@ -61,7 +61,12 @@ on_every_engine! {
     /// If the client disconnects, the turn is stopped, whether it is streamed or not.
     async fn a_program_that_goes_away_in_a_tool_call_stops_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default().with(Hangs).unwrap(), |_| {}).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(ToolRegistry::default().with(Hangs).unwrap())
+            .with_settings(|_| {})
+            .spawn()
+            .await;
         for (place, body) in [streamed("Wait"), question("Wait")].into_iter().enumerate() {
             model.reply([tool_call("hangs", "{}")]);
             let client = app.client.clone();
@@ -84,11 +89,15 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        // Longer than a failure takes, so that no keep-alive starts the stream before it.
-        settings.keep_alive = Duration::from_secs(20);
-    })
-    .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(tools())
+        .with_settings(|settings| {
+            // Longer than a failure takes, so that no keep-alive starts the stream before it.
+            settings.keep_alive = Duration::from_secs(20);
+        })
+        .spawn()
+        .await;
     for body in [streamed("Hello"), question("Hello")] {
         model.fail(401, r#"{"error": {"message": "no"}}"#);
         let response = ask(&app, &[], &body).await;
@@ -110,10 +119,14 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        settings.http_limits.idle_timeout = Duration::from_millis(500);
-    })
-    .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(tools())
+        .with_settings(|settings| {
+            settings.http_limits.idle_timeout = Duration::from_millis(500);
+        })
+        .spawn()
+        .await;
     let late = model.reply_late([text("At last.")]);
     let asked = question("How long?");
     let answer = ask(&app, &[], &asked);
@@ -148,7 +161,8 @@ async fn our_tools_are_told_of_on_request_alone() {
     let model = MockLlm::start().await.unwrap();
     let counts = Counts::default();
     let registry = tools().with(counts.clone()).unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, registry, |_| {}).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tools(registry).with_settings(|_| {}).spawn().await;
     for (headers, number) in [(&[][..], 0), (&[("X-Tallybook-Tools", "events")][..], 4)] {
         model.reply([tool_call("counts", "{}"), tool_call("divide", r#"{"a":1,"b":0}"#)]);
         model.reply([text("Done.")]);

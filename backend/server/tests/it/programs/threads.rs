@@ -216,7 +216,8 @@ async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
     let registry = ToolRegistry::default().with(Counts::default()).unwrap();
     let settings = Provider::Anthropic.settings(model.url());
     let limits = Limits { steps: 1, ..Limits::default() };
-    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, registry, limits).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_model(settings).with_tools(registry).with_limits(limits).spawn().await;
     for _ in 0..6 {
         model.reply([tool_call("counts", "{}")]);
     }
@@ -237,9 +238,12 @@ async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {
     let model = MockLlm::start().await.unwrap();
     let registry = ToolRegistry::default().with(Counts::default()).unwrap();
     let settings = Provider::Anthropic.settings(model.url());
-    let app =
-        TestApp::spawn_with_limits(&Engine::sqlite(), settings, registry, Limits { steps: 1, ..Limits::default() })
-            .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_model(settings)
+        .with_tools(registry)
+        .with_limits(Limits { steps: 1, ..Limits::default() })
+        .spawn()
+        .await;
     let body = |stream: bool| json!({"messages": [user("For ever?")], "stream": stream});
     for _ in 0..3 {
         model.reply([tool_call("counts", "{}")]);
@@ -265,7 +269,8 @@ async fn an_answer_that_takes_too_long_is_a_504() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { turn_time: Duration::from_secs(1), ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
-    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools(), limits).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_model(settings).with_tools(tools()).with_limits(limits).spawn().await;
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await;
     let thread = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();

@@ -48,7 +48,7 @@ impl Provider {
     }
 }
 
-fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
+fn settings(engine: &Engine) -> Settings {
     Settings {
         host: IpAddr::from([127, 0, 0, 1]),
         port: 0,
@@ -58,12 +58,12 @@ fn settings(engine: &Engine, model: ModelSettings, limits: Limits) -> Settings {
         http_limits: http::Limits::default(),
         tool_history_page_time: Duration::from_secs(1),
         database_url: engine.url.parse().expect("its address"),
-        models: vec![ModelEntry::from_environment(ModelChoice::Provider(model))],
+        models: Vec::new(),
         review: None,
         memory: MemorySettings::OFF,
         plan: PlanSettings::default(),
         titles: false,
-        limits,
+        limits: Limits::default(),
         person_limits: PersonLimits::default(),
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
@@ -104,134 +104,12 @@ enum Server {
 impl TestApp {
     /// Starts a server with the model `model`, which uses Anthropic's format.
     pub(crate) async fn spawn(engine: &Engine, model: &MockLlm) -> Self {
-        Self::spawn_with(engine, Provider::Anthropic.settings(model.url())).await
+        Self::builder(engine).with_mock(model).spawn().await
     }
 
-    pub(crate) async fn spawn_with(engine: &Engine, model: ModelSettings) -> Self {
-        Self::spawn_with_tools(engine, model, tallybook_tools::builtin().expect("the built-in tools are sound")).await
-    }
-
-    pub(crate) async fn spawn_with_tools(engine: &Engine, model: ModelSettings, tools: ToolRegistry) -> Self {
-        Self::spawn_with_limits(engine, model, tools, Limits::default()).await
-    }
-
-    pub(crate) async fn spawn_with_limits(
-        engine: &Engine,
-        model: ModelSettings,
-        tools: ToolRegistry,
-        limits: Limits,
-    ) -> Self {
-        Self::start(engine, settings(engine, model, limits), tools).await
-    }
-
-    /// Starts a server with these models. The first one is the default.
-    pub(crate) async fn spawn_with_models(engine: &Engine, models: Vec<ModelEntry>, tools: ToolRegistry) -> Self {
-        let unused = Provider::Anthropic.settings(String::new());
-        let settings = Settings { models, ..settings(engine, unused, Limits::default()) };
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with these models, some of which review high-risk calls.
-    pub(crate) async fn spawn_with_review(
-        engine: &Engine,
-        models: Vec<ModelEntry>,
-        review: ReviewSettings,
-        tools: ToolRegistry,
-    ) -> Self {
-        let unused = Provider::Anthropic.settings(String::new());
-        let settings = Settings { models, review: Some(review), ..settings(engine, unused, Limits::default()) };
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with this timeout for approvals, and these limits of a turn.
-    pub(crate) async fn spawn_with_consent(
-        engine: &Engine,
-        model: &MockLlm,
-        tools: ToolRegistry,
-        consent_wait: Option<Duration>,
-        limits: Limits,
-    ) -> Self {
-        let model = Provider::Anthropic.settings(model.url());
-        let settings = Settings { consent_wait, ..settings(engine, model, limits) };
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with these tools, and settings that the test changes.
-    pub(crate) async fn spawn_changed(
-        engine: &Engine,
-        model: &MockLlm,
-        tools: ToolRegistry,
-        change: impl FnOnce(&mut Settings),
-    ) -> Self {
-        let mut settings = settings(engine, Provider::Anthropic.settings(model.url()), Limits::default());
-        change(&mut settings);
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with these limits for clients.
-    pub(crate) async fn spawn_with_http_limits(engine: &Engine, model: &MockLlm, http_limits: http::Limits) -> Self {
-        let model = Provider::Anthropic.settings(model.url());
-        let keep_alive = Duration::from_millis(50);
-        let settings = Settings { http_limits, keep_alive, ..settings(engine, model, Limits::default()) };
-        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
-    }
-
-    /// Starts a server whose model is also asked for titles, which takes one more scripted reply after the first answer.
-    pub(crate) async fn spawn_with_titles(engine: &Engine, model: ModelSettings) -> Self {
-        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
-        let settings = Settings { titles: true, ..settings(engine, model, Limits::default()) };
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with these limits per user.
-    pub(crate) async fn spawn_with_person_limits(
-        engine: &Engine,
-        model: &MockLlm,
-        tools: ToolRegistry,
-        accounts: AccountsSettings,
-        person_limits: PersonLimits,
-    ) -> Self {
-        let model = Provider::Anthropic.settings(model.url());
-        let settings = Settings { accounts, person_limits, ..settings(engine, model, Limits::default()) };
-        Self::start(engine, settings, tools).await
-    }
-
-    /// Starts a server with accounts. Also returns the setup link unless an admin exists.
-    pub(crate) async fn spawn_with_accounts(
-        engine: &Engine,
-        model: &MockLlm,
-        accounts: AccountsSettings,
-    ) -> (Self, Option<String>) {
-        let model = Provider::Anthropic.settings(model.url());
-        let settings = Settings { accounts, ..settings(engine, model, Limits::default()) };
-        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
-        let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
-        let link = app.create_setup_link().await.expect("the database takes it");
-        (Self::serve(engine, app), link)
-    }
-
-    /// Starts a server that is connected to tool servers.
-    pub(crate) async fn spawn_with_tool_servers(
-        engine: &Engine,
-        model: &MockLlm,
-        tool_servers: ToolServersSettings,
-    ) -> Self {
-        let model = Provider::Anthropic.settings(model.url());
-        let settings = Settings { tool_servers, ..settings(engine, model, Limits::default()) };
-        Self::start(engine, settings, tallybook_tools::builtin().expect("the built-in tools are sound")).await
-    }
-
-    /// Starts a server with a web UI that the test supplies.
-    pub(crate) async fn spawn_with_page(engine: &Engine, model: &MockLlm, page: Arc<http::Site>) -> Self {
-        let settings = settings(engine, Provider::Anthropic.settings(model.url()), Limits::default());
-        let tools = tallybook_tools::builtin().expect("the built-in tools are sound");
-        let app = Application::build_with_page(settings, tools, page).await.expect("the server starts");
-        Self::serve(engine, app)
-    }
-
-    async fn start(engine: &Engine, settings: Settings, tools: ToolRegistry) -> Self {
-        let app = Application::build_with_tools(settings, tools).await.expect("the server starts");
-        Self::serve(engine, app)
+    /// Starts building a server with other settings.
+    pub(crate) fn builder(engine: &Engine) -> Builder<'_> {
+        Builder { engine, settings: settings(engine), tools: None, page: None }
     }
 
     fn serve(engine: &Engine, app: Application) -> Self {
@@ -356,5 +234,110 @@ impl TestApp {
 
     pub(crate) async fn conversation(&self, uuid: &str) -> Value {
         self.get_json(&format!("/api/conversations/{uuid}")).await
+    }
+}
+
+/// A server that is about to be started. By default, it has the built-in tools and no accounts.
+pub(crate) struct Builder<'e> {
+    engine: &'e Engine,
+    settings: Settings,
+    tools: Option<ToolRegistry>,
+    page: Option<Arc<http::Site>>,
+}
+
+impl Builder<'_> {
+    /// Sets the model: the mock, in Anthropic's wire format.
+    pub(crate) fn with_mock(self, model: &MockLlm) -> Self {
+        self.with_model(Provider::Anthropic.settings(model.url()))
+    }
+
+    /// Sets the model.
+    pub(crate) fn with_model(mut self, model: ModelSettings) -> Self {
+        self.settings.models = vec![ModelEntry::from_environment(ModelChoice::Provider(model))];
+        self
+    }
+
+    /// Sets the models. The first one is the default.
+    pub(crate) fn with_models(self, models: Vec<ModelEntry>) -> Self {
+        self.with_settings(|settings| settings.models = models)
+    }
+
+    /// Has models review high-risk calls.
+    pub(crate) fn with_review(self, review: ReviewSettings) -> Self {
+        self.with_settings(|settings| settings.review = Some(review))
+    }
+
+    pub(crate) fn with_tools(self, tools: ToolRegistry) -> Self {
+        Self { tools: Some(tools), ..self }
+    }
+
+    pub(crate) fn with_tool_servers(self, tool_servers: ToolServersSettings) -> Self {
+        self.with_settings(|settings| settings.tool_servers = tool_servers)
+    }
+
+    /// Sets the limits of a turn.
+    pub(crate) fn with_limits(self, limits: Limits) -> Self {
+        self.with_settings(|settings| settings.limits = limits)
+    }
+
+    /// Sets the limits for clients, and frequent keep-alives.
+    pub(crate) fn with_http_limits(self, limits: http::Limits) -> Self {
+        self.with_settings(|settings| {
+            settings.http_limits = limits;
+            settings.keep_alive = Duration::from_millis(50);
+        })
+    }
+
+    /// Sets the limits of each user.
+    pub(crate) fn with_person_limits(self, limits: PersonLimits) -> Self {
+        self.with_settings(|settings| settings.person_limits = limits)
+    }
+
+    /// Sets the time after which a call that waits for approval is denied.
+    pub(crate) fn with_approval_timeout(self, timeout: Option<Duration>) -> Self {
+        self.with_settings(|settings| settings.consent_wait = timeout)
+    }
+
+    pub(crate) fn with_accounts(self, accounts: AccountsSettings) -> Self {
+        self.with_settings(|settings| settings.accounts = accounts)
+    }
+
+    /// Has the model write titles, which takes one more scripted reply after the first answer.
+    pub(crate) fn with_titles(self) -> Self {
+        self.with_settings(|settings| settings.titles = true)
+    }
+
+    /// Sets the page's files.
+    pub(crate) fn with_page(self, page: Arc<http::Site>) -> Self {
+        Self { page: Some(page), ..self }
+    }
+
+    /// Changes any settings.
+    pub(crate) fn with_settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Starts the server.
+    pub(crate) async fn spawn(self) -> TestApp {
+        let engine = self.engine;
+        TestApp::serve(engine, self.build().await)
+    }
+
+    /// Starts a server with accounts. Also returns the setup link if there is no admin.
+    pub(crate) async fn spawn_with_setup_link(self) -> (TestApp, Option<String>) {
+        let engine = self.engine;
+        let app = self.build().await;
+        let link = app.create_setup_link().await.expect("the database takes it");
+        (TestApp::serve(engine, app), link)
+    }
+
+    async fn build(self) -> Application {
+        let tools = self.tools.unwrap_or_else(|| tallybook_tools::builtin().expect("the built-in tools are sound"));
+        let app = match self.page {
+            Some(page) => Application::build_with_page(self.settings, tools, page).await,
+            None => Application::build_with_tools(self.settings, tools).await,
+        };
+        app.expect("the server starts")
     }
 }

@@ -147,7 +147,10 @@ on_every_engine! {
         execute!(team.app, "DELETE FROM identities WHERE subject = 's-2'");
         team.app.shut_down().await;
         let model = MockLlm::start().await.unwrap();
-        let start = TestApp::spawn_with_accounts(&engine, &model, settings(SignUp::default(), issuer.settings()));
+        let start = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_accounts(settings(SignUp::default(), issuer.settings()))
+            .spawn_with_setup_link();
         assert!(start.await.1.is_some());
     }
 
@@ -260,7 +263,11 @@ on_every_engine! {
     async fn the_first_admin_does_not_come_by_the_issuer(engine: Engine) {
         let issuer = Issuer::start().await;
         let model = MockLlm::start().await.unwrap();
-        let (app, link) = TestApp::spawn_with_accounts(&engine, &model, settings(SignUp::Open, issuer.settings())).await;
+        let (app, link) = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_accounts(settings(SignUp::Open, issuer.settings()))
+            .spawn_with_setup_link()
+            .await;
         let (team, link) = (Team::of(app), link.unwrap());
         for path in ["/sign-in/away", "/sign-in/callback?code=1&state=2"] {
             assert_eq!(team.get(&Who::default(), path).await.status(), StatusCode::SERVICE_UNAVAILABLE, "{path}");

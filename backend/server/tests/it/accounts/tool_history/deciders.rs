@@ -82,7 +82,12 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let tools = tallybook_tools::builtin().unwrap().with(Orders).unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.accounts = required()).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_settings(|settings| settings.accounts = required())
+            .spawn()
+            .await;
         let team = Team::of(app);
         let admin = team.sign_in(ADMIN).await;
         for name in ["review", "nobody"] {

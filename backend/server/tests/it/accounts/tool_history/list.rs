@@ -122,7 +122,12 @@ on_every_engine! {
     async fn a_search_goes_on_where_its_time_was_over(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, tools, |settings| settings.tool_history_page_time = Duration::ZERO).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_settings(|settings| settings.tool_history_page_time = Duration::ZERO)
+            .spawn()
+            .await;
         let team = Team::of(app);
         let nobody = Who::default();
         let db = engine.pool().await;

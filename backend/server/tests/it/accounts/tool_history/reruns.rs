@@ -71,11 +71,15 @@ const SECRET: &str = "canary-of-settings";
 /// Starts a team whose server has tools that hang, that pay, and that take secrets.
 async fn start(engine: &Engine, model: &MockLlm) -> Team {
     let tools = tallybook_tools::builtin().unwrap().with(Hangs).unwrap().with(Pays).unwrap().with(Login).unwrap();
-    let app = TestApp::spawn_changed(engine, model, tools, |settings| {
-        settings.accounts = required();
-        settings.secrets = Secrets::new([SECRET.to_owned()]);
-    })
-    .await;
+    let app = TestApp::builder(engine)
+        .with_mock(model)
+        .with_tools(tools)
+        .with_settings(|settings| {
+            settings.accounts = required();
+            settings.secrets = Secrets::new([SECRET.to_owned()]);
+        })
+        .spawn()
+        .await;
     Team::of(app)
 }
 
@@ -233,7 +237,7 @@ on_every_engine! {
         let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
         let servers = json!({ "mcpServers": { "mock": { "url": mock.url(), "risk": "claimed" } } });
         let servers = read_servers_file(&servers.to_string()).unwrap();
-        let team = Team::of(TestApp::spawn_with_tool_servers(&engine, &model, servers).await);
+        let team = Team::of(TestApp::builder(&engine).with_mock(&model).with_tool_servers(servers).spawn().await);
         let is_connected = async || team.app.get_json("/api/tools").await["servers"][0]["status"] == "connected";
         eventually("the tool server is connected", is_connected).await;
         let nobody = Who::default();

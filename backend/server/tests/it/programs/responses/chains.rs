@@ -153,7 +153,8 @@ async fn of_a_long_chain_the_newest_answers_are_told() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { restored_bytes: 400, ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
-    let app = TestApp::spawn_with_limits(&Engine::sqlite(), settings, tools(), limits).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_model(settings).with_tools(tools()).with_limits(limits).spawn().await;
     let mut answer = json!({"id": null});
     for number in 0..6 {
         model.reply([text(format!("Answer {number}. {}", "x".repeat(40)))]);

@@ -12,7 +12,7 @@ use crate::support::{Counts, Engine, TestApp, on_every_engine, rows};
 
 async fn server(engine: &Engine, model: &MockLlm, counts: &Counts) -> TestApp {
     let tools = ToolRegistry::default().with(counts.clone()).unwrap();
-    TestApp::spawn_changed(engine, model, tools, |_| {}).await
+    TestApp::builder(engine).with_mock(model).with_tools(tools).with_settings(|_| {}).spawn().await
 }
 
 /// Returns a request with the client's tools.

@@ -68,7 +68,12 @@ on_every_engine! {
     /// If the client disconnects, the turn is stopped, whether it is streamed or not.
     async fn a_program_that_goes_away_stops_its_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn_changed(&engine, &model, ToolRegistry::default().with(Hangs).unwrap(), |_| {}).await;
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(ToolRegistry::default().with(Hangs).unwrap())
+            .with_settings(|_| {})
+            .spawn()
+            .await;
         for (place, body) in [streamed("Wait"), asked("Wait", &json!({}))].into_iter().enumerate() {
             model.reply([tool_call("hangs", "{}")]);
             let request = app.client.post(app.url("/v1/responses")).json(&body);
@@ -110,11 +115,15 @@ on_every_engine! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_is_told_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools(), |settings| {
-        // Longer than a failure takes, so that no keep-alive starts the stream before it.
-        settings.keep_alive = Duration::from_secs(20);
-    })
-    .await;
+    let app = TestApp::builder(&Engine::sqlite())
+        .with_mock(&model)
+        .with_tools(tools())
+        .with_settings(|settings| {
+            // Longer than a failure takes, so that no keep-alive starts the stream before it.
+            settings.keep_alive = Duration::from_secs(20);
+        })
+        .spawn()
+        .await;
     for body in [streamed("Hello"), asked("Hello", &json!({}))] {
         model.fail(401, r#"{"error": {"message": "no"}}"#);
         let response = ask(&app, &[], &body).await;
@@ -152,7 +161,8 @@ async fn a_server_that_ends_says_so_in_the_stream() {
 async fn an_answer_goes_on_when_somebody_has_decided() {
     let model = MockLlm::start().await.unwrap();
     let tools = ToolRegistry::default().with(Orders).unwrap();
-    let app = TestApp::spawn_changed(&Engine::sqlite(), &model, tools, |_| {}).await;
+    let app =
+        TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tools(tools).with_settings(|_| {}).spawn().await;
     model.reply([tool_call("order", "{}")]);
     let mut stream = ResponseReader::new(ask(&app, &[], &streamed("I am hungry")).await);
     let uuid = stream.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
