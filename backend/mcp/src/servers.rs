@@ -12,7 +12,7 @@ use super::{
     listing::LeftOut,
     naming::tool_name,
     pins::{ChangedDefinition, DefinitionHash, PinStore},
-    server::{Server, Status},
+    server::{Server, State, Status},
     settings::ToolServersSettings,
     tool::ServerTool,
 };
@@ -39,14 +39,15 @@ struct Shared {
 /// Currently available tools.
 struct Offer {
     tools: Arc<ToolRegistry>,
-    /// In the order of the servers.
-    named: Vec<Named>,
+    /// State of each server when `tools` was built, in the order of the servers. A server that is reported as connected has its
+    /// tools in `tools`.
+    reports: Vec<ServerReport>,
     /// True while a server is connecting for the first time.
     is_awaited: bool,
 }
 
 /// Result of naming the tools of one server.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Named {
     /// Tools for which no name was left.
     nameless: Vec<LeftOut>,
@@ -93,7 +94,7 @@ impl ToolServers {
             .collect();
         let offer = Offer {
             tools: Arc::new(builtin.clone()),
-            named: vec![Named::default(); servers.len()],
+            reports: servers.iter().map(|server| report(server, &server.state(), Named::default())).collect(),
             is_awaited: servers.iter().any(|server| server.is_new()),
         };
         let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });
@@ -124,24 +125,7 @@ impl ToolServers {
 
     /// Returns the state of each server, in the order of the settings.
     pub fn reports(&self) -> Vec<ServerReport> {
-        let offer = self.shared.offer();
-        self.shared
-            .servers
-            .iter()
-            .zip(&offer.named)
-            .map(|(server, Named { nameless, changed })| {
-                let state = server.state();
-                ServerReport {
-                    name: server.name.clone(),
-                    status: state.status,
-                    error: state.error.as_ref().map(ToString::to_string),
-                    plain_error: state.error.as_ref().map(|error| server.plain(error)),
-                    tools: state.offering.tools.len().saturating_sub(nameless.len()),
-                    left_out: state.offering.left_out.iter().chain(nameless).cloned().collect(),
-                    changed: changed.clone(),
-                }
-            })
-            .collect()
+        self.shared.offer().reports.clone()
     }
 
     /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server does not
@@ -187,7 +171,7 @@ impl Shared {
         let mut offer = self.offer();
         let mut tools = self.builtin.clone();
         let mut withheld = Vec::new();
-        let mut all = Vec::new();
+        let mut reports = Vec::new();
         let mut is_awaited = false;
         for server in &self.servers {
             let mut names = Named::default();
@@ -212,7 +196,7 @@ impl Shared {
                     Some(_) => {}
                 }
             }
-            all.push(names);
+            reports.push(report(server, &state, names));
         }
         // Withheld tools get their names last, so that no available tool changes its name because of them.
         for (server, tool) in withheld {
@@ -221,8 +205,20 @@ impl Shared {
             }
         }
         tools.inherit_schemas(&offer.tools);
-        *offer = Offer { tools: Arc::new(tools), named: all, is_awaited };
+        *offer = Offer { tools: Arc::new(tools), reports, is_awaited };
         drop(offer);
         self.changes.send_modify(|version| *version += 1);
+    }
+}
+
+fn report(server: &Server, state: &State, named: Named) -> ServerReport {
+    ServerReport {
+        name: server.name.clone(),
+        status: state.status,
+        error: state.error.as_ref().map(ToString::to_string),
+        plain_error: state.error.as_ref().map(|error| server.plain(error)),
+        tools: state.offering.tools.len().saturating_sub(named.nameless.len()),
+        left_out: state.offering.left_out.iter().chain(&named.nameless).cloned().collect(),
+        changed: named.changed,
     }
 }
