@@ -12,7 +12,7 @@ const MIB: usize = 1024 * 1024;
 
 async fn spawn(engine: &Engine, model: &MockLlm) -> TestApp {
     let tools = builtin().unwrap().with(Writes).unwrap();
-    TestApp::builder(engine).with_mock(&model).with_tools(tools).spawn().await
+    TestApp::builder(engine).with_mock(model).with_tools(tools).spawn().await
 }
 
 /// Creates a conversation of five turns. The outputs of each turn fill the limit for the calls of one message.

@@ -1,4 +1,4 @@
-//! The OpenAPI document: it describes every route and no other, it is consistent, and the page for it shows everything.
+//! The document of the API: it describes every route and no other, it is consistent, and the page for it shows everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -87,7 +87,7 @@ on_every_engine! {
         assert_eq!(disabled(&app, &conversation).await, json!(["divide", "multiply"]));
     }
 
-    /// The chat ids of Open WebUI are UUIDs, too, but no conversation here has them.
+    /// The chat ids of Open `WebUI` are UUIDs, too, but no conversation here has them.
     async fn switches_take_the_id_of_a_chat_of_open_webui(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

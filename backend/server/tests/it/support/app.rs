@@ -262,7 +262,7 @@ impl Builder<'_> {
         self.with_settings(|settings| settings.models = models)
     }
 
-    /// Has models review high-risk calls.
+    /// Makes models review high-risk calls.
     pub(crate) fn with_review(self, review: ReviewSettings) -> Self {
         self.with_settings(|settings| settings.review = Some(review))
     }
@@ -302,7 +302,7 @@ impl Builder<'_> {
         self.with_settings(|settings| settings.accounts = accounts)
     }
 
-    /// Has the model write titles, which takes one more scripted reply after the first answer.
+    /// Makes the model write titles, which takes one more scripted reply after the first answer.
     pub(crate) fn with_titles(self) -> Self {
         self.with_settings(|settings| settings.titles = true)
     }
