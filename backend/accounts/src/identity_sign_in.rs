@@ -1,4 +1,5 @@
-//! Sign-in with OpenID Connect: sends the browser to the identity provider, and handles the callback with the user's identity.
+//! Sign-in with OpenID Connect: creates authorization requests, and handles the identity provider's callback. A
+//! callback signs the user in, creates an account, or links an identity to an account.
 
 use tallybook_database::now;
 
@@ -19,50 +20,51 @@ use super::{
     throttle::Subject,
 };
 
-/// Number of names that are tried for a new account before one with a random number is used.
+/// Number of names that are tried for a new account. If all are taken, a name with a random number is tried.
 const NAMES_TRIED: u32 = 9;
 
-/// An authorization request at the identity provider, which the browser is about to make.
+/// An authorization request that the browser is about to send to the identity provider.
 #[derive(Debug)]
 pub struct AuthorizationRequest {
-    /// URL at the identity provider to which the browser is sent.
+    /// URL of the request, to which to redirect the browser.
     pub address: String,
-    /// Value of the cookie that the browser holds until the callback.
+    /// Value of the cookie that the browser keeps until the callback.
     pub held: String,
 }
 
-/// Cookies and query parameters of a request to the callback address
+/// Cookies and query parameters of a request to the redirect URI
 /// (<https://openid.net/specs/openid-connect-core-1_0.html#AuthResponse>).
 #[derive(Default)]
 pub struct CallbackParams {
-    /// Cookie of the authorization request.
+    /// Value of the authorization request's cookie ([`AuthorizationRequest::held`]).
     pub held: Option<String>,
-    /// Cookie of a session.
+    /// Secret from the session cookie.
     pub session: Option<String>,
-    /// The callback address.
+    /// The redirect URI. It must equal the one in the authorization request.
     pub back: String,
-    /// `state`, which names the authorization request.
+    /// `state`, which must match the authorization request.
     pub state: String,
     /// `code`, if the identity provider authorized the request.
     pub code: Option<String>,
     /// `error`, if the identity provider refused the request.
     pub error: Option<String>,
-    /// `iss` (RFC 9207).
+    /// `iss`, the issuer URL (RFC 9207), if the identity provider sends it.
     pub issuer: Option<String>,
 }
 
 /// Result of a successful callback.
 #[derive(Debug)]
 pub enum CallbackOutcome {
-    /// The user is signed in. The text is the address at which to continue, as the request gave it.
+    /// The user is signed in. The string is the address to redirect to. It comes from the request, so the caller must
+    /// check that it is on this server.
     SignedIn(NewSession, String),
-    /// The identity is linked to the caller's account.
+    /// The identity was linked to the caller's account.
     Linked,
 }
 
 impl Accounts {
-    /// Creates an authorization request. The identity provider sends the browser back to `back`. `session` is the secret in the
-    /// browser's session cookie, if it has one.
+    /// Creates an authorization request. `back` is the redirect URI. `session` is the secret from the browser's session
+    /// cookie, if it has one.
     pub async fn start_login(
         &self,
         purpose: &Purpose,
@@ -75,9 +77,10 @@ impl Accounts {
         Ok(AuthorizationRequest { address, held: flow.value().to_owned() })
     }
 
-    /// Creates an authorization request that links an identity to the caller's account. An identity allows sign-in permanently, so
-    /// a session alone is not enough: see `prove_ownership`. The session's row records the proof, and the callback uses it up,
-    /// since nothing that the browser holds could prove it.
+    /// Creates an authorization request that links an identity to the caller's account. A linked identity allows
+    /// sign-in permanently, so an open session is not enough: the caller must also prove ownership of the account
+    /// (`prove_ownership`). The session's row records the proof until the callback uses it up. A cookie could not serve
+    /// as proof, because a browser can send any cookie.
     pub async fn begin_linking(
         &self,
         caller: &Caller,
@@ -93,8 +96,8 @@ impl Accounts {
         self.start_login(&Purpose::Link, session, back).await
     }
 
-    /// Handles the callback from the identity provider: signs the user in, creates an account, or links the identity. Records a
-    /// failed sign-in if the identity isn't proven or isn't allowed.
+    /// Handles the callback from the identity provider: signs the user in, creates an account, or links the identity.
+    /// Records a failed sign-in if the identity is not proven, or if it gives no access to an active account.
     pub async fn handle_callback(
         &self,
         returned: CallbackParams,
@@ -125,7 +128,7 @@ impl Accounts {
         let issuer = self.issuer()?;
         let flow = held.and_then(|held| Flow::shown(&held, session.as_deref()));
         let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
-        // The setting may lack the trailing slash of the issuer URL.
+        // The configured issuer URL and the `iss` parameter may differ in a trailing slash.
         let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
         if named.is_some_and(|named| without_slash(&named) != without_slash(&issuer.settings().issuer)) {
             return Err(issuer.untrusted("another issuer sent the browser back").into());
@@ -136,12 +139,12 @@ impl Accounts {
             return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
         }
         let code = code.ok_or(OpenIdError::Stale)?;
-        // Made-up codes are delayed like guessed passwords.
+        // Invalid codes count as failed attempts, so guessing codes is delayed like guessing passwords.
         let address = Subject::address(browser.address);
         self.count_attempt(&address).await?;
         let redeemed = issuer.redeem(code, &flow, &back).await;
-        // Only an untrusted answer counts as a guess. An identity provider that is down must not delay password sign-ins from
-        // this address.
+        // Only a response that proves nothing counts as a failed attempt. If the identity provider is down, that must
+        // not delay password sign-ins from this address.
         if !matches!(redeemed, Err(OpenIdError::Untrusted { .. })) {
             attempts::forgive(&self.context.db, &address).await?;
         }
@@ -165,7 +168,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the user to whom the identity is linked. If there is none, creates an account if sign-up is allowed.
+    /// Returns the user to whom the identity is linked. If there is none, creates an account, provided that open
+    /// sign-up or the invitation `token` allows it.
     async fn owner_of(
         &self,
         claims: &Claims,
@@ -184,6 +188,8 @@ impl Accounts {
         }
     }
 
+    /// Returns the user to whom the identity is linked, if there is one, and records the use of the identity. Fails
+    /// with `Deactivated` if the account is deactivated.
     async fn known(&self, claims: &Claims) -> Result<Option<UserId>, AccountsError> {
         let db = &self.context.db;
         let Some(owner) = identities::find(db, &self.issuer()?.settings().issuer, &claims.subject).await? else {
@@ -196,7 +202,7 @@ impl Accounts {
         Ok(Some(owner.user_id))
     }
 
-    /// Creates an account for an identity that is not linked yet. The name is derived from the claims.
+    /// Creates an account for an identity that is not linked yet. The user name is derived from the claims.
     async fn create_owner(
         &self,
         claims: &Claims,
@@ -223,7 +229,7 @@ impl Accounts {
                 1 => base.clone(),
                 2..=NAMES_TRIED => format!("{base}-{tried}"),
                 _ => {
-                    // Digits may follow letters of any script.
+                    // Only digits, because letters could mix scripts, which a user name must not do.
                     let secret = Secret::make()?;
                     let number: String = secret.expose().chars().filter(char::is_ascii_digit).take(8).collect();
                     format!("{base}-{number}")
@@ -232,13 +238,14 @@ impl Accounts {
             let name = UserName::parse(&name)?.as_str().to_owned();
             let new = NewUserRow { name, password_hash: None, role };
             match with_retries(|| self.store_owner(&new, &identity, invitation.as_ref())).await {
-                // A name proves nothing: the account that already has it belongs to another user.
+                // An equal name does not prove that the accounts belong to the same user, so the next name is tried.
                 Err(AccountsError::NameTaken | AccountsError::NameConfusing) if tried <= NAMES_TRIED => tried += 1,
                 outcome => return outcome,
             }
         }
     }
 
+    /// Uses up the invitation, creates the account and links the identity, in one transaction.
     async fn store_owner(
         &self,
         new: &NewUserRow,
@@ -257,7 +264,8 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Links the identity to the caller's account. Fails with `Stale` if the session has no unused proof of ownership.
+    /// Links the identity to the caller's account. Fails with `Stale` if the caller has no session, or if the session
+    /// has no recent, unused proof of ownership.
     async fn link_own(&self, claims: &Claims, caller: Option<&Caller>) -> Result<(), AccountsError> {
         let session = caller.and_then(|caller| match caller.credential {
             Credential::Session(id) => Some((caller.user, id)),

@@ -1,4 +1,5 @@
-//! A database on either engine, and the handles through which statements reach it: reader, writer and transaction.
+//! The database, and the handles that run statements on it: [`Reader`], [`Writer`] and [`Transaction`]. Two engines are
+//! supported: SQLite, and MySQL with its compatible servers such as MariaDB.
 
 use std::sync::Arc;
 
@@ -16,23 +17,24 @@ use crate::{
 
 const NOW: Select = select!("SELECT UTC_TIMESTAMP(6)");
 
-/// Default of `SQLITE_MAX_LENGTH`, which limits both a value and a row.
+/// Default of SQLite's `SQLITE_MAX_LENGTH`, which limits the size of a value and of a row.
 const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 
-/// Bytes of a statement beside its large values.
+/// Estimated size of a statement without its large values, in bytes.
 const STATEMENT_ROOM: u64 = 64 * 1024;
 
-/// Every database accepts statements of this size, so it is not asked about smaller ones.
+/// Size of a statement that every database is assumed to accept, in bytes. For smaller statements, the limit is not
+/// queried.
 const ALWAYS_ACCEPTED_BYTES: u64 = 512 * 1024;
 
-/// A database on one of the two engines.
+/// A database on one of the engines. Clones share its connections.
 #[derive(Clone, Debug)]
 pub struct Database {
     reader: Reader,
     writer: Writer,
 }
 
-/// Connections that read.
+/// Handle for statements that read.
 #[derive(Clone, Debug)]
 pub struct Reader(Readers);
 
@@ -42,29 +44,30 @@ enum Readers {
     Sqlite(SqlitePool),
 }
 
-/// Connections that write. Writers queue up first come, first served.
+/// Handle for statements that write. Writes queue in order of arrival.
 #[derive(Clone, Debug)]
 pub struct Writer(Writers);
 
 #[derive(Clone, Debug)]
 enum Writers {
-    /// The reader's pool, of which writers use only as many connections as there are permits. So readers always find a free
-    /// one, and a pool without a free connection means that the server does not answer.
+    /// The pool that readers use too. The semaphore limits how many connections write at once, so writes leave some
+    /// connections for readers. If the pool nevertheless has no free connection for long, the server does not respond.
     MySql(MySqlPool, Arc<Semaphore>),
-    /// The only connection that writes. SQLite itself would let waiting writers poll at growing intervals and overtake each
-    /// other. The connection's page cache stays valid, because no other connection changes the file.
+    /// A pool with the only connection that writes; the pool is the queue. With several connections, SQLite would let
+    /// waiting writers poll at growing intervals and overtake each other. The connection's page cache stays valid,
+    /// because no other connection changes the file.
     Sqlite(SqlitePool),
 }
 
-/// An open transaction. Dropping it rolls back.
+/// An open transaction. Dropping it rolls it back.
 #[derive(Debug)]
 pub struct Transaction(Open);
 
 #[derive(Debug)]
 enum Open {
-    /// Holds a write permit until the end.
+    /// Holds a write permit until the transaction ends.
     MySql(sqlx::Transaction<'static, sqlx::MySql>, OwnedSemaphorePermit),
-    /// Holds the write lock from its beginning.
+    /// Holds the write lock from the beginning.
     Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
 }
 
@@ -84,33 +87,33 @@ impl<'h> Handle for &'h mut Transaction {
 }
 
 impl Database {
-    /// Creates a database from a pool, of which at most `writers` connections write at once.
+    /// Creates a database on MySQL. At most `writers` connections of the pool write at once.
     #[must_use]
     pub fn of_mysql(pool: MySqlPool, writers: usize) -> Self {
         let permits = Arc::new(Semaphore::new(writers));
         Self { reader: Reader(Readers::MySql(pool.clone())), writer: Writer(Writers::MySql(pool, permits)) }
     }
 
-    /// Creates a database from a pool that reads, and a pool of one connection that writes.
+    /// Creates a database on SQLite. `writer` must be a pool of one connection.
     #[must_use]
     pub fn of_sqlite(readers: SqlitePool, writer: SqlitePool) -> Self {
         Self { reader: Reader(Readers::Sqlite(readers)), writer: Writer(Writers::Sqlite(writer)) }
     }
 
-    /// Returns the handle that reads.
+    /// Returns the handle for statements that read.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Returns the handle that writes.
+    /// Returns the handle for statements that write.
     #[must_use]
     pub fn writer(&self) -> &Writer {
         &self.writer
     }
 
-    /// Begins a transaction for writing. On SQLite it takes the write lock at once: a lock taken at the first write could fail
-    /// after reads, which would then have to be repeated.
+    /// Begins a transaction that writes. On SQLite, takes the write lock at once. If the first write took the lock, it
+    /// could fail because of a concurrent write, and the transaction would have to be repeated.
     pub async fn begin(&self) -> sqlx::Result<Transaction> {
         Ok(Transaction(match &self.writer.0 {
             Writers::MySql(pool, permits) => {
@@ -124,7 +127,7 @@ impl Database {
         }))
     }
 
-    /// Returns the number of connections in use, and of idle ones.
+    /// Returns the number of connections in use, and the number of idle connections.
     #[must_use]
     pub fn connections(&self) -> (usize, usize) {
         let (all, idle) = match (&self.reader.0, &self.writer.0) {
@@ -148,13 +151,13 @@ impl Database {
         }
     }
 
-    /// Returns `true` if only this process can use the database.
+    /// Returns `true` if the database is an SQLite file, which only this process uses.
     #[must_use]
     pub fn is_embedded(&self) -> bool {
         matches!(self.reader.0, Readers::Sqlite(_))
     }
 
-    /// Returns the pool that reads the file of an embedded database.
+    /// Returns the pool of the reading connections to an SQLite file. Returns `None` on MySQL.
     pub(crate) fn sqlite_readers(&self) -> Option<&SqlitePool> {
         match &self.reader.0 {
             Readers::Sqlite(pool) => Some(pool),
@@ -162,7 +165,7 @@ impl Database {
         }
     }
 
-    /// Returns the connection that writes to the file of an embedded database.
+    /// Returns the pool of the writing connection to an SQLite file. Returns `None` on MySQL.
     pub(crate) fn sqlite_writer(&self) -> Option<&SqlitePool> {
         match &self.writer.0 {
             Writers::Sqlite(pool) => Some(pool),
@@ -170,7 +173,7 @@ impl Database {
         }
     }
 
-    /// Returns the pool on a server.
+    /// Returns the pool of the connections to a MySQL server. Returns `None` on SQLite.
     pub(crate) fn mysql_pool(&self) -> Option<&MySqlPool> {
         match &self.reader.0 {
             Readers::MySql(pool) => Some(pool),
@@ -180,7 +183,8 @@ impl Database {
 }
 
 impl Reader {
-    /// Starts a statement that reads. If a cluster's node refuses the statement in favor of another one, it is run again.
+    /// Creates a query. It is retried if a MySQL server refuses it because of a conflict, or because the cluster node
+    /// is not ready.
     pub fn query(&self, sql: Select) -> Query<&Self> {
         let target = match &self.0 {
             Readers::MySql(pool) => Target::MySql(pool, MySqlArguments::default()),
@@ -189,19 +193,19 @@ impl Reader {
         Query::new(sql.sql(), target)
     }
 
-    /// Returns the time by the clock that all servers on this database share.
+    /// Returns the current time by the database's clock, which all replicas share.
     pub async fn now(&self) -> sqlx::Result<DateTime<Utc>> {
         match &self.0 {
             Readers::MySql(_) => self.query(NOW).fetch_value().await,
-            // Only this process uses the file.
+            // Only this process uses the file, so its own clock is the shared one.
             Readers::Sqlite(_) => Ok(now()),
         }
     }
 }
 
 impl Writer {
-    /// Starts a statement that writes, as a transaction of its own. If the engine refuses the statement in favor of another
-    /// one, it is run again.
+    /// Creates a statement that runs in a transaction of its own. It is retried if a MySQL server refuses it because of
+    /// a conflict, or because the cluster node is not ready.
     pub fn query(&self, sql: &'static str) -> Query<&Self> {
         let target = match &self.0 {
             Writers::MySql(pool, permits) => Target::MySql((pool, permits), MySqlArguments::default()),
@@ -212,7 +216,8 @@ impl Writer {
 }
 
 impl Transaction {
-    /// Starts a statement. If it fails, the error says that the transaction has not come to its commit.
+    /// Creates a statement. If the connection breaks, the error is marked as one before the commit, so that
+    /// [`with_retries`](crate::with_retries) can retry the transaction.
     pub fn query(&mut self, sql: &'static str) -> Query<&mut Self> {
         let target = match &mut self.0 {
             Open::MySql(transaction, _) => Target::MySql(&mut **transaction, MySqlArguments::default()),
@@ -221,7 +226,7 @@ impl Transaction {
         Query::new(sql, target)
     }
 
-    /// Returns the time by the clock that all servers on this database share.
+    /// Returns the current time by the database's clock, which all replicas share.
     pub async fn now(&mut self) -> sqlx::Result<DateTime<Utc>> {
         match &self.0 {
             Open::MySql(..) => self.query(NOW.sql()).fetch_value().await,
@@ -229,7 +234,7 @@ impl Transaction {
         }
     }
 
-    /// Returns the maximum size of a statement with all its values, in bytes.
+    /// Returns the maximum size of a statement including its values, in bytes.
     pub async fn max_statement_bytes(&mut self) -> sqlx::Result<u64> {
         match &self.0 {
             Open::MySql(..) => self.query("SELECT @@max_allowed_packet").fetch_value().await,
@@ -237,8 +242,8 @@ impl Transaction {
         }
     }
 
-    /// Fails if a statement whose large values have `bytes` bytes is larger than the database accepts. Call it before such a
-    /// statement: MySQL closes the connection on one, which looks like a temporary outage.
+    /// Fails if the database would not accept a statement whose large values take `bytes` bytes. Call this before each
+    /// such statement: MySQL closes the connection if a statement is too large, which looks like a temporary outage.
     pub async fn check_statement_size(&mut self, bytes: usize) -> sqlx::Result<()> {
         let bytes = bytes as u64 + STATEMENT_ROOM;
         if bytes <= ALWAYS_ACCEPTED_BYTES || bytes <= self.max_statement_bytes().await? {
@@ -247,7 +252,7 @@ impl Transaction {
         Err(sqlx::Error::Encode(format!("a statement of {bytes} bytes is larger than the database accepts").into()))
     }
 
-    /// Commits.
+    /// Commits the transaction. After an error, the transaction may have been committed nevertheless.
     pub async fn commit(self) -> sqlx::Result<()> {
         match self.0 {
             Open::MySql(transaction, _permit) => within(STATEMENT_TIMEOUT, transaction.commit()).await,
@@ -256,7 +261,7 @@ impl Transaction {
     }
 }
 
-/// Waits for the permission to write to a server.
+/// Waits for a permit to write to a MySQL server, for at most [`WRITER_QUEUE_TIMEOUT`].
 pub(crate) async fn acquire_write_permit(permits: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
     let permit = Arc::clone(permits).acquire_owned();
     within(WRITER_QUEUE_TIMEOUT, async { permit.await.map_err(|_| sqlx::Error::PoolClosed) }).await

@@ -1,4 +1,4 @@
-//! SQL statements: one text and its arguments, for either engine.
+//! Builds SQL statements: a text that both engines accept, and its arguments in the encoding of the engine.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -11,12 +11,12 @@ use sqlx::{
 
 use crate::timeouts::STATEMENT_TIMEOUT;
 
-/// A type that can be read from a row of either engine.
+/// A type that can be decoded from a row of either engine.
 pub trait Row: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
 
 impl<T> Row for T where T: for<'r> FromRow<'r, MySqlRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin {}
 
-/// A type that can be read from a column of either engine.
+/// A type that can be decoded from a column of either engine.
 pub trait Column:
     for<'r> Decode<'r, MySql> + Type<MySql> + for<'r> Decode<'r, Sqlite> + Type<Sqlite> + Send + Unpin
 {
@@ -27,21 +27,22 @@ impl<T> Column for T where
 {
 }
 
-/// A value that can be an argument on either engine.
+/// A type whose values can be arguments of a statement on either engine.
 pub trait Argument<'v>: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + Type<Sqlite> {}
 
 impl<'v, T> Argument<'v> for T where T: Encode<'v, MySql> + Type<MySql> + Encode<'v, Sqlite> + Type<Sqlite> {}
 
-/// The text of a statement that reads. [`select!`](crate::select) checks it at compile time.
+/// SQL text that begins with `SELECT` or `WITH`. Create it with [`select!`](crate::select), which checks this at
+/// compile time.
 #[derive(Clone, Copy, Debug)]
 pub struct Select(&'static str);
 
 impl Select {
-    /// Creates the text from SQL that begins with `SELECT` or `WITH`.
+    /// Creates the text from SQL that begins with `SELECT` or `WITH`, followed by a space.
     ///
     /// # Panics
     ///
-    /// If it begins with anything else. In a constant, that is a compile error.
+    /// Panics if the SQL begins with anything else. In a constant, this is a compile error.
     #[must_use]
     pub const fn new(sql: &'static str) -> Self {
         assert!(begins_with(sql, b"SELECT ") || begins_with(sql, b"WITH "), "a reader runs only SELECT and WITH");
@@ -53,6 +54,7 @@ impl Select {
     }
 }
 
+/// Returns `true` if the SQL begins with `word`, in upper or lower case, after optional white space.
 const fn begins_with(sql: &str, word: &[u8]) -> bool {
     let sql = sql.as_bytes().trim_ascii_start();
     let mut index = 0;
@@ -65,7 +67,7 @@ const fn begins_with(sql: &str, word: &[u8]) -> bool {
     true
 }
 
-/// Checks at compile time that SQL is a statement that reads, which a [`Reader`] accepts.
+/// Creates a [`Select`] for a [`Reader`]. Checks at compile time that the SQL begins with `SELECT` or `WITH`.
 #[macro_export]
 macro_rules! select {
     ($sql:expr) => {
@@ -73,18 +75,18 @@ macro_rules! select {
     };
 }
 
-/// Outcome of a statement that writes.
+/// Result of a statement that writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
-    /// Number of rows that were inserted, changed or deleted.
+    /// Number of rows that were inserted, updated or deleted. A row counts as updated even if its values stay the same.
     pub rows: u64,
-    /// Key of the last inserted row. Unspecified after a statement that is not an `INSERT`.
+    /// Generated key of the row after an `INSERT` of one row. Unspecified after any other statement.
     pub inserted_id: i64,
 }
 
 impl From<MySqlQueryResult> for Written {
     fn from(result: MySqlQueryResult) -> Self {
-        // Keys are BIGINT, so the protocol's u64 always fits.
+        // Keys are of the type BIGINT, so each one fits in an i64, although the protocol sends a u64.
         let inserted_id = i64::try_from(result.last_insert_id()).unwrap_or(i64::MAX);
         Self { rows: result.rows_affected(), inserted_id }
     }
@@ -96,25 +98,26 @@ impl From<SqliteQueryResult> for Written {
     }
 }
 
-/// A handle that runs statements.
+/// A handle that runs statements: a reader, a writer or a transaction.
 pub trait Handle {
-    /// Runs them on MySQL.
+    /// The pool or connection that runs the statements on MySQL.
     type MySql;
-    /// Runs them on SQLite.
+    /// The pool or connection that runs the statements on SQLite.
     type Sqlite;
 }
 
-/// Where a statement runs, with its arguments in that engine's encoding.
+/// The pool or connection that runs a statement, and the statement's arguments in the encoding of the engine.
 pub(crate) enum Target<H: Handle> {
     MySql(H::MySql, MySqlArguments),
     Sqlite(H::Sqlite, SqliteArguments),
 }
 
-/// A statement that is being put together, and the handle that will run it.
+/// A statement that is being built, and the handle that will run it.
 #[must_use = "a statement does nothing until it is run"]
 pub struct Query<H: Handle> {
     sql: Cow<'static, str>,
     target: Target<H>,
+    /// Error of the first argument that could not be encoded. It is returned when the statement is run.
     invalid_argument: Option<BoxDynError>,
     timeout: Duration,
 }
@@ -124,7 +127,7 @@ impl<H: Handle> Query<H> {
         Self { sql: Cow::Borrowed(sql), target, invalid_argument: None, timeout: STATEMENT_TIMEOUT }
     }
 
-    /// Adds the value of the next `?`.
+    /// Adds the value for the next `?`.
     pub fn bind<'v>(mut self, value: impl Argument<'v>) -> Self {
         self.add(value);
         self
@@ -153,7 +156,8 @@ impl<H: Handle> Query<H> {
         self
     }
 
-    /// Appends the rows of an `INSERT`, separated by commas. `add` is called with each of `rows` to add its values.
+    /// Appends the rows of an `INSERT`, separated by commas. Calls `add` for each of `rows`, which must add the row's
+    /// values.
     pub fn push_rows<T>(
         &mut self,
         rows: impl IntoIterator<Item = T>,
@@ -167,7 +171,8 @@ impl<H: Handle> Query<H> {
         self
     }
 
-    /// Sets the time after which the caller gives up. The default is [`STATEMENT_TIMEOUT`].
+    /// Sets the timeout of each attempt to run the statement. The default is [`STATEMENT_TIMEOUT`]. Time in the queue
+    /// of writers does not count.
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -194,7 +199,7 @@ impl<H: Handle> Query<H> {
         }
         let sql = match self.sql {
             Cow::Borrowed(sql) => sql.into_sql_str(),
-            // Built by `push` from literals.
+            // Safe, because `push` appends only `&'static str`.
             Cow::Owned(sql) => AssertSqlSafe(sql).into_sql_str(),
         };
         Ok((sql, self.target, self.timeout))

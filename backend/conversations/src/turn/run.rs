@@ -1,6 +1,6 @@
-//! Runs one turn, from its spawned task to its end, and renews its lease. The turn belongs to the server, not to the
-//! connection that started it. Clients connect and disconnect; the turn runs until it ends, is stopped, or the server
-//! shuts down.
+//! Runs one turn in a task of its own: renews the turn's lease, runs the agent, and stores the end. The run does not
+//! depend on client connections. It continues until the answer is complete, fails, is stopped or waits for approval,
+//! until this process loses the lease, or until the server shuts down.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
@@ -60,8 +60,8 @@ pub(crate) struct Turn {
     pub(crate) cancel: CancellationToken,
 }
 
-/// Registration of a turn as running in this process. Dropping it removes the turn, however the turn ends, so that
-/// recovery can close a turn that panicked.
+/// Marks a turn as running in this process until it is dropped. It is dropped even if the task panics, so that recovery
+/// can then end the turn.
 struct Registered {
     context: Arc<Context>,
     user: UserId,
@@ -84,7 +84,7 @@ impl Drop for Registered {
 }
 
 impl Turn {
-    /// Runs the turn and stores its end, unless the turn was ended elsewhere.
+    /// Runs the turn and stores its end. If the turn is ended elsewhere first, returns without storing an end.
     pub(crate) async fn run(mut self) {
         let message_id = self.rows.assistant_message_id;
         let registered = Registered::of(&self);
@@ -96,7 +96,7 @@ impl Turn {
             result = answer => result.ok(),
             () = self.keep_lease() => Some(Err(RecordError::LostLease.into())),
         };
-        // Writing the end also stores the remaining text, so the turn leaves the group commit.
+        // The turn leaves the group commit, because the write of the end also stores the remaining text.
         drop(membership);
         let mut complete = false;
         if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
@@ -109,8 +109,8 @@ impl Turn {
             let end_writer =
                 EndWriter { context, writer: &writer, log, model, mode: self.mode, is_given: self.given.is_some() };
             // Renews the lease until the database accepts the end. Otherwise another process would treat the turn as
-            // abandoned. A lost lease does not end the wait: the writer itself detects that the turn was ended
-            // elsewhere, or that this end is stored already.
+            // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
+            // elsewhere, or that an unconfirmed commit has stored this end already.
             let lease = self.keep_lease().then(|()| std::future::pending());
             tokio::select! {
                 () = end_writer.write(&end) => {}
@@ -125,6 +125,7 @@ impl Turn {
         }
     }
 
+    /// Runs the agent and records its events.
     async fn answer(&self, writer: &TurnWriter, question: Option<NewQuestion>) -> Result<TurnOutcome, AgentError> {
         let (input, context_builder) = self.input(question).await?;
         let mut recorder = StoringRecorder::new(writer, &self.context, context_builder, self.user);
@@ -138,7 +139,8 @@ impl Turn {
         ran
     }
 
-    /// Returns the input of the turn, and the builder that can shorten its prompt if the model rejects it as too long.
+    /// Returns the agent's input, and the builder of its prompt context. The builder can shorten the context if the
+    /// model rejects the prompt as too long.
     async fn input(&self, question: Option<NewQuestion>) -> Result<(TurnInput, ContextBuilder<'_>), AgentError> {
         let epoch = self.rows.epoch;
         let context = &*self.context;
@@ -190,8 +192,9 @@ impl Turn {
         Ok((input, context_builder))
     }
 
-    /// Returns the state from which a resumed turn continues. Appends the question and those of its steps that belong
-    /// in the prompt to `history`.
+    /// Returns the state from which a resumed turn continues. Appends `current` to `history`: the question and the
+    /// steps of the answer so far. In a planned turn, appends only the steps that the plan in the prompt does not
+    /// cover.
     async fn continued(
         &self,
         tools: &ToolRegistry,
@@ -202,8 +205,8 @@ impl Turn {
         let written = self.log.read_text(str::to_owned);
         let place = find_place(&context.db, message_id, &written).await?;
         if let Some(place) = &place {
-            // The plan in the prompt contains the results of the earlier plan steps. So only the model steps from
-            // `from_step` on follow the question.
+            // The plan in the prompt contains the results of the completed plan steps. So only the question and the
+            // agent steps from `from_step` on are appended.
             current.truncate(1);
             current.extend(steps_from(context, message_id, place.from_step).await?);
         }
@@ -211,7 +214,8 @@ impl Turn {
         continued_turn(context, tools, message_id, history, place).await
     }
 
-    /// Renews the lease every quarter of its duration. Returns when the turn no longer belongs to this process.
+    /// Renews the lease at intervals of a quarter of its duration. Returns when the turn no longer belongs to this
+    /// process.
     async fn keep_lease(&self) {
         let Context { db, lifetimes, .. } = &*self.context;
         loop {
@@ -223,13 +227,13 @@ impl Turn {
             match renewed.await {
                 Ok(true) => {}
                 Ok(false) => return,
-                // The database may come back before the lease expires.
+                // The database may be available again before the lease expires.
                 Err(error) => tracing::warn!(%error, "a turn's lease could not be renewed"),
             }
         }
     }
 
-    /// Logs the end of this run of the turn, without any text of the conversation.
+    /// Logs the end of this run: its status and totals, but no text of the conversation.
     fn log_end(&self, end: &End, totals: Totals) {
         let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
         let (status, model) = (end.status.as_str(), self.model.name());
@@ -237,7 +241,8 @@ impl Turn {
         tracing::info!(status, model, steps, calls, input_tokens, output_tokens, ms, "a turn ended");
     }
 
-    /// Converts the result of a run to its end, and logs an error. `None` means that the run panicked.
+    /// Returns the end for the result of a run, and logs the error if the run failed. The result `None` means that the
+    /// run panicked.
     fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
         let error = match result {
             Some(Ok(outcome)) => {

@@ -1,4 +1,5 @@
-//! SQL that scans the calls in an order, batch by batch, and reads the listed columns of the calls that match.
+//! SQL for lists of calls. Scans the calls in batches, newest or slowest first, to find those that match a condition.
+//! Then reads the columns that the list or an export shows.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -11,10 +12,10 @@ use super::{
 };
 use crate::limits::{FEW, MAX_SORTED};
 
-/// Columns of a position.
+/// Columns of a [`PlaceRow`].
 const PLACE: &str = "id, started_at, duration_ms";
 
-/// Order of the list: the newest or the slowest first.
+/// Order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// By start time, newest first.
@@ -24,17 +25,19 @@ pub enum Order {
     Slowest,
 }
 
-/// Sort key.
+/// Sort key of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
+    /// Start time, for [`Order::Newest`].
     Time(DateTime<Utc>),
+    /// Duration in milliseconds, for [`Order::Slowest`].
     Ms(i64),
 }
 
-/// A position in an order of calls. Calls with the same key are ordered by ID, the highest first.
+/// A position in the list. Keys descend. Calls with equal keys are ordered by ID, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// After all calls with this key, and those with a higher one.
+    /// After all calls with this key, that is, before the first call with a lower key.
     Below(Key),
     /// After the call with this key and this ID.
     Behind(Key, ToolCallId),
@@ -51,7 +54,7 @@ pub struct CallRow {
     #[sqlx(try_from = "String")]
     pub status: ToolCallStatus,
     pub duration_ms: Option<i64>,
-    /// The first 81 characters of the input; `None` if the reader may not see them.
+    /// The first 81 characters of the input. `None` if the reader must give a reason before seeing it.
     pub input_start: Option<String>,
     pub input_bytes: i64,
     pub output_bytes: Option<i64>,
@@ -66,7 +69,7 @@ pub struct CallRow {
 }
 
 impl CallRow {
-    /// Returns the total size of the texts, in bytes.
+    /// Returns the total size of the input, output and error, in bytes.
     pub fn bytes(&self) -> i64 {
         self.input_bytes + self.output_bytes.unwrap_or(0) + self.error_bytes.unwrap_or(0)
     }
@@ -93,7 +96,7 @@ pub(crate) struct ExportedRow {
     pub(crate) deleted_at: Option<DateTime<Utc>>,
 }
 
-/// Position of a call in both orders.
+/// A call with its sort keys in both orders.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct PlaceRow {
     pub(crate) id: ToolCallId,
@@ -102,7 +105,7 @@ pub(crate) struct PlaceRow {
 }
 
 impl PlaceRow {
-    /// Returns the position after this call.
+    /// Returns the position after this call in `order`.
     pub(crate) fn place(&self, order: Order) -> Place {
         Place::Behind(
             match order {
@@ -114,19 +117,19 @@ impl PlaceRow {
     }
 }
 
-/// A batch: the next calls of the scan.
+/// A batch of the scan: the next calls after a position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallRange {
     pub(crate) order: Order,
     pub(crate) after: Place,
-    /// Number of calls that are scanned.
+    /// Maximum number of calls in the batch.
     pub(crate) calls: u32,
 }
 
 impl CallRange {
-    /// Returns the part of the statement after `SELECT` that scans the calls along an index: first those with the key
-    /// of the position, then those below it. Each is a range of the index on every engine, but both in one statement
-    /// are not.
+    /// Returns the SQL after `SELECT` that scans the batch along an index. After [`Place::Behind`] the batch has only
+    /// calls with the same key; the caller then continues with [`Place::Below`]. Two statements are needed, because
+    /// some engines cannot scan both conditions as one range of the index.
     fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
         let sql = Sql::new(columns);
         let sql = match self.order {
@@ -167,7 +170,8 @@ impl CallRange {
         select(db, &sql).fetch_all().await
     }
 
-    /// Returns the end of the batch; `None` if no further call is in the range that the batch scans.
+    /// Returns the position after the batch. Returns `None` if the batch is not full, so that it reaches the end of the
+    /// range that [`Self::inner`] scans.
     pub(crate) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
         let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
         let sql = sql.value(i64::from(self.calls) - 1);
@@ -176,21 +180,22 @@ impl CallRange {
     }
 }
 
-/// Starts a statement. `sql` is its part after `SELECT`.
+/// Creates a query from the SQL after `SELECT`.
 fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
     let mut query = db.reader().query(select!("SELECT "));
     sql.push_to(&mut query);
     query
 }
 
-/// Returns the positions of the calls `t` that `inner` finds. `inner` selects all columns of a filter from an index
-/// (`is_told`), or only IDs. `inner` and the result are the parts of statements after `SELECT`.
+/// Returns SQL that selects the [`PlaceRow`] columns of the calls that `inner` finds, under the table alias `t`. If
+/// `is_told`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise `inner`
+/// selects only IDs, and the result joins `tool_calls`. Neither `inner` nor the result contains the leading `SELECT`.
 fn of_those(inner: &Sql, is_told: bool) -> Sql {
     let sql = Sql::new("t.id, t.started_at, t.duration_ms FROM (SELECT ").then(inner);
     sql.text(if is_told { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
 }
 
-/// Returns `true` if at most `limit` calls match the times and the leading column of the condition.
+/// Returns `true` if at most `limit` calls match the leading column and the time range of the condition.
 pub(crate) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<bool> {
     let sql = Sql::new("COUNT(*) FROM (SELECT id").then(&condition.along_index());
     let sql =
@@ -200,8 +205,9 @@ pub(crate) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> 
     Ok(count <= i64::from(limit))
 }
 
-/// Returns the condition with the first of its columns as the leading one that few calls match. If each column has many
-/// calls, the condition is unchanged. So rare calls are found without scanning the common ones.
+/// Chooses the index to scan: makes the first selective column the leading column of the condition. A column is
+/// selective if at most `few` calls match it. If no column is, returns the condition unchanged. So a rare value is
+/// found without scanning the calls that match a common one.
 pub(crate) async fn along_few(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
     for way in condition.ways() {
         if is_few(db, &way, few).await? {
@@ -211,8 +217,8 @@ pub(crate) async fn along_few(db: &Database, condition: &Condition, few: u32) ->
     Ok(condition.clone())
 }
 
-/// Returns the newest calls after a position, sorted by the database, if few calls match the duration. `None` if the
-/// condition has no duration, or if more calls match it.
+/// Returns the newest matching calls after a position, sorted by the database. Returns `None` if the condition has no
+/// bound on the duration, or if too many calls match that bound.
 pub(crate) async fn list_newest_of_few(
     db: &Database,
     condition: &Condition,
@@ -222,7 +228,7 @@ pub(crate) async fn list_newest_of_few(
     let Some(durations) = condition.along_durations() else { return Ok(None) };
     let is_told = !condition.has_words();
     let few = if is_told { MAX_SORTED } else { FEW };
-    // Calls may be added between the two statements, hence twice the limit in the second one.
+    // The second statement reads up to twice as many calls as the first, because calls may be added between the two.
     let calls = |columns: &'static str, limit: u32| {
         let sql = Sql::new(columns).text(BY_DURATION).then(&durations);
         sql.text(" LIMIT ").value(i64::from(limit))
@@ -246,7 +252,8 @@ pub(crate) async fn list_newest_of_few(
     select(db, &sql).fetch_all().await.map(Some)
 }
 
-/// Returns the slowest calls after a position, sorted by the database; for conditions that few calls match.
+/// Returns the slowest matching calls after a position, sorted by the database. The caller must check that few calls
+/// match the leading column ([`is_few`]).
 pub(crate) async fn list_slowest_of_few(
     db: &Database,
     condition: &Condition,
@@ -256,7 +263,7 @@ pub(crate) async fn list_slowest_of_few(
     let is_told = condition.is_told_by_index();
     let inner = Sql::new(if is_told { INDEXED } else { "id" });
     let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
-    // Hides the duration from its index, which an engine might otherwise use.
+    // COALESCE keeps the engine from using the index of durations.
     let sql = of_those(&inner, is_told).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
     let sql = match after {
         Place::Behind(Key::Ms(ms), id) => {
@@ -270,9 +277,9 @@ pub(crate) async fn list_slowest_of_few(
     select(db, &sql).fetch_all().await
 }
 
-/// Returns the list columns of calls, in the order of `ids`. Calls that were deleted in the meantime are missing.
+/// Returns the rows of the list for these calls, in the order of `ids`. Calls that were purged in the meantime are
+/// missing.
 pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<CallRow>> {
-    // Columns of a call in the list.
     let mut rows: Vec<CallRow> = list_by_ids(
         db,
         select!(
@@ -293,9 +300,9 @@ pub(crate) async fn list(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<
     Ok(rows)
 }
 
-/// Returns the export columns of calls, in the order of `ids`.
+/// Returns the rows of an export for these calls, in the order of `ids`. Calls that were purged in the meantime are
+/// missing.
 pub(crate) async fn list_whole(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<ExportedRow>> {
-    // Columns of a call in an export.
     let mut rows: Vec<ExportedRow> = list_by_ids(
         db,
         select!(

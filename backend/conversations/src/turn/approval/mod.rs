@@ -1,6 +1,5 @@
-//! Handles decisions on calls that wait for approval, one or several at once, and resumes their turn when none of its
-//! calls waits any more. The waiting calls are stored in the database and nowhere else, so any process can handle a
-//! decision.
+//! Handles decisions on calls that wait for approval, one or several at once. When all waiting calls of a turn are
+//! decided, resumes the turn. Waiting calls exist only in the database, so any process can handle a decision.
 
 pub(crate) mod timeout;
 
@@ -35,19 +34,19 @@ use crate::{
     },
 };
 
-/// Timeout of a decision that waits for the end of the run that requested it. A decision precedes that end only if the
-/// user is very quick, or if calls of always allowed tools still run.
+/// Maximum time that a decision waits for the end of the run that requested it. The run ends right after its last
+/// request for approval, so a decision waits only if the user is very quick or the database is slow.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Interval at which the end of the run is polled.
+/// Interval at which the status of the run is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Result of a decision.
 #[derive(Debug)]
 pub enum DecisionAnswer {
-    /// The decided calls. The turn was not resumed, usually because other calls of its step still wait.
+    /// The decided calls. The turn does not run, usually because other calls of its step still wait.
     Calls(Vec<ToolCall>),
-    /// The turn was resumed. These are its events.
+    /// Events of the turn. None of its calls waits any more.
     Turn(EventsAnswer),
 }
 
@@ -63,7 +62,7 @@ impl ConversationService {
         self.decide_all(user, None, &[CallDecision { tool_call_id, decision, reason, input, remember }]).await
     }
 
-    /// Decides on several calls of a conversation: on all of them or on none.
+    /// Decides on several calls of a conversation. If one of the decisions is refused, none is stored.
     pub async fn decide_several(
         &self,
         user: UserId,
@@ -74,6 +73,8 @@ impl ConversationService {
         self.decide_all(user, Some(uuid), &new.decisions).await
     }
 
+    /// Checks and stores the decisions, and resumes the turn if no call waits any more. If `uuid` is set, all calls
+    /// must be in that conversation.
     async fn decide_all(
         &self,
         user: UserId,
@@ -102,13 +103,13 @@ impl ConversationService {
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
             match go_on_decided(context, &permit, user, uuid, message_id).await {
                 Ok(Some(events)) => return Ok(DecisionAnswer::Turn(events)),
-                // Another process has resumed the turn first, or the turn was stopped.
+                // Another process has resumed the turn, the turn was stopped, or its last run has not ended.
                 Ok(None) => {
                     if let EventsAnswer::Turn(events) = self.events(user, uuid, None).await? {
                         return Ok(DecisionAnswer::Turn(EventsAnswer::Turn(events)));
                     }
                 }
-                // The decisions are kept, and the turn is resumed automatically once the limit permits it (`timeout`).
+                // The decisions stay stored. `timeout` resumes the turn once the user's limits permit it.
                 Err(ServiceError::LimitReached(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -119,12 +120,12 @@ impl ConversationService {
     }
 }
 
-/// Error for an edited input with secret arguments, which are never stored.
+/// Error message for an edited input that contains secret arguments.
 const SECRET_INPUT: &str = "The tool's schema marks some of these arguments as secret. They are not kept, so the call cannot run \
                             with them later. Leave them out.";
 
-/// Finds the calls to decide on. Fails unless all of them belong to the user, and to the conversation `uuid` if that is
-/// given.
+/// Finds the calls to decide on, ordered by ID. Fails unless all of them belong to the user and, if `uuid` is set, to
+/// that conversation.
 async fn find_own_calls(
     context: &Context,
     user: UserId,
@@ -132,17 +133,19 @@ async fn find_own_calls(
     decisions: &[CallDecision],
 ) -> Result<Vec<DecidableRow>, ServiceError> {
     let mut ids: Vec<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
-    // Always in the same order, so that two decisions on the same calls do not wait for each other.
+    // Sorted, so that concurrent requests lock the calls' rows in the same order and cannot deadlock.
     ids.sort_unstable();
     let mut calls = approvals::find_calls(&context.db, &ids).await?;
     calls.retain(|call| call.user_id == user && uuid.is_none_or(|uuid| uuid == call.uuid));
     if calls.len() == ids.len() { Ok(calls) } else { Err(ServiceError::NoSuchToolCall) }
 }
 
+/// Fails with `AlreadyDecided` if the call no longer waits for a decision.
 async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), ServiceError> {
     if call.is_waiting() { Ok(()) } else { Err(already_decided(context, call.id).await?) }
 }
 
+/// Returns the error for a call that no longer waits. The message says who decided and how, if the call was decided.
 async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
     let Some(decided) = decisions::find(&context.db, id).await? else {
         return Ok(ServiceError::AlreadyDecided("it waits for no decision".to_owned()));
@@ -157,9 +160,9 @@ async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<Serv
     Ok(ServiceError::AlreadyDecided(format!("it was {what}{by}{reason}")))
 }
 
-/// Rejects an approval if the tool has changed since the approval was requested, or if the tool does not accept the
-/// edited input. The call still waits then. If its tool has changed, the call waits for a decision on the new
-/// definition.
+/// Checks the approvals against the current tools. Fails if an edited input is invalid or contains secret arguments, or
+/// if a tool has changed since its approval was requested. The calls still wait after a failure. A call whose tool has
+/// changed then waits for a decision on the new definition.
 async fn check_tools(
     context: &Context,
     decisions: &[CallDecision],
@@ -178,7 +181,7 @@ async fn check_tools(
                 return Err(ServiceError::Invalid(SECRET_INPUT.to_owned()));
             }
         }
-        // A tool that is missing at the moment is detected when the call runs.
+        // If the tool is missing at the moment, that is detected when the call runs.
         let Some(tool) = tool else { continue };
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
@@ -197,8 +200,8 @@ fn unusable_input(error: &ToolError) -> ServiceError {
     ))
 }
 
-/// Makes a call wait for a decision on the current definition of its tool. The reviews are deleted, because they were
-/// about another definition.
+/// Requests approval of a waiting call again, for the current definition of its tool. Deletes the reviews, because they
+/// were about the old definition.
 async fn ask_anew(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let mut tx = context.db.begin().await?;
     approvals::reset_pending_approval(&mut tx, id, tool_hash).await?;
@@ -206,8 +209,8 @@ async fn ask_anew(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::R
     tx.commit().await
 }
 
-/// Waits until the run of the turn has ended, because the turn resumes from the state that the run leaves. Returns
-/// after [`END_TIMEOUT`] in any case; then the turn is resumed automatically later (`timeout`).
+/// Waits until the current run of the turn has ended, because the turn resumes from the state that the run stores at
+/// its end. Also returns after [`END_TIMEOUT`]. In that case `timeout` resumes the turn later.
 async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_id: MessageId) -> sqlx::Result<()> {
     let ended = async {
         loop {
@@ -221,7 +224,8 @@ async fn wait_for_end_of_run(context: &Context, row: &ConversationRow, message_i
     tokio::time::timeout(END_TIMEOUT, ended).await.unwrap_or(Ok(()))
 }
 
-/// Stores all decisions. If a call no longer waits, or its tool has changed, stores none of them and returns that call.
+/// Stores all decisions in one transaction. If a call no longer waits, or now waits for a decision on a newer
+/// definition of its tool, stores nothing and returns that call.
 async fn store(
     context: &Context,
     by: Decider<'_>,
@@ -253,14 +257,15 @@ async fn store(
     Ok(None)
 }
 
-/// Returns the error of a refused call, for the model and the clients.
+/// Returns the error text of a refused call, for the model and the clients.
 fn refusal(reason: Option<&str>) -> String {
     let refused = "A person refused this call, so it did not run";
     reason.map_or_else(|| format!("{refused}."), |reason| format!("{refused}: {reason}"))
 }
 
-/// Resumes a turn whose calls are all decided. Uses the answer's own model, or if that is gone the conversation's, or
-/// else the default model. Returns `None` if the turn was resumed or stopped already, or if its last run has not ended.
+/// Resumes a turn whose calls are all decided. Uses the answer's model. If that model no longer exists, uses the
+/// conversation's model, and finally the default model. Returns `None` if the turn no longer waits for approval, or if
+/// the run that requested approval has not ended.
 pub(crate) async fn go_on_decided(
     context: &Arc<Context>,
     permit: &StartPermit,

@@ -1,5 +1,6 @@
-//! Stores the end of a turn and sends it to the subscribers. Each turn ends exactly once. If the database rejects the
-//! end, a smaller fallback end is stored, which every database accepts.
+//! Stores the end of a turn's run and sends it to the subscribers. Each run has at most one stored end. If the database
+//! rejects the end, stores less: it shrinks the unstored calls, then writes a fallback end with truncated text, and
+//! finally drops the unstored calls.
 
 pub(crate) mod stop;
 pub(crate) mod stop_waiting;
@@ -28,23 +29,24 @@ use crate::{
     models::Model,
 };
 
-/// First delay before storing the end is retried. Each further delay is twice as long.
+/// Delay before the first retry of storing the end. Each further delay is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Maximum delay before a retry.
+/// Maximum delay between retries.
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
-/// Number of consecutive broken connections after which an end counts as rejected, if the database answers in between.
-/// Then something between the server and the database does not let the end through.
+/// Number of consecutive attempts with a broken connection after which an end counts as rejected. Only attempts after
+/// which the database still answers other statements count. In that case, something between the server and the database
+/// probably blocks the end, for example because of its size.
 const MAX_BREAKS: u32 = 3;
 
-/// Error message of an answer with a fallback end.
+/// Error message that a fallback end stores for the answer.
 pub(crate) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
 
-/// Error code of an answer with a fallback end.
+/// Error code that a fallback end stores for the answer.
 pub(crate) const REJECTED_CODE: &str = "storage_rejected";
 
-/// The end of a turn, as it is stored and sent.
+/// The end of a turn's run. With the status `AwaitingApproval`, the turn resumes later.
 pub(crate) struct End {
     pub(crate) status: MessageStatus,
     pub(crate) error: Option<EndError>,
@@ -64,7 +66,7 @@ impl End {
     }
 }
 
-/// Reason why a turn ended before its answer was complete. The user sees its message.
+/// Reason why a turn ended before its answer was complete. The message is shown to the user.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EndError {
     #[error(transparent)]
@@ -86,12 +88,12 @@ impl EndError {
     }
 }
 
-/// Writer of one turn's end.
+/// Writes the end of one run of a turn.
 pub(crate) struct EndWriter<'a> {
     pub(crate) context: &'a Context,
     pub(crate) writer: &'a TurnWriter,
     pub(crate) log: &'a Arc<TurnLog>,
-    /// Model that answered.
+    /// The model that answered.
     pub(crate) model: &'a Model,
     pub(crate) mode: AnswerMode,
     /// `true` if an API client supplied the turn's input in place of the stored history.
@@ -99,8 +101,9 @@ pub(crate) struct EndWriter<'a> {
 }
 
 impl EndWriter<'_> {
-    /// Stores and sends the end as soon as the database accepts it. Gives up if the server shuts down, if the turn was
-    /// ended elsewhere, or if the database rejects even a fallback end. Recovery closes a turn that then has no end.
+    /// Stores and sends the end, and retries until the database accepts it. Gives up if the server shuts down, if the
+    /// turn was ended elsewhere, or if the database rejects even the fallback end. Recovery ends a turn that has no
+    /// stored end.
     pub(crate) async fn write(&self, end: &End) {
         if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
             && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
@@ -146,8 +149,8 @@ impl EndWriter<'_> {
         }
     }
 
-    /// Tells the subscribers at once that the turn cannot be stored, and ends their streams. They reconnect for the
-    /// end, which is sent once it is stored.
+    /// Sends the subscribers the error that keeps the end from being stored, and ends their streams. When they
+    /// reconnect, they get the end once it is stored.
     fn disconnect_readers(&self, error: &RecordError) {
         if self.log.has_ended() {
             return;
@@ -180,7 +183,7 @@ impl EndWriter<'_> {
         self.store_and_send(row, &reasoning, event, encoded).await
     }
 
-    /// Stores and sends a fallback end, which every database accepts.
+    /// Stores and sends the fallback end: the status `failed`, and at most [`MAX_FALLBACK_END_BYTES`] of the text.
     async fn try_write_fallback(&self) -> sqlx::Result<()> {
         self.writer.settle().await?;
         let content = self.log.read_text(|text| text[..text.floor_char_boundary(MAX_FALLBACK_END_BYTES)].to_owned());
@@ -197,6 +200,8 @@ impl EndWriter<'_> {
         self.store_and_send(row, &[], event, encoded).await
     }
 
+    /// Stores the end and its event in one transaction, then sends the event. Does nothing if this run no longer owns
+    /// the turn.
     async fn store_and_send(
         &self,
         row: TurnEnd<'_>,
@@ -224,7 +229,7 @@ impl EndWriter<'_> {
         Ok(())
     }
 
-    /// Returns the turn's last event. `tool_calls` are the calls in the form that was sent to subscribers.
+    /// Returns the last event of the run. `tool_calls` are the calls that were sent to the subscribers.
     async fn terminal_event(&self, end: &End, words: &Words, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
         if let (MessageStatus::Failed, Some(error)) = (end.status, &end.error) {
             return Ok(self.failed_event(error.to_string(), error.code()));
@@ -233,7 +238,7 @@ impl EndWriter<'_> {
         let mut usage = end.usage;
         if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval) {
             self.writer.store().await?;
-            // The rows of a turn that did not complete may contain calls and steps that were never sent.
+            // If the turn did not complete, the database may contain calls and steps that were never sent.
             let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
             usage = model_calls::find_usage(&self.context.db, message_id).await?;

@@ -1,6 +1,6 @@
-//! The recorder that stores a turn and sends its events to the subscribers. Events that must be stored are stored
-//! before they are sent. Text is sent at once and stored in joined pieces, a few times a second (`text_flusher`,
-//! `writer`).
+//! Implements [`TurnRecorder`]: stores a turn and sends its events to the subscribers. Events of tool calls, approvals
+//! and plans are stored before they are sent. Text and reasoning are sent at once, and stored in batches a few times a
+//! second (`text_flusher`, `writer`). Activity events are never stored.
 
 pub(crate) mod call_events;
 pub(crate) mod reasoning;
@@ -50,35 +50,37 @@ use crate::{
     },
 };
 
-/// Minimum interval between events that report the size of a tool call while the model writes it.
+/// Minimum interval between events that report how many bytes of a tool call the model has written.
 const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Recorder of one turn.
+/// Recorder of one run of a turn.
 pub(crate) struct StoringRecorder<'a> {
     writer: &'a TurnWriter,
     context: &'a Context,
     context_builder: ContextBuilder<'a>,
-    /// The user whose tokens are used.
+    /// The user whose daily limit the tokens count against.
     user: UserId,
-    /// `true` once a step of this run has called the model.
+    /// `true` after the first step of this run was checked against the token limit. Always `false` without a limit.
     has_asked: bool,
-    /// Running calls, each with the name of its tool. The name is `None` if the tool does not exist.
+    /// Running calls, each with the name of its tool for the statistics. `None` if no such tool exists.
     running: HashMap<ToolCallId, Option<String>>,
-    /// Time of the last event that reported the size of a call that the model was writing.
+    /// Time of the last event that [`GROWTH_INTERVAL`] limits.
     growth_told_at: Option<Instant>,
-    /// The last step that wrote text.
+    /// The last step in which the model wrote text.
     text_step: Option<TextStep>,
     /// Size of the answer's text as JSON, in bytes.
     json_bytes: usize,
     thinking: Thinking,
 }
 
-/// A step that writes text.
+/// A step in which the model wrote text.
 #[derive(Clone, Copy, Debug)]
 struct TextStep {
+    /// Number of the step.
     step: u32,
-    /// Length of the text before it, in bytes.
+    /// Length of the answer's text before this step, in bytes.
     from: usize,
+    /// Time at which the step's text began.
     since: Instant,
 }
 
@@ -105,6 +107,7 @@ impl<'a> StoringRecorder<'a> {
         }
     }
 
+    /// Sends text in events of at most [`MAX_DELTA_BYTES`].
     fn send_text(&self, text: &str) {
         let log = self.writer.log();
         let mut rest = text;
@@ -160,7 +163,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
         if writer.has_model_calls() {
-            // A review may follow, which takes long. The step's output must be stored before it.
+            // A review may follow and take long, so the step's output is stored first.
             with_retries(|| writer.store()).await.map_err(record_error)?;
         }
         let is_given = || approvals::has_saved_approval(writer.db(), message_id, &tool.name, &hash);
@@ -179,7 +182,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
         let offset = wire_offset(writer.log().text_bytes());
-        // A single transaction, so that a call's votes are never stored without the decision that follows from them.
+        // One transaction, so that the votes are never stored without the decision that follows from them.
         let store = || async {
             let Some(mut write) = writer.begin().await? else { return Ok(None) };
             let asked_at = turns::database_now_in(&mut write.tx).await?;
@@ -293,7 +296,7 @@ impl TurnRecorder for StoringRecorder<'_> {
                 ChatEvent::ModelRetry(ModelRetry { code: code.to_owned(), attempt, attempts, delay_ms })
             }
             Activity::CallProgress { id: tool_call_id, progress: Progress { progress, total, message } } => {
-                // JSON cannot represent infinities and NaN, and there is nothing to show for them.
+                // JSON cannot represent NaN and infinities. Such progress is not sent.
                 let Some(progress) = Number::from_f64(*progress) else { return };
                 let (total, message) = (total.and_then(Number::from_f64), message.clone());
                 ChatEvent::ToolCallProgress(ToolCallProgress { tool_call_id, progress, total, message })
@@ -310,7 +313,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 }
 
-/// Stores the reviewers' decision on a call that was just stored as waiting for approval.
+/// Stores the reviewers' decision on a call that this transaction has stored as waiting for approval.
 async fn store_ruling(
     tx: &mut Transaction,
     id: ToolCallId,
@@ -324,6 +327,6 @@ async fn store_ruling(
     };
     let new =
         NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&ruling.reason), verdict };
-    // No client has seen the call yet, so no other decision can exist.
+    // This transaction has stored the call as undecided, and its row is locked, so no other decision can exist.
     if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
 }

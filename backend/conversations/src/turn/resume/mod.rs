@@ -1,5 +1,6 @@
-//! Resumes a turn from its last complete step, under a new epoch, after it ended early (`request`) or waited for
-//! approval (`approval`). What this means for its calls is in `calls`.
+//! Resumes a turn from its last complete step, under a new epoch. A turn can resume after it was interrupted, stopped
+//! or failed (`request`), and after it waited for approval (`turn::approval`). `calls` determines which of its tool
+//! calls run.
 
 pub(crate) mod calls;
 pub(crate) mod next_run;
@@ -37,14 +38,16 @@ use crate::{
 pub(crate) struct ResumeTurn<'a> {
     pub(crate) user: UserId,
     pub(crate) row: &'a ConversationRow,
+    /// The answer so far.
     pub(crate) message: &'a MessageRow,
-    /// Rows of the turn, with the new epoch.
+    /// Messages of the turn, and its new epoch.
     pub(crate) rows: TurnRows,
     pub(crate) model: &'a Arc<Model>,
     pub(crate) after: ResumeReason,
 }
 
-/// Resumes the turn and subscribes to it. Returns `None` if another request changed the turn or its conversation first.
+/// Resumes the turn and subscribes to it. Returns `None` if another request has changed the turn or its conversation in
+/// the meantime.
 pub(crate) async fn resume(
     context: &Arc<Context>,
     permit: &StartPermit,
@@ -62,6 +65,7 @@ async fn try_go_on(
     let steps = model_calls::list_model_calls(&context.db, &[message.id]).await?;
     let whole = whole_steps(&steps);
     let texts: Vec<String> = whole.iter().map(|(_, blocks)| text_of(blocks)).collect();
+    // Text and reasoning of incomplete steps are discarded, because these steps run again.
     let bytes = bytes_in(&message.content, &texts);
     let kept = message.content.get(..bytes).unwrap_or(&message.content).to_owned();
     let is_whole = |thought: &Reasoning| whole.iter().any(|(step, _)| i64::from(step.step) == thought.reasoning_id);
@@ -105,8 +109,8 @@ async fn try_go_on(
     start(context, permit, tx, run).await.map(Some)
 }
 
-/// Returns the events of decisions that were made while no run of the turn could send them. The snapshot before these
-/// events contains the resulting states of the calls.
+/// Returns the events of decisions that were made while the turn did not run. They follow the snapshot, which already
+/// contains the calls as they are after the decisions.
 fn decided_events(decisions: Vec<DecisionRow>, calls: &[ToolCall]) -> Vec<ChatEvent> {
     let calls: HashMap<ToolCallId, &ToolCall> = calls.iter().map(|call| (call.tool_call_id, call)).collect();
     let event = |row: DecisionRow| {

@@ -1,5 +1,5 @@
-//! Starts a turn: for a new message, for an edited message, or to regenerate an answer. Turns for the routes `/v1` and
-//! `/api/chat` start in `api`.
+//! Starts the turn of a new message, of an edited message, or of an answer that is regenerated. `start::api` starts the
+//! turns of API clients (routes `/v1` and `/api/chat`).
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ use crate::{
 };
 
 impl ConversationService {
-    /// Stores a message and starts the turn that answers it. If the same `client_message_id` is sent again, subscribes
-    /// to the turn that the first request started.
+    /// Stores a message and starts the turn that answers it. If a message with the same `client_message_id` is stored
+    /// already, subscribes to the turn of that message instead.
     pub async fn send_message(&self, user: UserId, uuid: Uuid, new: NewMessage) -> Result<EventsAnswer, ServiceError> {
         let parts = check_message(&new)?;
         let context = &self.context;
@@ -48,8 +48,8 @@ impl ConversationService {
         begin(context, beginning, first_title.as_deref()).await
     }
 
-    /// Starts a turn that regenerates the answer `message_id` in the same mode. Uses the conversation's model unless
-    /// the request names another one. The old answer is kept.
+    /// Regenerates the answer `message_id` in the same mode: starts a turn that answers the same question again. Uses
+    /// the requested model, or the conversation's model if the request names none. The old answer is kept.
     pub async fn regenerate(
         &self,
         user: UserId,
@@ -76,14 +76,14 @@ impl ConversationService {
     }
 }
 
-/// Returns the title that a conversation gets from its first message. `None` if the message is not the first, or if the
-/// conversation has a title already.
+/// Returns the title that a conversation gets from its first message. Returns `None` if the conversation already has a
+/// message or a title.
 pub(crate) fn first_title_of(row: &ConversationRow, parts: &[MessagePart]) -> Option<String> {
     let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
     is_first.then(|| title_from_message(&MessagePart::join_texts(parts)))
 }
 
-/// Finds the message that `edit_of` names, with its parent. Fails if the message does not exist, or if it is an answer.
+/// Finds the message that `edit_of` names, and its parent. Fails if the message does not exist, or if it is an answer.
 async fn find_edited(
     context: &Context,
     conversation_id: ConversationId,
@@ -101,15 +101,17 @@ async fn find_edited(
 #[derive(Clone, Copy)]
 struct Beginning<'a> {
     user: UserId,
+    /// UUID of the conversation.
     uuid: Uuid,
     row: &'a ConversationRow,
     question: Question<'a>,
-    /// Parts of the question.
+    /// Parts of the question, whether it is new or stored.
     parts: &'a [MessagePart],
     model: &'a Arc<Model>,
     mode: AnswerMode,
 }
 
+/// Starts the turn, and retries if the transaction was rolled back.
 async fn begin(
     context: &Arc<Context>,
     beginning: Beginning<'_>,
@@ -148,6 +150,8 @@ async fn try_begin(
     start(context, &permit, tx, run).await
 }
 
+/// Returns the first event of a new turn. `places` are all messages of the conversation with their parents, including
+/// the turn's own messages.
 pub(crate) fn message_start(
     conversation_id: Uuid,
     rows: TurnRows,
