@@ -1,5 +1,5 @@
 //! The interface through which the agent reports a turn, and the types it passes. The implementation that stores and
-//! sends events is in the server's `conversation` module. One that keeps them in memory is in this crate's tests.
+//! sends events is in `tallybook-conversations` (`turn/recorder`). One that keeps them in memory is in this crate's tests.
 
 use std::future::Future;
 

@@ -1,7 +1,6 @@
-//! Tallybook's server, with one module per subject. Dependencies point one way: `http` → `history` → the crate
-//! `tallybook-conversations`, and from there to `tallybook-accounts` and `tallybook-database`. Other subjects that
-//! need no server have crates of their own, too: `tallybook-agent`, `tallybook-llm`, `tallybook-tools`,
-//! `tallybook-mcp`, and `tallybook-demo-model`.
+//! Tallybook's server: settings (`config`), HTTP (`http`), start and shutdown (`application`), and the check of stored data
+//! (`consistency`). The use cases are in the crates `tallybook-conversations`, `tallybook-tool-history` and
+//! `tallybook-accounts`.
 
 pub mod application;
 pub mod config;

@@ -1,4 +1,4 @@
-//! HTTP handler for `/admin/history.js`: the only script that the admin pages load. It extends pages that work without it. Its
+//! HTTP handler for `/admin/book.js`: the only script that the admin pages load. It extends pages that work without it. Its
 //! source is beside the templates.
 
 use std::sync::LazyLock;
