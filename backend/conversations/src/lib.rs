@@ -54,8 +54,7 @@ pub use plain::PlainEvent;
 pub use plan_settings::PlanSettings;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
-pub use store::ConversationId;
-pub use store::{ListFilter, Program};
+pub use store::{ConversationId, ListFilter, Program};
 pub use tool_call::CallPart;
 pub use turn::{
     Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,

@@ -33,20 +33,19 @@ impl ToolPins {
         definition: &DefinitionHash,
         since: DateTime<Utc>,
     ) -> sqlx::Result<bool> {
-        let count: i64 = {
-            // An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
-            let query = self
-                .db
-                .reader()
-                .query(select!(
-                    "SELECT COUNT(*) FROM tool_pins \
-                     WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?"
-                ))
-                .bind(server)
-                .bind(hex::encode(definition))
-                .bind(since);
-            query.fetch_value().await
-        }?;
+        // An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
+        let count: i64 = self
+            .db
+            .reader()
+            .query(select!(
+                "SELECT COUNT(*) FROM tool_pins \
+                 WHERE server = ? AND hash = ? AND COALESCE(accepted_at, first_seen_at) <= ?"
+            ))
+            .bind(server)
+            .bind(hex::encode(definition))
+            .bind(since)
+            .fetch_value()
+            .await?;
         Ok(count > 0)
     }
 
@@ -87,15 +86,14 @@ impl ToolPins {
     async fn create(&self, server: &str, seen: &[(String, DefinitionHash)]) -> sqlx::Result<()> {
         let mut tx = self.db.begin().await?;
         for (tool, hash) in seen {
-            {
-                let query = tx
-                    .query("INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)")
-                    .bind(id(server, tool))
-                    .bind(server)
-                    .bind(tool)
-                    .bind(hex::encode(hash));
-                query.bind(now()).execute().await.map(|_| ())
-            }?;
+            tx.query("INSERT INTO tool_pins (id, server, tool, hash, first_seen_at) VALUES (?, ?, ?, ?, ?)")
+                .bind(id(server, tool))
+                .bind(server)
+                .bind(tool)
+                .bind(hex::encode(hash))
+                .bind(now())
+                .execute()
+                .await?;
         }
         tx.commit().await
     }

@@ -10,7 +10,7 @@ use url::{Host, Url};
 pub fn client_for(server: &Url) -> ClientBuilder {
     let mut builder = client();
     if server.scheme() == "http" {
-        // Without TLS there is no certificate to verify, and a small container may have no root certificates at all.
+        // Plain HTTP has no certificates to verify, and a small container may lack root certificates.
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(server) {

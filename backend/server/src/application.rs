@@ -10,9 +10,11 @@ use std::{
 use actix_web::dev::Server;
 use tallybook_accounts::{Accounts, AccountsError};
 use tallybook_agent::AgentService;
-use tallybook_conversations::models::{Catalog, CatalogError};
-use tallybook_conversations::tool_pins::ToolPins;
-use tallybook_conversations::{ConversationService, ConversationSettings, Lifetimes, ServiceError};
+use tallybook_conversations::{
+    ConversationService, ConversationSettings, Lifetimes, ServiceError,
+    models::{Catalog, CatalogError},
+    tool_pins::ToolPins,
+};
 use tallybook_database::{Database, DatabaseLock, DbError};
 use tallybook_mcp::{PinStore, ToolServers};
 use tallybook_protocol::ModelList;

@@ -129,27 +129,23 @@ impl PageFiles {
 
 async fn create_file(tx: &mut Transaction, folder: &str, file: &NewFile<'_>) -> sqlx::Result<()> {
     let NewFile { name, media_type, tag, bytes } = file;
-    {
-        let query = tx
-            .query("INSERT INTO page_files (folder, name, media_type, tag) VALUES (?, ?, ?, ?)")
-            .bind(folder)
-            .bind(name)
-            .bind(media_type)
-            .bind(tag);
-        query.execute().await.map(|_| ())
-    }?;
+    tx.query("INSERT INTO page_files (folder, name, media_type, tag) VALUES (?, ?, ?, ?)")
+        .bind(folder)
+        .bind(name)
+        .bind(media_type)
+        .bind(tag)
+        .execute()
+        .await?;
     // An empty file has one part, too.
     let parts = if bytes.is_empty() { vec![&bytes[..]] } else { bytes.chunks(PART_BYTES).collect() };
     for (number, part) in (0_i32..).zip(parts) {
-        {
-            let query = tx
-                .query("INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)")
-                .bind(folder)
-                .bind(name)
-                .bind(number)
-                .bind(part);
-            query.execute().await.map(|_| ())
-        }?;
+        tx.query("INSERT INTO page_file_parts (folder, name, part, bytes) VALUES (?, ?, ?, ?)")
+            .bind(folder)
+            .bind(name)
+            .bind(number)
+            .bind(part)
+            .execute()
+            .await?;
     }
     Ok(())
 }

@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tallybook_accounts::UserId;
 use tallybook_agent::AgentService;
-use tallybook_conversations::tool_pins::ToolPins;
-use tallybook_conversations::work_counts::WorkCounts;
+use tallybook_conversations::{tool_pins::ToolPins, work_counts::WorkCounts};
 use tallybook_database::{Database, now};
 use tallybook_mcp::ToolServers;
 use tallybook_tools::FairSemaphore;

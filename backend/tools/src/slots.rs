@@ -89,6 +89,6 @@ mod tests {
         assert!(waiting.now_or_never().flatten().is_some());
         assert_eq!(slots.free(), 4);
         slots.try_acquire(eve).unwrap();
-        assert_eq!(slots.people.lock().len(), 1, "nobody is remembered who has none");
+        assert_eq!(slots.people.lock().len(), 1, "a user without permits is removed");
     }
 }

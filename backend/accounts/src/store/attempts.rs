@@ -15,20 +15,17 @@ pub(crate) async fn count(
     forgotten_before: DateTime<Utc>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
     let (time, hash) = (now(), &subject.hash.0);
-    let is_known = {
-        // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the other.
-        let done = tx
-            .query(
-                "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
-                 WHERE subject = ?",
-            )
-            .bind(forgotten_before)
-            .bind(hash)
-            .execute()
-            .await?;
-        done.rows == 1
-    };
-    if !is_known {
+    // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the other.
+    let reset = tx
+        .query(
+            "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \
+             WHERE subject = ?",
+        )
+        .bind(forgotten_before)
+        .bind(hash)
+        .execute()
+        .await?;
+    if reset.rows != 1 {
         let blocked_until = subject.blocked_until(1, time);
         tx.query("INSERT INTO sign_in_attempts (subject, failures, blocked_until, updated_at) VALUES (?, 1, ?, ?)")
             .bind(hash)
@@ -48,15 +45,13 @@ pub(crate) async fn count(
     }
     let failures = failures.saturating_add(1);
     let blocked_until = subject.blocked_until(failures, time);
-    {
-        let query = tx
-            .query("UPDATE sign_in_attempts SET failures = ?, blocked_until = ?, updated_at = ? WHERE subject = ?")
-            .bind(failures)
-            .bind(blocked_until)
-            .bind(time)
-            .bind(hash);
-        query.execute().await.map(|_| ())
-    }?;
+    tx.query("UPDATE sign_in_attempts SET failures = ?, blocked_until = ?, updated_at = ? WHERE subject = ?")
+        .bind(failures)
+        .bind(blocked_until)
+        .bind(time)
+        .bind(hash)
+        .execute()
+        .await?;
     Ok(None)
 }
 

@@ -97,18 +97,17 @@ pub(crate) async fn note_rarely(
     (since, most): (DateTime<Utc>, i64),
 ) -> sqlx::Result<()> {
     let action = action.as_str();
-    let same: i64 = {
-        db.reader()
-            .query(select!(
-                "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND action = ? AND subject = ?"
-            ))
-            .bind(user)
-            .bind(since)
-            .bind(action)
-            .bind(subject)
-            .fetch_value()
-            .await
-    }?;
+    let same: i64 = db
+        .reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND action = ? AND subject = ?"
+        ))
+        .bind(user)
+        .bind(since)
+        .bind(action)
+        .bind(subject)
+        .fetch_value()
+        .await?;
     if same > 0 {
         return Ok(());
     }

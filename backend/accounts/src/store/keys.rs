@@ -97,24 +97,20 @@ pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInf
 
 /// Revokes one of a user's API keys and returns its prefix. Returns `None` if the user has no unrevoked key with this ID.
 pub(crate) async fn revoke(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<Option<String>> {
-    let prefix = {
-        tx.query("SELECT prefix FROM api_keys WHERE id = ? AND user_id = ? AND revoked_at IS NULL")
-            .bind(id)
-            .bind(user)
-            .fetch_optional_value()
-            .await
-    }?;
-    let revoked = {
-        let done = tx
-            .query("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at IS NULL")
-            .bind(now())
-            .bind(id)
-            .bind(user)
-            .execute()
-            .await?;
-        done.rows == 1
-    };
-    Ok(prefix.filter(|_| revoked))
+    let prefix = tx
+        .query("SELECT prefix FROM api_keys WHERE id = ? AND user_id = ? AND revoked_at IS NULL")
+        .bind(id)
+        .bind(user)
+        .fetch_optional_value()
+        .await?;
+    let revoked = tx
+        .query("UPDATE api_keys SET revoked_at = ? WHERE id = ? AND user_id = ? AND revoked_at IS NULL")
+        .bind(now())
+        .bind(id)
+        .bind(user)
+        .execute()
+        .await?;
+    Ok(prefix.filter(|_| revoked.rows == 1))
 }
 
 /// Lists at most `limit` valid API keys of all users with IDs above `last`, oldest first, each with the user's name.

@@ -34,20 +34,20 @@ pub(crate) struct SessionRow {
 /// Creates a session and returns its row ID. If the user then has more than `most`, deletes those used least recently.
 pub(crate) async fn create(tx: &mut Transaction, new: &NewSessionRow, most: u32) -> sqlx::Result<i64> {
     let time = now();
-    let id = {
-        let query = tx
-            .query(
-                "INSERT INTO sessions (token_hash, user_id, created_at, last_seen_at, expires_at, \
-                 user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            )
-            .bind(&new.hash.0)
-            .bind(new.user)
-            .bind(time)
-            .bind(time)
-            .bind(new.expires_at);
-        let done = query.bind(&new.user_agent).bind(&new.address).execute().await?;
-        done.inserted_id
-    };
+    let created = tx
+        .query(
+            "INSERT INTO sessions \
+             (token_hash, user_id, created_at, last_seen_at, expires_at, user_agent, address) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(&new.hash.0)
+        .bind(new.user)
+        .bind(time)
+        .bind(time)
+        .bind(new.expires_at)
+        .bind(&new.user_agent)
+        .bind(&new.address)
+        .execute()
+        .await?;
     // MySQL cannot delete from a table that a subquery reads. The LIMIT makes it compute the inner query first.
     tx.query(
         "DELETE FROM sessions WHERE user_id = ? AND id NOT IN (SELECT id FROM (SELECT id FROM sessions \
@@ -58,7 +58,7 @@ pub(crate) async fn create(tx: &mut Transaction, new: &NewSessionRow, most: u32)
     .bind(most)
     .execute()
     .await?;
-    Ok(id)
+    Ok(created.inserted_id)
 }
 
 pub(crate) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Option<CallerRow>> {

@@ -81,7 +81,7 @@ pub(crate) async fn has_other_admin(
 ) -> sqlx::Result<bool> {
     hold(tx, UserId::LOCAL).await?;
     let than = than.unwrap_or(NOBODY);
-    let admins: i64 = { tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await }?;
+    let admins: i64 = tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
 }
 
@@ -116,18 +116,14 @@ pub(crate) async fn count(tx: &mut Transaction) -> sqlx::Result<i64> {
 /// Returns `true` if another account's name looks like this one.
 pub(crate) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<bool> {
     let skeleton = skeleton_of(name);
-    let count: i64 = {
-        tx.query("SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?")
-            .bind(&skeleton)
-            .bind(name)
-            .fetch_value()
-            .await
-    }?;
+    let count: i64 = tx
+        .query("SELECT COUNT(*) FROM users WHERE name_skeleton = ? AND name <> ?")
+        .bind(&skeleton)
+        .bind(name)
+        .fetch_value()
+        .await?;
     // Accounts of an older server version, for which `fill_skeletons` has not run yet.
-    let rest: Vec<(UserId, String)> = {
-        let query = tx.query(LIST_WITHOUT_SKELETON).bind(i64::MAX);
-        query.fetch_all().await
-    }?;
+    let rest: Vec<(UserId, String)> = tx.query(LIST_WITHOUT_SKELETON).bind(i64::MAX).fetch_all().await?;
     Ok(count > 0 || rest.iter().any(|(_, other)| other != name && skeleton_of(other) == skeleton))
 }
 
@@ -135,15 +131,12 @@ pub(crate) async fn has_alike(tx: &mut Transaction, name: &str) -> sqlx::Result<
 pub(crate) async fn fill_skeletons(db: &Database, limit: u32) -> sqlx::Result<usize> {
     let rows: Vec<(UserId, String)> = db.reader().query(select!(LIST_WITHOUT_SKELETON)).bind(limit).fetch_all().await?;
     for (id, name) in &rows {
-        {
-            db.writer()
-                .query("UPDATE users SET name_skeleton = ? WHERE id = ?")
-                .bind(skeleton_of(name))
-                .bind(id)
-                .execute()
-                .await
-                .map(|_| ())
-        }?;
+        db.writer()
+            .query("UPDATE users SET name_skeleton = ? WHERE id = ?")
+            .bind(skeleton_of(name))
+            .bind(id)
+            .execute()
+            .await?;
     }
     Ok(rows.len())
 }

@@ -85,7 +85,7 @@ mod tests {
         for message in 8..20 {
             shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
         }
-        assert_eq!(shared.0.lock().len(), 1, "what nobody reads is forgotten");
+        assert_eq!(shared.0.lock().len(), 1, "a log without subscribers is removed");
     }
 
     #[tokio::test]

@@ -151,32 +151,31 @@ pub struct StoredEvent {
 /// no later events are stored.
 pub async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
     let EventId { message_id, epoch, seq } = last;
-    let sizes: Vec<(i64, i64)> = {
-        let query = db
-            .reader()
-            .query(select!(
-                "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
-                 WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?"
-            ))
-            .bind(message_id)
-            .bind(epoch)
-            .bind(seq);
-        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
-    }?;
+    let sizes: Vec<(i64, i64)> = db
+        .reader()
+        .query(select!(
+            "SELECT seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+             WHERE message_id = ? AND epoch = ? AND seq > ? ORDER BY seq LIMIT ?"
+        ))
+        .bind(message_id)
+        .bind(epoch)
+        .bind(seq)
+        .bind(MAX_STORED_EVENTS_PER_READ)
+        .fetch_all()
+        .await?;
     let Some(end) = page_end(&sizes) else { return Ok(Vec::new()) };
-    let rows: Vec<(i64, String, String, DateTime<Utc>)> = {
-        db.reader()
-            .query(select!(
-                "SELECT seq, event, data, created_at FROM journal_events \
-                 WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq"
-            ))
-            .bind(message_id)
-            .bind(epoch)
-            .bind(seq)
-            .bind(end)
-            .fetch_all()
-            .await
-    }?;
+    let rows: Vec<(i64, String, String, DateTime<Utc>)> = db
+        .reader()
+        .query(select!(
+            "SELECT seq, event, data, created_at FROM journal_events \
+             WHERE message_id = ? AND epoch = ? AND seq > ? AND seq <= ? ORDER BY seq"
+        ))
+        .bind(message_id)
+        .bind(epoch)
+        .bind(seq)
+        .bind(end)
+        .fetch_all()
+        .await?;
     let stored = |(seq, event, data, created_at): (i64, String, String, DateTime<Utc>)| {
         Ok(StoredEvent { seq, event: parse(&event, &data)?, created_at })
     };
@@ -207,35 +206,35 @@ impl RawEvent {
 /// empty list means that no later events are stored.
 pub async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
     let EventId { message_id, epoch, seq } = last;
-    let sizes: Vec<(i32, i64, i64)> = {
-        let query = db
-            .reader()
-            .query(select!(
-                "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
-                 WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
-            ))
-            .bind(message_id)
-            .bind(epoch)
-            .bind(epoch)
-            .bind(seq);
-        query.bind(MAX_STORED_EVENTS_PER_READ).fetch_all().await
-    }?;
+    let sizes: Vec<(i32, i64, i64)> = db
+        .reader()
+        .query(select!(
+            "SELECT epoch, seq, CAST(OCTET_LENGTH(data) AS SIGNED) FROM journal_events \
+             WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
+        ))
+        .bind(message_id)
+        .bind(epoch)
+        .bind(epoch)
+        .bind(seq)
+        .bind(MAX_STORED_EVENTS_PER_READ)
+        .fetch_all()
+        .await?;
     // Numbered by position, since sequence numbers restart under each epoch.
     let numbered: Vec<(i64, i64)> = (1..).zip(sizes.into_iter().map(|(_, _, bytes)| bytes)).collect();
     let Some(count) = page_end(&numbered) else { return Ok(Vec::new()) };
-    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = {
-        let query = db
-            .reader()
-            .query(select!(
-                "SELECT epoch, seq, event, data, created_at FROM journal_events \
-                 WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
-            ))
-            .bind(message_id)
-            .bind(epoch)
-            .bind(epoch)
-            .bind(seq);
-        query.bind(count).fetch_all().await
-    }?;
+    let rows: Vec<(i32, i64, String, String, DateTime<Utc>)> = db
+        .reader()
+        .query(select!(
+            "SELECT epoch, seq, event, data, created_at FROM journal_events \
+             WHERE message_id = ? AND (epoch > ? OR (epoch = ? AND seq > ?)) ORDER BY epoch, seq LIMIT ?"
+        ))
+        .bind(message_id)
+        .bind(epoch)
+        .bind(epoch)
+        .bind(seq)
+        .bind(count)
+        .fetch_all()
+        .await?;
     let raw = |(epoch, seq, event, data, created_at)| RawEvent {
         id: EventId { message_id, epoch, seq },
         event,
@@ -270,19 +269,18 @@ pub async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> 
 pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
     // Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be played
     // back in part.
-    let turns: Vec<MessageId> = {
-        db.reader()
-            .query(select!(
-                "SELECT DISTINCT j.message_id FROM journal_events j \
-                 JOIN messages m ON m.id = j.message_id \
-                 WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?"
-            ))
-            .bind(time)
-            .bind(time)
-            .bind(limit)
-            .fetch_values()
-            .await
-    }?;
+    let turns: Vec<MessageId> = db
+        .reader()
+        .query(select!(
+            "SELECT DISTINCT j.message_id FROM journal_events j \
+             JOIN messages m ON m.id = j.message_id \
+             WHERE j.created_at < ? AND m.completed_at < ? AND m.status <> 'streaming' LIMIT ?"
+        ))
+        .bind(time)
+        .bind(time)
+        .bind(limit)
+        .fetch_values()
+        .await?;
     for &message_id in &turns {
         // If the turn resumes at this very moment, the events that it writes now are kept.
         db.writer()

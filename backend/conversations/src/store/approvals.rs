@@ -127,23 +127,22 @@ pub(crate) async fn has_saved_approval(
     tool_name: &str,
     tool_hash: &str,
 ) -> sqlx::Result<bool> {
-    let count: i64 = {
-        db.reader()
-            .query(select!(
-                "SELECT COUNT(*) FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
-                 JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
-                 JOIN messages here ON here.id = ? JOIN conversations own ON own.id = \
-                 here.conversation_id WHERE a.scope IN ('conversation', 'always') \
-                 AND a.revoked_at IS NULL AND a.decision = 'approve' AND a.tool_hash = ? \
-                 AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' \
-                 OR c.id = own.id) AND c.deleted_at IS NULL"
-            ))
-            .bind(message_id)
-            .bind(tool_hash)
-            .bind(tool_name)
-            .fetch_value()
-            .await
-    }?;
+    let count: i64 = db
+        .reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM approvals a JOIN tool_calls t ON t.id = a.tool_call_id \
+             JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id \
+             JOIN messages here ON here.id = ? JOIN conversations own ON own.id = \
+             here.conversation_id WHERE a.scope IN ('conversation', 'always') \
+             AND a.revoked_at IS NULL AND a.decision = 'approve' AND a.tool_hash = ? \
+             AND t.tool_name = ? AND c.user_id = own.user_id AND (a.scope = 'always' \
+             OR c.id = own.id) AND c.deleted_at IS NULL"
+        ))
+        .bind(message_id)
+        .bind(tool_hash)
+        .bind(tool_name)
+        .fetch_value()
+        .await?;
     Ok(count > 0)
 }
 

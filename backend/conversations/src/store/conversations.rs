@@ -16,6 +16,15 @@ use crate::{
     },
 };
 
+/// Columns of a [`ConversationRow`], of `conversations c`.
+macro_rules! conversation_columns {
+    () => {
+        "id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+         WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
+         pinned, archived, model, created_at, updated_at"
+    };
+}
+
 const UPDATE: &str = "UPDATE conversations \
      SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \
      model = CASE WHEN ? THEN ? ELSE model END WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL";
@@ -92,12 +101,11 @@ pub(crate) async fn find_conversation(
     uuid: Uuid,
 ) -> sqlx::Result<Option<ConversationRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-             pinned, archived, model, created_at, updated_at FROM conversations c \
-             WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL"
-        ))
+        .query(select!(concat!(
+            "SELECT ",
+            conversation_columns!(),
+            " FROM conversations c WHERE uuid = ? AND user_id = ? AND deleted_at IS NULL"
+        )))
         .bind(uuid.to_string())
         .bind(user)
         .fetch_optional()
@@ -129,12 +137,12 @@ pub(crate) async fn list_conversations(
     let pattern = Some(Pattern::new(&filter.search)).filter(|_| !filter.search.is_empty());
     let query = db
         .reader()
-        .query(select!(
-            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-             pinned, archived, model, created_at, updated_at FROM conversations c \
-             WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR (updated_at = ? AND id < ?))"
-        ))
+        .query(select!(concat!(
+            "SELECT ",
+            conversation_columns!(),
+            " FROM conversations c WHERE deleted_at IS NULL AND user_id = ? AND (updated_at < ? OR \
+             (updated_at = ? AND id < ?))"
+        )))
         .bind(user)
         .bind(place.updated_at)
         .bind(place.updated_at);
@@ -164,12 +172,11 @@ pub(crate) async fn list_after(
     limit: u32,
 ) -> sqlx::Result<Vec<ConversationRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
-             WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-             pinned, archived, model, created_at, updated_at FROM conversations c \
-             WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?"
-        ))
+        .query(select!(concat!(
+            "SELECT ",
+            conversation_columns!(),
+            " FROM conversations c WHERE user_id = ? AND id > ? AND deleted_at IS NULL ORDER BY id LIMIT ?"
+        )))
         .bind(user)
         .bind(last)
         .bind(limit)

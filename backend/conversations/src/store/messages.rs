@@ -9,27 +9,28 @@ use crate::store::{
     rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 
+/// Columns of a [`MessageRow`], of `messages m`.
+macro_rules! message_columns {
+    () => {
+        "id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
+         created_at, completed_at, (SELECT k.provider FROM model_calls k \
+         WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+         LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
+         WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
+         LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
+         WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
+         FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
+         WHERE p.message_id = m.id) AS plan_end"
+    };
+}
+
 const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversation_id = ? ORDER BY created_at, id";
 
 /// Returns the messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
-    let rows = list_of(
-        db,
-        select!(
-            "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
-             created_at, completed_at, (SELECT k.provider FROM model_calls k \
-             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
-             LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
-             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
-             LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
-             WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
-             FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
-             WHERE p.message_id = m.id) AS plan_end FROM messages m WHERE m.id IN ("
-        ),
-        ids,
-        ")",
-    )
-    .await?;
+    let rows =
+        list_of(db, select!(concat!("SELECT ", message_columns!(), " FROM messages m WHERE m.id IN (")), ids, ")")
+            .await?;
     Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
@@ -88,18 +89,12 @@ pub(crate) async fn find_message(
     id: MessageId,
 ) -> sqlx::Result<Option<MessageRow>> {
     db.reader()
-        .query(select!(
-            "SELECT id, parent_id, role, content, parts, status, error, error_code, stop_reason, epoch, \
-             created_at, completed_at, (SELECT k.provider FROM model_calls k \
-             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
-             LIMIT 1) AS provider, COALESCE(m.model, (SELECT k.model FROM model_calls k \
-             WHERE k.message_id = m.id AND k.purpose = 'answer' ORDER BY k.step DESC \
-             LIMIT 1)) AS model, m.told_from, (SELECT s.summary FROM conversation_summaries s \
-             WHERE s.id = m.summary_id) AS told_summary, m.mode, (SELECT MAX(e.end_offset) \
-             FROM plans p JOIN plan_steps e ON e.plan_id = p.id \
-             WHERE p.message_id = m.id) AS plan_end FROM messages m WHERE m.id = ? \
+        .query(select!(concat!(
+            "SELECT ",
+            message_columns!(),
+            " FROM messages m WHERE m.id = ? \
              AND m.conversation_id = ?"
-        ))
+        )))
         .bind(id)
         .bind(conversation_id)
         .fetch_optional()

@@ -40,15 +40,14 @@ pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Resul
 /// Changes what a running turn reserves; creates its row if it has none.
 pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
     let NewRequest { message, reserved_tokens, expires_at, .. } = new;
-    let changed = {
-        let query = tx
-            .query("UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?")
-            .bind(reserved_tokens)
-            .bind(expires_at)
-            .bind(message);
-        Ok::<_, sqlx::Error>(query.execute().await?.rows)
-    }?;
-    if changed == 0 {
+    let changed = tx
+        .query("UPDATE model_requests SET reserved_tokens = ?, expires_at = ? WHERE message_id = ?")
+        .bind(reserved_tokens)
+        .bind(expires_at)
+        .bind(message)
+        .execute()
+        .await?;
+    if changed.rows == 0 {
         create(tx, new).await?;
     }
     Ok(())

@@ -27,15 +27,14 @@ pub(crate) async fn find_turn_settings(
     user: UserId,
     conversation_id: ConversationId,
 ) -> sqlx::Result<TurnSettings> {
-    let (instructions, disabled_tools): (String, Option<String>) = {
-        tx.query(
+    let (instructions, disabled_tools): (String, Option<String>) = tx
+        .query(
             "SELECT COALESCE(u.instructions, ''), c.disabled_tools \
              FROM users u LEFT JOIN conversations c ON c.id = ? WHERE u.id = ?",
         )
         .bind(conversation_id)
         .bind(user)
         .fetch_one()
-        .await
-    }?;
+        .await?;
     Ok(TurnSettings { instructions, disabled_tools: tool_switches::names(disabled_tools) })
 }

@@ -173,17 +173,16 @@ pub(crate) async fn find_turn_input(db: &Database, message_id: MessageId) -> sql
 
 /// Deletes the inputs of at most `limit` turns that ended before `time`. Returns their number.
 pub(crate) async fn delete_turn_inputs_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    let turns: Vec<i64> = {
-        let query = db
-            .reader()
-            .query(select!(
-                "SELECT i.message_id FROM turn_inputs i JOIN messages m ON m.id = i.message_id \
-                 WHERE m.completed_at < ? LIMIT ?"
-            ))
-            .bind(time)
-            .bind(limit);
-        query.fetch_values().await
-    }?;
+    let turns: Vec<i64> = db
+        .reader()
+        .query(select!(
+            "SELECT i.message_id FROM turn_inputs i JOIN messages m ON m.id = i.message_id \
+             WHERE m.completed_at < ? LIMIT ?"
+        ))
+        .bind(time)
+        .bind(limit)
+        .fetch_values()
+        .await?;
     if !turns.is_empty() {
         delete_of(db, "DELETE FROM turn_inputs WHERE message_id IN (", &turns).await?;
     }

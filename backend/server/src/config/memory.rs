@@ -1,8 +1,10 @@
 //! Reads the settings of summaries: `[memory]` in the settings file (`memory_section`), and the variables
 //! `SUMMARY_MODEL` and `CONVERSATION_SUMMARY_ENABLED`.
 
-use tallybook_conversations::MemorySettings;
-use tallybook_conversations::models::{ModelChoice, ModelEntry};
+use tallybook_conversations::{
+    MemorySettings,
+    models::{ModelChoice, ModelEntry},
+};
 use tallybook_llm::ModelSettings;
 use toml::Spanned;
 

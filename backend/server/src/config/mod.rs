@@ -31,8 +31,10 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 use secrecy::ExposeSecret as _;
 use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
-use tallybook_conversations::models::{ModelEntry, ReviewSettings};
-use tallybook_conversations::{MemorySettings, PersonLimits, PlanSettings};
+use tallybook_conversations::{
+    MemorySettings, PersonLimits, PlanSettings,
+    models::{ModelEntry, ReviewSettings},
+};
 use tallybook_database::DatabaseUrl;
 use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::{AllowedHost, Secrets};

@@ -1,7 +1,9 @@
 //! Checks the section `[plan]` (`plan_section`): settings of planned answers.
 
-use tallybook_conversations::PlanSettings;
-use tallybook_conversations::models::{ModelChoice, ModelEntry};
+use tallybook_conversations::{
+    PlanSettings,
+    models::{ModelChoice, ModelEntry},
+};
 use toml::Spanned;
 
 use super::{error::ConfigError, file::SettingsFile};

@@ -2,8 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
-use tallybook_conversations::ConversationService;
-use tallybook_conversations::journal::EventId;
+use tallybook_conversations::{ConversationService, journal::EventId};
 use tallybook_protocol::{AnswerAgain, Conversation, MessageId, NewMessage, Playback, ReasoningSummary, Window};
 use utoipa::IntoParams;
 use uuid::Uuid;

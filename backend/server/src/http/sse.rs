@@ -7,8 +7,10 @@ use actix_web::{HttpResponse, http::header};
 use async_stream::stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
-use tallybook_conversations::EventsAnswer;
-use tallybook_conversations::journal::{LogEntry, WireFormat};
+use tallybook_conversations::{
+    EventsAnswer,
+    journal::{LogEntry, WireFormat},
+};
 use tallybook_protocol::{
     ChatEvent,
     sse::{KEEP_ALIVE_HEADER, write_frame},

@@ -3,8 +3,10 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
-use tallybook_conversations::MemorySettings;
-use tallybook_conversations::models::{ModelChoice, ModelEntry};
+use tallybook_conversations::{
+    MemorySettings,
+    models::{ModelChoice, ModelEntry},
+};
 use tallybook_llm::{ModelSettings, tokens};
 use tallybook_mock_llm::{CapturedRequest, MockLlm, text};
 use tallybook_protocol::ChatEvent;

@@ -7,9 +7,9 @@ use futures_util::future::{BoxFuture, join_all};
 use sqlx::mysql::MySqlPoolOptions;
 use tallybook_accounts::UserId;
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
-use tallybook_conversations::models::{Catalog, ModelChoice, ModelEntry};
 use tallybook_conversations::{
     ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
+    models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_database::Database;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, ToolServers, ToolServersSettings};

@@ -119,18 +119,19 @@ pub(crate) async fn create_once(
     subject: &str,
     reason: &ReasonRow,
 ) -> sqlx::Result<()> {
-    let count: i64 = {
-        let query = db
-            .reader()
-            .query(select!(
-                "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
-                 AND action = ? AND subject = ?"
-            ))
-            .bind(owner)
-            .bind(reason.created_at)
-            .bind(actor);
-        query.bind(action.as_str()).bind(stored(subject)).fetch_value().await
-    }?;
+    let count: i64 = db
+        .reader()
+        .query(select!(
+            "SELECT COUNT(*) FROM audit_log WHERE user_id = ? AND created_at >= ? AND actor_id = ? \
+             AND action = ? AND subject = ?"
+        ))
+        .bind(owner)
+        .bind(reason.created_at)
+        .bind(actor)
+        .bind(action.as_str())
+        .bind(stored(subject))
+        .fetch_value()
+        .await?;
     if count > 0 {
         return Ok(());
     }

@@ -1,5 +1,5 @@
 //! Redacts secrets in texts before they are stored, sent or logged. This module redacts secrets from the settings, and access tokens
-//! obtained with them. `arguments` finds the arguments that a tool's schema marks as secret, and `lately` keeps them for a while after
+//! obtained with them. `arguments` finds the arguments that a tool's schema marks as secret, and `recent` keeps them for a while after
 //! their call.
 
 mod arguments;

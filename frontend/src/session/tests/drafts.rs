@@ -92,7 +92,7 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
         here.answer(stored(&[(3, "Other")]));
     }
     assert_eq!(here.state.reader, Reader::Resting);
-    assert!(here.state.notice.is_some(), "a missed end is no news about the edit");
+    assert!(here.state.notice.is_some(), "a missed end does not concern the edit");
 
     let mut deleted = Told::open("Q1");
     editing(&mut deleted, 1, "Better");

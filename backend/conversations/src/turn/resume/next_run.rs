@@ -30,16 +30,16 @@ pub enum NextRun {
 
 impl ConversationService {
     /// Waits until a turn no longer waits for approval, and subscribes to it. Returns [`NextRun::Pending`] after
-    /// `patience`, or once the server drains.
+    /// `timeout`, or once the server drains.
     pub async fn next_run(
         &self,
         user: UserId,
         uuid: Uuid,
         message_id: MessageId,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<NextRun, ServiceError> {
         let context = &self.context;
-        let until = Instant::now() + patience;
+        let until = Instant::now() + timeout;
         loop {
             let row = context.find_conversation(user, uuid).await?;
             let state = messages::find_state(&context.db, row.id, message_id).await?;

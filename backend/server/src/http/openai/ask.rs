@@ -1,8 +1,7 @@
 //! Parses a chat completion request: the model and its settings, the messages, and the client's conversation.
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use tallybook_conversations::models::Catalog;
-use tallybook_conversations::{Chaining, ClientTool, GivenInput};
+use tallybook_conversations::{Chaining, ClientTool, GivenInput, models::Catalog};
 use tallybook_llm::Sampling;
 
 use super::{

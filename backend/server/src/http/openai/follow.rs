@@ -6,8 +6,10 @@ use std::{collections::HashMap, time::Duration};
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
-use tallybook_conversations::journal::{LogEntry, TurnSubscription};
-use tallybook_conversations::{ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError};
+use tallybook_conversations::{
+    ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError,
+    journal::{LogEntry, TurnSubscription},
+};
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
 use tokio::task::JoinError;
 use tokio_util::task::AbortOnDropHandle;
@@ -31,7 +33,7 @@ pub(crate) struct Follower {
     link: String,
     /// `true` once the client has been notified that a tool call waits for approval.
     has_told_of_wait: bool,
-    patience: Duration,
+    approval_timeout: Duration,
 }
 
 enum Phase {
@@ -52,8 +54,8 @@ enum FollowStep {
 }
 
 impl Follower {
-    /// Follows a turn. The user decides on tool calls at `link`, and the decision has a timeout of `patience`.
-    pub(crate) fn new(begun: BegunTurn, link: String, patience: Duration) -> Self {
+    /// Follows a turn. The user decides on tool calls at `link`, and the decision has a timeout of `approval_timeout`.
+    pub(crate) fn new(begun: BegunTurn, link: String, approval_timeout: Duration) -> Self {
         let BegunTurn { turn, events } = begun;
         let phase = Phase::Reads(events);
         Self {
@@ -64,7 +66,7 @@ impl Follower {
             usage: Usage::default(),
             link,
             has_told_of_wait: false,
-            patience,
+            approval_timeout,
         }
     }
 
@@ -212,8 +214,8 @@ impl Follower {
         }
         let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
-        let patience = self.patience;
-        let wait = async move { service.next_run(user, conversation, message_id, patience).await };
+        let approval_timeout = self.approval_timeout;
+        let wait = async move { service.next_run(user, conversation, message_id, approval_timeout).await };
         self.phase = Phase::Waits(AbortOnDropHandle::new(tokio::spawn(wait)));
     }
 

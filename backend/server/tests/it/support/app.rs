@@ -11,8 +11,10 @@ use tallybook::{
 };
 use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
-use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
-use tallybook_conversations::{MemorySettings, PersonLimits, PlanSettings};
+use tallybook_conversations::{
+    MemorySettings, PersonLimits, PlanSettings,
+    models::{ModelChoice, ModelEntry, ReviewSettings},
+};
 use tallybook_database::Database;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy};
 use tallybook_mcp::ToolServersSettings;
@@ -324,7 +326,7 @@ impl Builder<'_> {
         TestApp::serve(engine, self.build().await)
     }
 
-    /// Starts a server with accounts. Also returns the setup link if there is no admin.
+    /// Starts a server with accounts. Also returns the setup link, unless an admin exists.
     pub(crate) async fn spawn_with_setup_link(self) -> (TestApp, Option<String>) {
         let engine = self.engine;
         let app = self.build().await;

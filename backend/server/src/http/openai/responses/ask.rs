@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use tallybook_conversations::models::Catalog;
-use tallybook_conversations::{Chaining, ClientCall, GivenInput, ResponseInput};
+use tallybook_conversations::{Chaining, ClientCall, GivenInput, ResponseInput, models::Catalog};
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::is_tool_name;
