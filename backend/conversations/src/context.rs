@@ -23,7 +23,7 @@ use crate::{
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
     turn::recorder::text_flusher::GroupCommit,
-    turn_counts::TurnCounts,
+    work_counts::TurnCounts,
 };
 use crate::{journal::Journal, models::Catalog, tool_pins::ToolPins, work_counts::WorkCounts};
 

@@ -1,12 +1,12 @@
 //! Use cases of conversations. Independent of HTTP. By subject:
 //! - `list` is the list of conversations, `feeds` has the open feeds, and `search` searches texts.
 //! - `branch` selects the branch that is shown, and reads as much of it as the client requests.
-//! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` lists and revokes saved approvals.
-//! - `model` selects the model, `tool_switches` the tools, and `tool_definitions` accepts changed tools.
+//! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed tools.
+//! - `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
 //! - `person_limits` and `allowance` are the limits of a user; `usage` reports token usage.
-//! - `memory_settings` and `plan_settings` are settings, and `time_zones` has the users' time zones.
+//! - `settings` has the settings of summaries and plan mode, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, and `store` has the SQL.
 
 mod allowance;
@@ -22,25 +22,22 @@ pub mod journal;
 mod lifecycle;
 mod limits;
 mod list;
-mod memory_settings;
 mod model;
 pub mod models;
 mod person_limits;
 mod plain;
-mod plan_settings;
 mod retention;
 mod search;
 mod service;
+mod settings;
 mod share;
 mod store;
 mod time_zones;
 mod titles;
 mod tool_call;
-mod tool_definitions;
 pub mod tool_pins;
 mod tool_switches;
 mod turn;
-mod turn_counts;
 mod usage;
 pub mod work_counts;
 
@@ -48,12 +45,11 @@ pub use context::{ConversationSettings, Lifetimes};
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub use limits::MAX_PINNED;
-pub use memory_settings::MemorySettings;
 pub use person_limits::{PersonLimits, Reached, Weight};
 pub use plain::PlainEvent;
-pub use plan_settings::PlanSettings;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
+pub use settings::{MemorySettings, PlanSettings};
 pub use store::{ConversationId, ListFilter, Program};
 pub use tool_call::CallPart;
 pub use turn::{

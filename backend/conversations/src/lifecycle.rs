@@ -13,7 +13,7 @@ use crate::{
     context::{Context, ConversationSettings},
     retention,
     service::ConversationService,
-    turn::{self, approval::timeout, finish::stop, recovery::Recovery},
+    turn::{self, approval::timeout, recovery::Recovery, stop},
 };
 
 /// Timeout for cancelled turns to end, for remaining requests, and for closing the database's connections.
@@ -35,7 +35,7 @@ impl ConversationService {
         context.spawn(recovery.watch());
         context.spawn(stop::watch_for_stop_requests(Arc::clone(&context)));
         context.spawn(timeout::watch_waiting_turns(Arc::clone(&context)));
-        context.spawn(turn::recovery::retention::purge_journals(Arc::clone(&context)));
+        context.spawn(turn::recovery::purge_journals(Arc::clone(&context)));
         context.spawn(retention::purge_deleted(Arc::clone(&context)));
         Ok(Self { context })
     }

@@ -7,7 +7,7 @@ use tallybook_accounts::UserId;
 use tallybook_database::Database;
 use tallybook_mcp::{ServerReport, ToolServers};
 
-use crate::{context::Context, turn_counts::TurnCounts};
+use crate::{context::Context, work_counts::TurnCounts};
 use crate::{models::Catalog, work_counts::WorkCounts};
 
 /// The use cases of conversations. Cheap to clone; all clones are the same service.

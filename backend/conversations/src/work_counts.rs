@@ -1,6 +1,6 @@
-//! Counts the work of this process for monitoring: steps, tool calls, and model calls, both in turns and auxiliary
-//! ones. `http::metrics` exports the counts. The number of label values is bounded, no matter what names come from
-//! outside.
+//! Counts the work of this process for monitoring: turns that started and ended, steps, tool calls, and model calls, both
+//! in turns and auxiliary ones. `http::metrics` exports the counts. The number of label values is bounded, no matter what
+//! names come from outside.
 
 use std::{collections::HashSet, sync::atomic::AtomicU64, time::Duration};
 
@@ -10,7 +10,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, histogram::Histogram},
 };
 use tallybook_agent::{EndedToolCall, ModelCallRecord, Purpose};
-use tallybook_protocol::Usage;
+use tallybook_protocol::{MessageStatus, Usage};
 
 /// Maximum number of distinct tools, and of distinct models. A tool server may have new names each time.
 const MAX_NAMES: usize = 200;
@@ -169,6 +169,56 @@ impl Names {
             known.insert(name.to_owned());
         }
         name.to_owned()
+    }
+}
+
+/// Statuses with which a turn can end.
+const ENDS: [MessageStatus; 5] = [
+    MessageStatus::Complete,
+    MessageStatus::Stopped,
+    MessageStatus::Failed,
+    MessageStatus::Interrupted,
+    MessageStatus::AwaitingApproval,
+];
+
+/// Counts of turns that this process has started and ended. A turn that resumes counts as started again. An end is
+/// counted by the process that stored it; for an abandoned turn, that is not the process that started it.
+#[derive(Clone, Debug)]
+pub struct TurnCounts {
+    /// Turns that were started.
+    pub started: Counter,
+    /// Turns that ended, by status.
+    pub ended: Family<EndLabels, Counter>,
+}
+
+/// Label with the status of an ended turn.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct EndLabels {
+    status: &'static str,
+}
+
+impl Default for TurnCounts {
+    /// Creates a zero for each status: a metric that is missing until its first use cannot be compared.
+    fn default() -> Self {
+        let counts = Self { started: Counter::default(), ended: Family::default() };
+        for status in ENDS {
+            drop(counts.of(status));
+        }
+        counts
+    }
+}
+
+impl TurnCounts {
+    pub(crate) fn count_start(&self) {
+        self.started.inc();
+    }
+
+    pub(crate) fn count_end(&self, status: MessageStatus) {
+        self.of(status).inc();
+    }
+
+    fn of(&self, status: MessageStatus) -> Counter {
+        self.ended.get_or_create_owned(&EndLabels { status: status.as_str() })
     }
 }
 

@@ -10,9 +10,8 @@ use tallybook_protocol::{
 };
 
 use crate::export::{
-    plain::plain,
     plan::{Mark, marks, plan_block},
-    sanitize::{is_open, sanitize},
+    sanitize::{is_open, plain, sanitize},
 };
 
 /// Returns the beginning of the file.

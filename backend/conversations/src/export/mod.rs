@@ -4,7 +4,6 @@
 
 mod json;
 mod markdown;
-mod plain;
 mod plan;
 mod sanitize;
 

@@ -3,7 +3,7 @@
 
 use tallybook_protocol::{Plan, PlanStep, PlanStepStatus};
 
-use crate::export::plain::plain;
+use crate::export::sanitize::plain;
 
 /// A marker of where a step, or the final answer, begins in the answer's text.
 pub(crate) struct Mark {

@@ -1,5 +1,6 @@
 //! Sanitizes Markdown. A model's answer is Markdown, and an exported file is opened by programs that are less careful than
-//! the web UI. Everything that they could run or load on their own is escaped, so that they show it as text.
+//! the web UI. Everything that they could run or load on their own is escaped, so that they show it as text. `plain` escapes
+//! a text for one line.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
@@ -72,6 +73,20 @@ fn escaped_at(text: &str, places: &[usize]) -> String {
     }
     escaped.push_str(&text[written..]);
     escaped
+}
+
+/// Returns the text on one line, escaped so that nothing in it is Markdown.
+pub(crate) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_ascii_punctuation()
+            && !matches!(character, '\'' | '"' | ',' | '.' | ':' | ';' | '?' | '/' | '%')
+        {
+            plain.push('\\');
+        }
+        plain.push(if character.is_control() { ' ' } else { character });
+    }
+    plain
 }
 
 #[cfg(test)]

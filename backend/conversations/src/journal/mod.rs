@@ -1,24 +1,19 @@
-//! The numbered record of everything a turn sends. The live log in memory (`live`) feeds every subscriber (`subscription`);
-//! `stored` is the copy in the database, and `shared` makes logs from stored copies. The journal depends on neither the agent
-//! nor HTTP: subscribers choose the wire format.
+//! The numbered record of everything a turn sends.
+//!
+//! `log` is the record of one turn in memory, `registry` has the logs of this process, and `subscription` is one
+//! subscriber's position in a log. `stored` is the copy in the database. The journal depends on neither the agent nor
+//! HTTP: subscribers choose the wire format.
 
-mod buffer;
+mod answer;
 mod entry;
-mod event_id;
-mod item;
-mod limits;
-mod live;
-mod progress;
+mod log;
 mod registry;
-mod shared;
 pub mod stored;
 mod subscription;
-mod words;
 
-pub use buffer::Stored;
-pub use entry::{LogEntry, WireFormat};
-pub use event_id::EventId;
-pub use live::TurnLog;
+pub use answer::Words;
+pub use entry::{EventId, LogEntry, WireFormat};
+pub use log::TurnLog;
 pub use registry::Journal;
+pub use stored::Stored;
 pub use subscription::TurnSubscription;
-pub use words::Words;

@@ -1,11 +1,17 @@
 //! The registry of turn logs: turns that run in this process, by message, and other turns while a subscriber follows them.
+//! The log of another process's turn is read from the database once for all concurrent followers, and dropped with the last
+//! of them.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
 
 use parking_lot::Mutex;
+use tallybook_database::in_time;
 use tallybook_protocol::MessageId;
 
-use crate::journal::{live::TurnLog, shared::SharedLogs};
+use crate::journal::log::TurnLog;
 
 /// The logs of turns that run in this process, and of other turns that are followed here.
 #[derive(Debug, Default)]
@@ -47,5 +53,98 @@ impl Journal {
         }
         drop(live);
         log.end();
+    }
+}
+
+/// A turn (its assistant message) and an epoch.
+type Key = (MessageId, i32);
+
+/// Locked while the log is read. The reference is weak, so only subscribers keep the log alive.
+type Slot = tokio::sync::Mutex<Weak<TurnLog>>;
+
+/// The logs that are followed or being read. Unused slots are removed at each lookup.
+#[derive(Debug, Default)]
+pub(crate) struct SharedLogs(Mutex<HashMap<Key, Arc<Slot>>>);
+
+impl SharedLogs {
+    /// Returns the log if a subscriber holds it, and otherwise the result of `read`. Concurrent callers wait for the
+    /// first caller's read.
+    pub(crate) async fn find_or_read(
+        &self,
+        key: Key,
+        read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
+    ) -> sqlx::Result<Arc<TurnLog>> {
+        let slot = self.slot(key);
+        let mut held = in_time(async { Ok(slot.lock().await) }).await?;
+        if let Some(log) = held.upgrade().filter(|log| !log.is_broken_off()) {
+            return Ok(log);
+        }
+        // `read` runs several statements, each with its own timeout. Without this overall timeout, waiting callers
+        // would wait for their sum.
+        let log = in_time(read).await?;
+        *held = Arc::downgrade(&log);
+        Ok(log)
+    }
+
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        let mut slots = self.0.lock();
+        // A slot that a caller uses has a second owner. Other slots stay only while a subscriber holds their log.
+        slots
+            .retain(|_, slot| Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|held| held.strong_count() > 0));
+        Arc::clone(slots.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use futures_util::future::join_all;
+    use tallybook_protocol::MessageId;
+    use tokio::task::yield_now;
+
+    use crate::journal::registry::{SharedLogs, TurnLog};
+
+    #[tokio::test]
+    async fn what_is_asked_for_at_once_is_read_once_and_kept_by_its_readers_alone() {
+        let (shared, reads) = (SharedLogs::default(), AtomicUsize::new(0));
+        let key = (MessageId(7), 1);
+        let read = async || {
+            reads.fetch_add(1, Ordering::SeqCst);
+            yield_now().await;
+            Ok(Arc::new(TurnLog::copy(key.0, key.1)))
+        };
+        let logs = join_all((0..20).map(|_| shared.find_or_read(key, read()))).await;
+        let first = logs[0].as_ref().unwrap();
+        assert!(logs.iter().all(|log| Arc::ptr_eq(log.as_ref().unwrap(), first)));
+        assert_eq!(reads.load(Ordering::SeqCst), 1);
+
+        first.end();
+        let anew = shared.find_or_read(key, read()).await.unwrap();
+        assert!(!Arc::ptr_eq(&anew, first), "one that broke off helps nobody");
+        drop((logs, anew));
+        for message in 8..20 {
+            shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
+        }
+        assert_eq!(shared.0.lock().len(), 1, "a log without subscribers is removed");
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_fails_is_tried_again_by_the_next() {
+        let shared = SharedLogs::default();
+        let key = (MessageId(7), 1);
+        assert!(shared.find_or_read(key, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
+        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reading_without_an_answer_ends_and_holds_up_nobody_after_it() {
+        let shared = SharedLogs::default();
+        let key = (MessageId(7), 1);
+        assert!(shared.find_or_read(key, std::future::pending()).await.is_err());
+        assert!(shared.find_or_read(key, async { Ok(Arc::new(TurnLog::copy(key.0, key.1))) }).await.is_ok());
     }
 }

@@ -6,10 +6,27 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
-use crate::journal::{
-    EventId, Stored, Words,
-    limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ, MAX_STORED_EVENTS_PER_READ},
-};
+use crate::journal::{EventId, Words};
+
+/// Maximum number of stored events per read.
+const MAX_STORED_EVENTS_PER_READ: u32 = 200;
+
+/// Maximum size of the stored events in one read, in bytes. A single larger event is read alone.
+const MAX_STORED_BYTES_PER_READ: i64 = 1024 * 1024;
+
+/// Maximum number of events, and bytes, per INSERT; every supported database accepts this much. A single larger event is
+/// inserted alone.
+const MAX_EVENTS_PER_INSERT: usize = 32;
+const MAX_BYTES_PER_INSERT: usize = 512 * 1024;
+
+/// Position up to which a turn's text and reasoning are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Length of the stored text of the answer, in bytes.
+    pub text_bytes: usize,
+    /// Sequence number of the last stored reasoning event; -1 if there is none.
+    pub reasoning_seq: i64,
+}
 
 const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
@@ -296,7 +313,7 @@ pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32
 #[cfg(test)]
 mod tests {
     use crate::journal::{
-        limits::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
+        stored::{MAX_BYTES_PER_INSERT, MAX_EVENTS_PER_INSERT, MAX_STORED_BYTES_PER_READ},
         stored::{batch_len, page_end},
     };
 

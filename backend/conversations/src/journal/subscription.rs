@@ -7,8 +7,13 @@ use tallybook_protocol::ChatEvent;
 use tokio::sync::watch;
 
 use crate::journal::{
-    entry::LogEntry, event_id::EventId, limits::MAX_EVENTS_PER_BATCH, live::TurnLog, progress::Progress,
+    answer::Progress,
+    entry::{EventId, LogEntry},
+    log::TurnLog,
 };
+
+/// Maximum number of events that a subscriber gets in one batch.
+const MAX_EVENTS_PER_BATCH: usize = 256;
 
 impl TurnLog {
     /// Subscribes from the very first event.
@@ -134,7 +139,7 @@ mod tests {
 
     use crate::journal::{
         WireFormat,
-        limits::MAX_BUFFERED_BYTES,
+        log::MAX_BUFFERED_BYTES,
         stored::StoredEvent,
         subscription::{EventId, LogEntry, TurnLog, TurnSubscription, snapshot},
     };

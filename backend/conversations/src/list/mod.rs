@@ -23,7 +23,7 @@ use crate::{
         turns,
     },
     tool_switches::check_disabled_tools,
-    turn::finish::stop::stop_deleted,
+    turn::stop::stop_deleted,
 };
 
 /// Time that deleting a conversation waits for its turn to end.

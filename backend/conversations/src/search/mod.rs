@@ -3,7 +3,7 @@
 //! excerpts.
 
 mod snippet;
-mod words;
+mod terms;
 
 use std::{
     collections::{HashMap, HashSet, hash_map::Entry},
@@ -51,7 +51,7 @@ impl ConversationService {
     /// Finds all places in a user's conversations that contain all words of `search`, newest first: titles, messages of
     /// both roles, and tool calls.
     pub async fn search(&self, user: UserId, search: &str, cursor: Option<&str>) -> Result<SearchPage, ServiceError> {
-        let words = words::parse(search)?;
+        let words = terms::parse(search)?;
         find_page(&self.context, user, Scope::User(user), &words, cursor).await
     }
 
@@ -63,7 +63,7 @@ impl ConversationService {
         search: &str,
         cursor: Option<&str>,
     ) -> Result<SearchPage, ServiceError> {
-        let words = words::parse(search)?;
+        let words = terms::parse(search)?;
         let row = self.context.find_conversation(user, uuid).await?;
         find_page(&self.context, user, Scope::Conversation(row.id), &words, cursor).await
     }

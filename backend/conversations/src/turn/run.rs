@@ -24,20 +24,15 @@ use crate::{
         turns::{self, FIRST_EPOCH, TurnRows},
     },
     turn::{
-        api::client_history::GivenInput,
-        context::{
-            builder::{BuiltContext, ContextBuilder, NewQuestion},
-            history::steps_from,
-            summary,
-        },
+        api::given_input::GivenInput,
+        context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
         finish::{End, EndError, EndWriter},
         plan::find_place,
         recorder::{
-            StoringRecorder,
-            write_error::record_error,
+            StoringRecorder, record_error,
             writer::{Totals, TurnWriter},
         },
-        resume::calls::continued_turn,
+        resume_state::continued_turn,
         title,
     },
 };

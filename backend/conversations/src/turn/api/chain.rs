@@ -24,7 +24,7 @@ use crate::{
     turn::{
         api::{
             client_calls::{ClientCall, client_calls_of, open_calls},
-            client_history::GivenInput,
+            given_input::GivenInput,
             restore::{is_asking, name_results, stored_bytes},
         },
         context::history::{push_turn, read_calls},

@@ -16,7 +16,7 @@ use crate::{
         rows::{ModelCallRow, ToolCallRow},
         tool_calls,
     },
-    turn::{context::history::last_row, resume::calls::whole_steps},
+    turn::{context::history::last_row, resume_state::whole_steps},
 };
 
 /// Prefix of the id of each such call.

@@ -17,7 +17,7 @@ use crate::{
         retention::{self, OrphanedTurn},
         turns,
     },
-    turn::{approval::go_on_decided, finish::stop_waiting::stop_waiting, start::StartPermit},
+    turn::{approval::go_on_decided, start::StartPermit, stop::stop_waiting},
 };
 
 /// Maximum number of calls or turns that one query reads.

@@ -16,7 +16,7 @@ use crate::{
     limits::{MAX_SUMMARIES_AT_ONCE, MAX_SUMMED_EXCHANGES},
     store::{ConversationId, messages, rows::TreeNode, summaries, turns},
     turn::{
-        context::{builder::covered_on, history::newest_exchanges},
+        context::{covered_on, history::newest_exchanges},
         side_call,
     },
 };

@@ -4,9 +4,7 @@
 
 pub(crate) mod call_events;
 pub(crate) mod reasoning;
-pub(crate) mod step_text;
 pub(crate) mod text_flusher;
-pub(crate) mod write_error;
 pub(crate) mod writer;
 
 use std::{collections::HashMap, time::Duration};
@@ -18,7 +16,7 @@ use tallybook_agent::{
     Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review, Ruling,
     StartedToolCall, TurnRecorder,
 };
-use tallybook_database::{Transaction, now, with_retries};
+use tallybook_database::{FailureKind, Transaction, TransactionError, classify, now, with_retries};
 use tallybook_llm::RetryWait;
 use tallybook_protocol::{
     ChatEvent, ContentDelta, Decision, ModelRetry, Plan, PlanStepChanged, ToolCallId, ToolCallPreparing,
@@ -27,10 +25,10 @@ use tallybook_protocol::{
 use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
 
-use crate::journal::stored::EncodedEvent;
 use crate::{
     allowance,
     context::Context,
+    journal::stored::EncodedEvent,
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
     store::{
         approvals::{self, NewApproval, NewVerdict},
@@ -38,15 +36,14 @@ use crate::{
         reviews, tool_calls, turns,
     },
     turn::{
-        context::builder::{BuiltContext, ContextBuilder},
+        context::{BuiltContext, ContextBuilder},
         plan::{store_change, store_plan},
         recorder::{
             call_events::{asked_events, start_event},
             reasoning::Thinking,
-            step_text::separator,
-            write_error::{WriteError, record_error, stored},
             writer::{TurnWriter, wire_offset},
         },
+        step_text::separator,
     },
 };
 
@@ -329,4 +326,39 @@ async fn store_ruling(
         NewApproval { tool_call_id: id, decider: Decider::Review, decided_at, reason: Some(&ruling.reason), verdict };
     // This transaction has stored the call as undecided, and its row is locked, so no other decision can exist.
     if approvals::create_approval(tx, new).await? { Ok(()) } else { Err(WriteError::NotWaiting) }
+}
+
+/// Reason why a write to a turn failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// The database failed.
+    #[error(transparent)]
+    Storage(#[from] sqlx::Error),
+    /// A call was to be requested again, decided on or started, but according to its row it does not wait as expected.
+    #[error("the tool call does not wait as it should")]
+    NotWaiting,
+}
+
+impl TransactionError for WriteError {
+    fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_rolled_back())
+    }
+}
+
+/// Converts the result of a write. `None` means that the turn no longer belongs to this process, and becomes
+/// [`RecordError::LostLease`].
+pub(crate) fn stored<T>(outcome: Result<Option<T>, impl Into<WriteError>>) -> Result<T, RecordError> {
+    outcome.map_err(record_error)?.ok_or(RecordError::LostLease)
+}
+
+/// Converts the reason of a failed write to the error that ends the run.
+pub(crate) fn record_error(error: impl Into<WriteError>) -> RecordError {
+    match error.into() {
+        WriteError::Storage(error) => match classify(&error) {
+            FailureKind::Transient => RecordError::Unavailable(error.into()),
+            FailureKind::StorageFull => RecordError::Full(error.into()),
+            FailureKind::Permanent => RecordError::Rejected(error.into()),
+        },
+        error @ WriteError::NotWaiting => RecordError::Rejected(error.into()),
+    }
 }

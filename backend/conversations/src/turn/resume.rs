@@ -1,37 +1,78 @@
-//! Resumes a turn from its last complete step, under a new epoch. A turn can resume after it was interrupted, stopped
-//! or failed (`request`), and after it waited for approval (`turn::approval`). `calls` determines which of its tool
-//! calls run.
+//! Resumes a turn from its last complete step, under a new epoch.
+//!
+//! A turn can resume at the user's request after it was interrupted, stopped or failed, and after it waited for approval
+//! (`turn::approval`). Completed calls never run again. Approved calls run under their existing rows. Calls with an unknown
+//! outcome run again if their tools are idempotent; otherwise the model learns that it is unknown whether they ran.
 
-pub(crate) mod calls;
-pub(crate) mod next_run;
-pub(crate) mod request;
-
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
-use tallybook_protocol::{ChatEvent, Decision, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId};
+use tallybook_protocol::{
+    AnswerAgain, ChatEvent, Decision, MessageId, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId,
+};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
 
-use crate::models::Model;
 use crate::{
     ServiceError, allowance,
     context::Context,
+    journal::TurnSubscription,
+    models::Model,
+    service::ConversationService,
     store::{
         decisions::{self, DecisionRow},
-        model_calls, plans, reasonings,
+        messages, model_calls, plans, reasonings,
         rows::{ConversationRow, MessageRow},
         tool_calls,
         turns::{self, ResumeParams, ResumeReason, TurnRows},
     },
     turn::{
-        api::client_history::GivenInput,
+        api::given_input::GivenInput,
         context::history::text_of,
-        recorder::step_text::bytes_in,
-        resume::calls::whole_steps,
+        resume_state::whole_steps,
         start::{NewRun, StartPermit, start},
-        subscribe::EventsAnswer,
+        step_text::bytes_in,
+        subscribe::{EventsAnswer, subscribe_stored},
     },
 };
+
+impl ConversationService {
+    /// Resumes the conversation's last answer if it was interrupted, stopped or failed. Uses the requested model, or
+    /// else the answer's own model, or if that is gone the conversation's. Fails with `NothingToContinue` if the last
+    /// answer cannot be resumed.
+    pub async fn continue_turn(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        again: AnswerAgain,
+    ) -> Result<EventsAnswer, ServiceError> {
+        let context = &self.context;
+        let permit = StartPermit::take(context)?;
+        let row = context.find_conversation(user, uuid).await?;
+        if row.active_message_id.is_some() {
+            return Err(context.busy(row.id).await?);
+        }
+        let (message, rows) = find_cut_off_turn(context, &row).await?;
+        let own = message.model.as_deref().and_then(|name| context.models.find(name));
+        let model = match own.filter(|_| again.model.is_none()) {
+            Some(own) => own,
+            None => context.model_for(again.model.as_deref(), row.model.as_deref())?,
+        };
+        let resuming = ResumeTurn { user, row: &row, message: &message, rows, model, after: ResumeReason::Interrupted };
+        match resume(context, &permit, resuming).await? {
+            Some(events) => Ok(events),
+            None => Err(context.busy(row.id).await?),
+        }
+    }
+}
+
+async fn find_cut_off_turn(context: &Context, row: &ConversationRow) -> Result<(MessageRow, TurnRows), ServiceError> {
+    let head = row.head_message_id.ok_or(ServiceError::NothingToContinue)?;
+    let message = messages::find_message(&context.db, row.id, head).await?.ok_or(ServiceError::NothingToContinue)?;
+    let rows = TurnRows::next_epoch(&message).filter(|_| message.status.is_cut_off());
+    Ok((message, rows.ok_or(ServiceError::NothingToContinue)?))
+}
 
 /// Parameters of a turn that is about to resume.
 #[derive(Clone, Copy)]
@@ -119,4 +160,48 @@ fn decided_events(decisions: Vec<DecisionRow>, calls: &[ToolCall]) -> Vec<ChatEv
         ChatEvent::ApprovalDecided(row.into_event(input))
     };
     decisions.into_iter().map(event).collect()
+}
+
+/// Interval at which the status of the turn is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Result of waiting for a turn's next run.
+#[derive(Debug)]
+pub enum NextRun {
+    /// The turn was resumed, or has ended. These are its events.
+    Resumed(TurnSubscription),
+    /// The turn still waits for approval.
+    Pending,
+}
+
+impl ConversationService {
+    /// Waits until a turn no longer waits for approval, and subscribes to it. Returns [`NextRun::Pending`] after
+    /// `timeout`, or once the server drains.
+    pub async fn next_run(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+        timeout: Duration,
+    ) -> Result<NextRun, ServiceError> {
+        let context = &self.context;
+        let until = Instant::now() + timeout;
+        loop {
+            let row = context.find_conversation(user, uuid).await?;
+            let state = messages::find_state(&context.db, row.id, message_id).await?;
+            let state = state.ok_or(ServiceError::NoSuchMessage)?;
+            if state.status != MessageStatus::AwaitingApproval {
+                let answer = match context.journal.find(message_id) {
+                    Some(log) => EventsAnswer::Turn(log.subscribe_after(None)),
+                    None => subscribe_stored(context, row.id, message_id, None).await?,
+                };
+                let EventsAnswer::Turn(events) = answer else { return Err(ServiceError::NoSuchMessage) };
+                return Ok(NextRun::Resumed(events));
+            }
+            let looked = context.draining.run_until_cancelled(sleep(POLL_INTERVAL)).await;
+            if looked.is_none() || Instant::now() >= until {
+                return Ok(NextRun::Pending);
+            }
+        }
+    }
 }

@@ -14,6 +14,8 @@ use crate::{
     ServiceError, allowance,
     context::Context,
     input::check_message,
+    journal::TurnSubscription,
+    models::Model,
     service::ConversationService,
     store::{
         ConversationId, messages,
@@ -25,19 +27,14 @@ use crate::{
     turn::{
         api::{
             chain::{Chaining, load_previous, prepend_context},
-            client_history::GivenInput,
+            given_input::GivenInput,
             restore::{Restored, restore},
         },
-        context::builder::NewQuestion,
-        start::{
-            NewRun, StartPermit,
-            message::{first_title_of, message_start},
-            start,
-        },
+        context::NewQuestion,
+        start::{NewRun, StartPermit, first_title_of, message_start, start},
         subscribe::EventsAnswer,
     },
 };
-use crate::{journal::TurnSubscription, models::Model};
 
 /// A request of an API client.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ fn joined(steps: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::turn::recorder::step_text::{bytes_in, joined};
+    use crate::turn::step_text::{bytes_in, joined};
 
     #[test]
     fn an_empty_line_stands_between_two_texts() {

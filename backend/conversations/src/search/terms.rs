@@ -31,7 +31,7 @@ pub(crate) fn parse(search: &str) -> Result<Vec<String>, ServiceError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::search::words::parse;
+    use crate::search::terms::parse;
 
     #[test]
     fn words_stand_alone_and_quotes_keep_them_together() {

@@ -1,27 +1,31 @@
-//! Subscribes clients to a turn. If this process runs the turn, they follow its live log. If another process runs it,
-//! they follow a copy of its stored journal. If it is over, they get its end. All subscribers of a turn in this process
-//! share one log.
+//! Subscribes to the events of a turn, wherever it runs, and plays back a finished turn from its stored journal.
+//!
+//! For a turn of another process, one task polls the stored journal four times a second, and adds the new events to a copy
+//! of the log. All subscribers in this process share the copy.
 
-pub(crate) mod playback;
-pub(crate) mod remote_tail;
-
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use tallybook_accounts::UserId;
-use tallybook_protocol::{MessageId, MessageStatus};
+use tallybook_protocol::{MessageId, MessageStatus, Playback};
 use uuid::Uuid;
 
-use crate::journal::{EventId, TurnSubscription, stored};
 use crate::{
     ServiceError,
     context::Context,
+    journal::{
+        EventId, TurnLog, TurnSubscription,
+        stored::{self, RawEvent},
+    },
     service::ConversationService,
     store::{
         ConversationId, messages,
         rows::{ConversationRow, StateRow},
         turns::TurnRows,
     },
-    turn::finish::stored_end::read_end,
+    turn::finish::read_end,
 };
 
 /// Result of subscribing to a conversation.
@@ -78,7 +82,7 @@ pub(crate) async fn subscribe_stored(
     };
     let read = async {
         if status == MessageStatus::Streaming {
-            remote_tail::tail(context, conversation_id, message_id, epoch).await
+            tail(context, conversation_id, message_id, epoch).await
         } else {
             read_end(&context.db, conversation_id, message_id, epoch).await
         }
@@ -104,6 +108,102 @@ async fn is_caught_up(context: &Context, conversation_id: ConversationId, last: 
 
 /// Twenty subscribers of a long answer read the first batch and then stop. They share one copy of it, however they
 /// subscribed.
+
+/// Poll interval of the stored journal.
+const READ_EVERY: Duration = Duration::from_millis(250);
+
+/// Returns a copy of the turn's log with all events that are stored so far. The copy grows until the turn ends, as long
+/// as a subscriber holds it.
+pub(crate) async fn tail(
+    context: &Arc<Context>,
+    conversation_id: ConversationId,
+    message_id: MessageId,
+    epoch: i32,
+) -> sqlx::Result<Arc<TurnLog>> {
+    let log = Arc::new(TurnLog::copy(message_id, epoch));
+    let tail = Tail { conversation_id, message_id, epoch, log: Arc::downgrade(&log) };
+    if tail.read(context, &log).await? {
+        context.spawn_until_draining(tail.keep_reading(Arc::clone(context)));
+    }
+    Ok(log)
+}
+
+/// The task that fills a copy. When it ends, for any reason, the streams of the copy's subscribers end. If they have
+/// not received the end of the turn, they reconnect.
+struct Tail {
+    conversation_id: ConversationId,
+    message_id: MessageId,
+    epoch: i32,
+    log: Weak<TurnLog>,
+}
+
+impl Tail {
+    async fn keep_reading(self, context: Arc<Context>) {
+        loop {
+            tokio::time::sleep(READ_EVERY).await;
+            // Without subscribers the copy no longer exists.
+            let Some(log) = self.log.upgrade() else { return };
+            match self.read(&context, &log).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "a turn's stored journal could not be read");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads all events that were stored since the last read. Returns `false` if no more events will come.
+    async fn read(&self, context: &Context, log: &TurnLog) -> sqlx::Result<bool> {
+        let Self { message_id, epoch, .. } = *self;
+        loop {
+            // The state is read before the events: if the turn is over by then, this read gets all remaining events.
+            let state = messages::find_state(&context.db, self.conversation_id, message_id).await?;
+            let last = EventId { message_id, epoch, seq: log.next_seq() - 1 };
+            let events = stored::list_events_after(&context.db, last).await?;
+            if events.is_empty() {
+                return Ok(state == Some(StateRow { status: MessageStatus::Streaming, epoch }));
+            }
+            for event in events {
+                log.append_stored(event);
+            }
+        }
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        if let Some(log) = self.log.upgrade() {
+            log.end();
+        }
+    }
+}
+
+impl ConversationService {
+    /// Returns the events of a turn after `after`, one page at a time. Starts at the beginning if `after` is `None` or
+    /// belongs to another message. Fails with `TurnRunning` while the turn runs.
+    pub async fn playback(
+        &self,
+        user: UserId,
+        uuid: Uuid,
+        message_id: MessageId,
+        after: Option<EventId>,
+    ) -> Result<Playback, ServiceError> {
+        let context = &self.context;
+        let row = context.find_conversation(user, uuid).await?;
+        let message = messages::find_message(&context.db, row.id, message_id).await?;
+        if message.ok_or(ServiceError::NoSuchMessage)?.status == MessageStatus::Streaming {
+            return Err(ServiceError::TurnRunning);
+        }
+        let beginning = EventId { message_id, epoch: 0, seq: -1 };
+        let after = after.filter(|after| after.message_id == message_id).unwrap_or(beginning);
+        let events = stored::list_raw_events_after(&context.db, after).await?;
+        let next = events.last().map(|last| last.id.to_string());
+        Ok(Playback { items: events.into_iter().map(RawEvent::played).collect(), next })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{cell::Cell, ptr, time::Duration};
@@ -114,8 +214,8 @@ mod tests {
     use tallybook_database::Transaction;
     use tallybook_protocol::{ChatEvent, ContentDelta, MessageStatus};
 
-    use crate::journal::{LogEntry, WireFormat, stored::EncodedEvent};
     use crate::{
+        journal::{LogEntry, WireFormat, stored::EncodedEvent},
         store::turns::{TurnEnd, TurnRows, end_turn},
         turn::{
             subscribe::{EventId, EventsAnswer, TurnSubscription, stored},
