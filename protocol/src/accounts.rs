@@ -1,5 +1,5 @@
-//! Users, their sessions and API keys, and invitations, as the API shows them. A secret appears only in the response that creates
-//! it.
+//! Users, their sessions and API keys, and invitations, as the API shows them. A secret appears only in the response
+//! that creates it.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{look::Look, usage::PurposeUsage};
 /// Maximum length of a user's instructions to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
 
-/// What a person may do.
+/// Role of a user, which decides what the user may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -17,7 +17,7 @@ pub enum UserRole {
     /// Has conversations.
     #[default]
     User,
-    /// Also makes accounts and looks after the server.
+    /// Also manages the accounts and the server.
     Admin,
 }
 
@@ -38,47 +38,47 @@ impl From<String> for UserRole {
     }
 }
 
-/// A person who has an account.
+/// A user account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct User {
-    /// Names the account in addresses.
+    /// ID of the account, which URLs contain.
     pub id: i64,
-    /// What the person signs in with; in lower case.
+    /// The user name for signing in, in lower case.
     pub name: String,
-    /// What the person may do.
+    /// The user's role.
     pub role: UserRole,
-    /// When the account was made.
+    /// Time at which the account was created.
     pub created_at: DateTime<Utc>,
-    /// Since when nobody can sign in to it; absent while somebody can.
+    /// Time at which the account was deactivated; absent while the user can sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deactivated_at: Option<DateTime<Utc>>,
-    /// When the person deleted it, which nobody takes back; absent while it is there.
+    /// Time at which the user deleted the account; absent if it is not deleted. A deletion cannot be undone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<DateTime<Utc>>,
 }
 
-/// Who asks, and what is the person's own.
+/// The user who sends the request, with the user's own settings and limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Me {
-    /// What the person signs in with; absent on a server without accounts.
+    /// The user name for signing in; absent on a server without accounts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the person may do.
+    /// The user's role.
     pub role: UserRole,
     /// `true` if the account has a password, which some requests need.
     #[serde(default)]
     pub has_password: bool,
-    /// What every model is told on the person's behalf.
+    /// The user's instructions. Every prompt for the user contains them after the system prompt.
     pub instructions: String,
-    /// What the person may use up.
+    /// The user's limits, and how much of each is left.
     #[serde(default)]
     pub limits: Allowances,
-    /// By whom people sign in without a password of this server; absent where there is nobody.
+    /// Name of the identity provider that users can sign in with; absent if the server has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// What models used up for the person since the month began, in UTC.
+    /// Tokens and costs of the user's model calls since the beginning of the month, in UTC, by purpose.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,
     /// Changes of the account by admins or the server's operator that the user has not acknowledged: the newest first, at
@@ -87,14 +87,14 @@ pub struct Me {
     pub account_changes: Vec<Look>,
 }
 
-/// What one person may use up; absent where there is no limit.
+/// Limits of a user. A field is absent if there is no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Allowances {
     /// Turns that run at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<Allowance>,
-    /// Answers that begin or go on within a minute.
+    /// Requests that call a model, within one minute. Background tasks count a quarter each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_minute: Option<Allowance>,
     /// Tokens that models read and write within 24 hours.
@@ -108,123 +108,123 @@ pub struct Allowances {
 pub struct Allowance {
     /// The limit.
     pub limit: u64,
-    /// What is left of it now.
+    /// The amount that is left now.
     pub left: u64,
 }
 
-/// What a person changes of what is the person's own; what is absent stays.
+/// Body of `PATCH /api/me`. A field that is absent stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpdateMe {
-    /// What every model is to be told from now on.
+    /// The new instructions for every model.
     #[cfg_attr(feature = "openapi", schema(max_length = 4000))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
 
-/// A browser that somebody signed in with.
+/// A browser session of a user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Session {
-    /// Names the session in addresses; it is not what the browser shows.
+    /// ID of the session, which URLs contain. It is not the secret in the browser's cookie.
     pub id: i64,
-    /// Whether it is the one that asks.
+    /// `true` for the session that sends the request.
     pub current: bool,
-    /// When it was signed in.
+    /// Time of the sign-in.
     pub created_at: DateTime<Utc>,
-    /// When it was last heard of, to the minute.
+    /// Time of the session's last request, with an accuracy of one minute.
     pub last_seen_at: DateTime<Utc>,
-    /// When it ends unless it is heard of again.
+    /// Time at which the session expires if there are no further requests.
     pub expires_at: DateTime<Utc>,
-    /// What the browser calls itself.
+    /// The browser's `User-Agent`.
     pub user_agent: String,
-    /// The address it came from.
+    /// The client's IP address.
     pub address: String,
 }
 
-/// A key by which a program asks in a person's name.
+/// An API key of a user, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeyInfo {
-    /// Names the key in addresses.
+    /// ID of the key, which URLs contain.
     pub id: i64,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub name: String,
-    /// How it begins.
+    /// The first characters of the key.
     pub prefix: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// When it was last used, to the minute.
+    /// Time of the last request with the key, with an accuracy of one minute.
     pub last_used_at: Option<DateTime<Utc>>,
-    /// When it expires; absent if it does not.
+    /// Time at which the key expires; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// A key just made. Nobody is told it again.
+/// An API key that was just created. Only this response contains the key itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MadeKey {
-    /// Names the key in addresses.
+    /// ID of the key, which URLs contain.
     pub id: i64,
     /// The key itself.
     pub key: String,
-    /// How it begins, which lists show.
+    /// The first characters of the key, which lists show.
     pub prefix: String,
 }
 
-/// A link that makes one account.
+/// An invitation link, which creates one account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Invitation {
-    /// Names the invitation in addresses.
+    /// ID of the invitation, which URLs contain.
     #[serde(default)]
     pub id: i64,
     /// The link: its path and query on this server, or the whole address if the server has a `PUBLIC_URL`.
     pub url: String,
-    /// Until when it can be used.
+    /// Time at which the invitation expires.
     pub expires_at: DateTime<Utc>,
 }
 
-/// An invitation that was not used yet, without its link.
+/// An unused invitation, without its link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct InvitationInfo {
-    /// Names the invitation in addresses.
+    /// ID of the invitation, which URLs contain.
     pub id: i64,
-    /// The role of the account that it makes.
+    /// Role of the account that the invitation creates.
     pub role: UserRole,
-    /// The admin who made it.
+    /// Name of the admin who created the invitation.
     pub created_by: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// Until when it can be used.
+    /// Time at which the invitation expires.
     pub expires_at: DateTime<Utc>,
 }
 
-/// Who somebody is at an issuer of OpenID Connect, linked to an account here.
+/// A user's identity at an OpenID Connect provider, linked to an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Identity {
-    /// Names the identity in addresses.
+    /// ID of the identity, which URLs contain.
     pub id: i64,
-    /// The issuer's address.
+    /// The provider's issuer URL.
     pub issuer: String,
-    /// The issuer's name for the person, which never becomes another's.
+    /// The provider's stable identifier of the user (`sub`). It is never reassigned to another user.
     pub subject: String,
-    /// What the issuer called the person last.
+    /// Label for lists: the email address, user name or `sub` that the provider reported last.
     pub label: String,
-    /// When it was linked.
+    /// Time at which the identity was linked.
     pub created_at: DateTime<Utc>,
-    /// When somebody last signed in by it.
+    /// Time of the last sign-in with this identity.
     pub last_used_at: Option<DateTime<Utc>>,
 }
 
-/// Where a browser goes to link an identity.
+/// The page that the browser must open to link an identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Linking {
-    /// The issuer's page.
+    /// URL at the identity provider.
     pub url: String,
 }

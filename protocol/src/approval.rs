@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{ApprovalId, RawJson, ToolCallId, time};
 
-/// A high-risk call is stored as `awaiting_approval`; its turn is about to end its run.
+/// A high-risk call is stored as `awaiting_approval`. Its turn is about to pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApprovalRequested {
@@ -16,30 +16,30 @@ pub struct ApprovalRequested {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub tool_name: String,
-    /// The arguments as the model wrote them; as one JSON string with their beginning when they are long.
+    /// The arguments as the model wrote them. If they are too long, one JSON string with their beginning.
     pub input: RawJson,
-    /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
+    /// Length of the arguments as the model wrote them, in UTF-8 bytes; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<i64>,
-    /// Whether something was left out of the arguments here; `GET /api/tool-calls/{id}` gives all.
+    /// `true` if the arguments here are truncated. `GET /api/tool-calls/{id}` returns them in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Where in the answer's text it was asked for, in UTF-8 bytes.
+    /// Position of the call in the answer's text, in UTF-8 bytes.
     pub offset: i64,
     /// The tool's risk: `high`.
     pub risk: String,
-    /// What reviewing models said of it so far.
+    /// Votes of the reviewing models so far.
     #[serde(default)]
     pub reviews: Vec<ToolCallReview>,
 }
 
-/// A decision on a call that waited is stored. One that was approved has its `tool_call_start` when it runs.
+/// A decision on a waiting call is stored. `tool_call_start` follows when an approved call runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ApprovalDecided {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// The decider's name: the user's, or a fixed word for the other kinds. A user may have the same name: compare the kind.
     pub decided_by: String,
@@ -55,10 +55,11 @@ pub struct ApprovalDecided {
     /// The time of the decision; absent in events that an earlier version stored.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "time::read_some")]
     pub decided_at: Option<DateTime<Utc>>,
-    /// Why, in the decider's words.
+    /// The decider's reason; absent if none was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The arguments that the call runs with, where they were edited; cut as in [`ApprovalRequested`].
+    /// The edited arguments that the call runs with; absent if they were not edited. Truncated as in
+    /// [`ApprovalRequested`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawJson>,
 }
@@ -78,13 +79,13 @@ impl ApprovalDecided {
     }
 }
 
-/// The last decision on a call, as the call carries it.
+/// The last decision on a tool call, as it appears in the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallDecision {
     /// The decision.
     pub decision: Decision,
-    /// As in [`ApprovalDecided`].
+    /// The decider's name, as in [`ApprovalDecided`].
     pub decided_by: String,
     /// The kind of decider.
     #[serde(default)]
@@ -110,20 +111,20 @@ pub struct ToolCallReview {
     pub model: String,
     /// Its vote.
     pub verdict: Verdict,
-    /// Why, in its words.
+    /// The model's reason.
     pub reason: String,
-    /// How long it took, in milliseconds.
+    /// Duration of the review, in milliseconds.
     pub duration_ms: i64,
 }
 
-/// What is decided of a call.
+/// A decision on a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It runs.
+    /// The call runs.
     Approve,
-    /// It does not run, and the model is told so.
+    /// The call does not run, and the model receives the denial.
     Deny,
 }
 
@@ -181,18 +182,18 @@ impl From<Option<String>> for DeciderKind {
     }
 }
 
-/// What a reviewing model advises.
+/// Vote of a reviewing model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The call may run.
     Approve,
-    /// It should not.
+    /// The call should not run.
     Reject,
-    /// No vote: the model failed, was late, or said something else.
+    /// No vote: the model failed, answered too late, or answered something else.
     Abstain,
-    /// A verdict that this reader does not know yet.
+    /// A verdict that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -216,14 +217,14 @@ impl From<String> for Verdict {
     }
 }
 
-/// How far an approval reaches beyond its own call: this tool needs no other one.
+/// Scope of an approval beyond its own call. Later calls of the tool within the scope need no approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalScope {
-    /// In this conversation.
+    /// The conversation of the call.
     Conversation,
-    /// In all conversations of this person.
+    /// All conversations of the user.
     Always,
 }
 
@@ -248,66 +249,65 @@ impl From<String> for ApprovalScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewDecision {
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
-    /// Told to the model with a refusal; at most 4 KiB.
+    /// The reason for a denial, which the model receives. At most 4 KiB.
     #[cfg_attr(feature = "openapi", schema(max_length = 4096))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The arguments to run with in place of the model's; only with an approval.
+    /// Arguments that replace the model's; only with an approval.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawJson>,
-    /// Approve this tool from now on; only with an approval.
+    /// Saves the approval for later calls of this tool in the given scope; only with an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<ApprovalScope>,
 }
 
-/// One of the decisions in [`NewDecisions`]: a [`NewDecision`] and the call that it is about. Written out, since a
-/// [`RawJson`] cannot be read through `flatten`.
+/// One decision of [`NewDecisions`]: the fields of a [`NewDecision`], and the ID of the call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CallDecision {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
-    /// As in [`NewDecision`].
+    /// The reason, as in [`NewDecision`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// As in [`NewDecision`].
+    /// The edited arguments, as in [`NewDecision`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<RawJson>,
-    /// As in [`NewDecision`].
+    /// The scope of a saved approval, as in [`NewDecision`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<ApprovalScope>,
 }
 
-/// Body of `POST /api/conversations/{uuid}/decisions`: several at once, all of them or none.
+/// Body of `POST /api/conversations/{uuid}/decisions`: several decisions, of which all or none take effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewDecisions {
-    /// One for each call.
+    /// The decisions, one for each call.
     #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 1000))]
     pub decisions: Vec<CallDecision>,
 }
 
-/// A standing approval, as `GET /api/approvals` lists it.
+/// A saved approval, as `GET /api/approvals` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Approval {
     /// Row id, for `DELETE /api/approvals/{id}`.
     pub id: ApprovalId,
-    /// The tool that runs without being asked for again.
+    /// The tool whose calls need no further approval.
     pub tool_name: String,
-    /// How far it reaches.
+    /// The scope of the approval.
     pub scope: ApprovalScope,
-    /// The conversation that it holds for; absent where it holds for all.
+    /// UUID of the conversation in which the approval applies; absent if it applies in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<Uuid>,
-    /// The call that it was given with.
+    /// Row id of the call that was approved.
     pub tool_call_id: ToolCallId,
-    /// The name of the user who gave it.
+    /// Name of the user who approved.
     pub decided_by: String,
     /// The kind of decider.
     #[serde(default)]
@@ -315,27 +315,27 @@ pub struct Approval {
     /// The user's row id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by_user_id: Option<i64>,
-    /// When it was given.
+    /// Time of the approval.
     pub created_at: DateTime<Utc>,
 }
 
-/// Body of `PUT /api/conversations/{uuid}/tools`, and its answer: the tools that are turned off there.
+/// Body and response of `PUT /api/conversations/{uuid}/tools`: the tools that are turned off in the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DisabledTools {
-    /// Names of tools, in their order; names that no tool has at the moment are kept.
+    /// Names of tools, sorted. Names of tools that do not exist at the moment are kept.
     #[cfg_attr(feature = "openapi", schema(max_items = 500))]
     pub disabled: Vec<String>,
 }
 
-/// Body of `POST /api/tools/settings`, which changes the same as [`DisabledTools`], tool by tool.
+/// Body of `POST /api/tools/settings`, which turns single tools of a conversation on or off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolSwitches {
     /// The conversation's UUID, or the id that an API client gave it in `X-OpenWebUI-Chat-Id` or `X-Tallybook-Conversation`.
     #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub session_id: String,
-    /// Names of tools, and whether each is to be on.
+    /// Names of tools, with `true` to turn a tool on and `false` to turn it off.
     pub tools: BTreeMap<String, bool>,
 }
 

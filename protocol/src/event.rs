@@ -9,7 +9,7 @@ use crate::{
     Reasoning, ReasoningDelta, Told, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 
-/// The user message is stored and a turn began.
+/// The user's message is stored and a turn has started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessageStart {
@@ -21,7 +21,8 @@ pub struct MessageStart {
     pub conversation_id: uuid::Uuid,
     /// The user's text, for other tabs.
     pub content: String,
-    /// The message before the user's; absent for the first. What was shown after it is another branch.
+    /// Row id of the message before the user's; absent for the first message. Messages that were shown after it are now
+    /// on another branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<MessageId>,
     /// All versions of the user's message, as in [`crate::Message::siblings`].
@@ -30,7 +31,7 @@ pub struct MessageStart {
     /// All versions of the assistant's message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assistant_siblings: Vec<MessageId>,
-    /// Who provides the model that answers.
+    /// Provider of the model that answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The catalog's name of that model.
@@ -46,15 +47,15 @@ pub struct ToolCallStart {
     pub tool_call_id: ToolCallId,
     /// The tool's name.
     pub tool_name: String,
-    /// The arguments as the model wrote them; as one JSON string with their beginning when they are long.
+    /// The arguments as the model wrote them. If they are too long, one JSON string with their beginning.
     pub input: RawJson,
-    /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
+    /// Length of the arguments as the model wrote them, in UTF-8 bytes; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<i64>,
-    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    /// `true` if texts here are truncated. `GET /api/tool-calls/{id}` returns them in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Where in the answer's text it happened, in UTF-8 bytes.
+    /// Position of the call in the answer's text, in UTF-8 bytes.
     pub offset: i64,
 }
 
@@ -64,64 +65,64 @@ pub struct ToolCallStart {
 pub struct ToolCallEnd {
     /// Row id of the call.
     pub tool_call_id: ToolCallId,
-    /// What the tool gave back, or the beginning of it.
+    /// The tool's output, or its beginning if it is too long.
     pub output: Option<String>,
-    /// How many UTF-8 bytes the output has; only with `truncated`.
+    /// Length of the output in UTF-8 bytes; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<i64>,
-    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    /// `true` if texts here are truncated. `GET /api/tool-calls/{id}` returns them in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// Why it failed.
+    /// The reason for a failure.
     pub error: Option<String>,
     /// The kind of failure, e.g. `timeout` or `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// How it ended.
+    /// Final status of the call.
     pub status: ToolCallStatus,
-    /// How long it ran, in milliseconds.
+    /// Duration of the call, in milliseconds.
     pub duration_ms: i64,
 }
 
-/// A model writes a call's arguments. Told a few times a second, without an id, and not kept.
+/// The model is writing a call's arguments. Sent a few times a second, without an ID, and not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallPreparing {
     /// The tool's name.
     pub tool_name: String,
-    /// UTF-8 bytes of the arguments so far.
+    /// Length of the arguments so far, in UTF-8 bytes.
     pub bytes: u64,
 }
 
-/// A call that runs says how far it is. Told at most four times a second, without an id, and not kept.
+/// Progress of a running call. Sent at most four times a second, without an ID, and not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCallProgress {
-    /// The call.
+    /// Row id of the call.
     pub tool_call_id: ToolCallId,
-    /// What is done, in the tool's own measure.
+    /// The amount that is done, in the tool's own unit.
     #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub progress: Number,
-    /// What there is to do, in the same measure, where the tool knows.
+    /// The total amount, in the same unit; absent if the tool does not know it.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Number>,
-    /// In the tool's own words.
+    /// A message from the tool; absent if it sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// The model could not be asked, and will be asked again. Without an id, and not kept.
+/// A model request failed and will be retried. Sent without an ID, and not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelRetry {
-    /// A stable name of what went wrong, as in [`TurnError::code`].
+    /// Stable name of the cause, as in [`TurnError::code`].
     pub code: String,
-    /// The attempt that comes next, from 2.
+    /// Number of the next attempt, from 2.
     pub attempt: u32,
-    /// How many attempts there are in all.
+    /// Total number of attempts.
     pub attempts: u32,
-    /// How many milliseconds it is until then.
+    /// Delay before the next attempt, in milliseconds.
     pub delay_ms: u64,
 }
 
@@ -129,26 +130,26 @@ pub struct ModelRetry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ContentDelta {
-    /// How many UTF-8 bytes of the answer precede `delta`; a reader drops what it already has.
+    /// Length of the answer before `delta`, in UTF-8 bytes. Clients drop text that they already have.
     pub offset: i64,
     /// The new text.
     pub delta: String,
 }
 
-/// All is stored; the turn is over.
+/// The turn has ended or paused, and all of it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MessageEnd {
     /// Row id of the assistant's message.
     pub assistant_message_id: MessageId,
-    /// The answer, whole.
+    /// The complete text of the answer.
     pub content: String,
-    /// Every call of the turn, in the order asked for.
+    /// All calls of the turn, in the order in which the model requested them.
     pub tool_calls: Vec<ToolCall>,
-    /// What the model showed of its thinking, step by step.
+    /// The model's reasoning, one item per step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
-    /// The plan that the answer is made by, in plan mode. Absent there, too, if no plan could be made.
+    /// The plan that the answer follows, in plan mode. Also absent in plan mode if no plan could be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// Mode of the answer. Absent for `react`.
@@ -156,67 +157,67 @@ pub struct MessageEnd {
     pub mode: AnswerMode,
     /// `complete`, `stopped`, `interrupted` or `awaiting_approval`.
     pub status: MessageStatus,
-    /// What cut the answer off, in words for the reader; only with `interrupted`.
+    /// A message for the user that says why the answer ended early; only with `interrupted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// A stable name of that.
+    /// Stable name of the cause of `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; absent when it did not.
+    /// Reason why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; absent if it did not stop by
+    /// itself.
     pub stop_reason: Option<String>,
     /// Tokens of the whole turn.
     pub usage: Usage,
-    /// Who provides the model that wrote its last step.
+    /// Provider of the model that wrote the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The catalog's name of that model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What its model was told of the conversation, where that was not all of it.
+    /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
 }
 
-/// The turn failed; or, when it names no assistant's message (its frame has no id then), this reader cannot be served and
-/// the turn may be closed later.
+/// The turn failed. Without `assistant_message_id`, only this stream failed: the frame has no ID, and the turn may
+/// still be running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TurnError {
-    /// What went wrong and what to do next, in plain words.
+    /// A message for the user: the problem, and what to do next.
     pub error: String,
-    /// A stable name of the cause, e.g. `model_auth`, `model_unreachable`, `storage_unavailable`.
+    /// Stable name of the cause, for example `model_auth`, `model_unreachable` or `storage_unavailable`.
     pub code: String,
-    /// Row id of the user's message, when it is stored.
+    /// Row id of the user's message; absent if the message is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message_id: Option<MessageId>,
-    /// Row id of the assistant's message that failed; absent when the error concerns this reader alone.
+    /// Row id of the assistant's message that failed; absent if the error concerns only this stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assistant_message_id: Option<MessageId>,
 }
 
-/// The assistant's message as far as it is; replaces whatever the reader holds of it.
+/// The assistant's message so far. It replaces everything that the client has of this message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Snapshot {
     /// Row id of the assistant's message.
     pub assistant_message_id: MessageId,
-    /// The lease under which the turn runs. It grows when the turn goes on after it was cut off, and only then may the
-    /// text be less than it was.
+    /// Number of the turn's lease. It grows each time the turn resumes. Only then can the text be shorter than before.
     #[serde(default)]
     pub epoch: i32,
     /// The text so far.
     pub content: String,
     /// The calls so far.
     pub tool_calls: Vec<ToolCall>,
-    /// What the model showed of its thinking so far.
+    /// The model's reasoning so far, one item per step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
-    /// The plan that the answer is made by, in plan mode.
+    /// The plan that the answer follows, in plan mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// Where the message stands.
+    /// Status of the message.
     pub status: MessageStatus,
-    /// Who provides the model that writes it.
+    /// Provider of the model that writes the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The catalog's name of that model.
@@ -224,7 +225,7 @@ pub struct Snapshot {
     pub model: Option<String>,
 }
 
-/// What a reader of a turn receives.
+/// An event of a turn, as its subscribers receive it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 // Describes the frames of a stream: [`ChatEvent::name`] writes `event`, and [`ChatEvent::data`] writes `data`.
 #[cfg_attr(
@@ -251,7 +252,7 @@ pub enum ChatEvent {
     ToolCallReview(ToolCallReview),
     /// `model_retry`
     ModelRetry(ModelRetry),
-    /// `plan`: the whole plan, when it is made and each time it is planned anew.
+    /// `plan`: the whole plan, when it is made and each time it is revised.
     Plan(Plan),
     /// `plan_step`
     PlanStep(PlanStepChanged),
@@ -265,7 +266,7 @@ pub enum ChatEvent {
     Error(TurnError),
     /// `snapshot`
     Snapshot(Snapshot),
-    /// A kind that this reader does not know yet; skipped, so that an old tab survives a new server.
+    /// A kind that this version does not know. Clients skip it, so an old page works with a new server.
     #[cfg_attr(feature = "openapi", serde(skip))]
     Unknown,
 }

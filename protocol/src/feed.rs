@@ -3,52 +3,53 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Response header of the feed that names the version of the server's page: the address of the folder with the page's files.
+/// Response header of the feed with the version of the server's page: the path of the folder with the page's files.
 pub const PAGE_HEADER: &str = "tallybook-page";
 
-/// Something happened to one of the user's conversations. Serialised as the SSE data; [`FeedEvent::name`] is the SSE
-/// event name.
+/// A change of one of the user's conversations. [`FeedEvent::name`] returns the SSE event name; the data is this struct
+/// as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedEvent {
-    /// Which conversation.
+    /// UUID of the conversation.
     pub conversation_id: Uuid,
-    /// What happened.
+    /// Kind of the change.
     pub kind: FeedKind,
-    /// The title from now on, with `conversation_created` and `conversation_renamed`.
+    /// The new title; with `conversation_created` and `conversation_renamed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it is pinned from now on, with `conversation_updated`.
+    /// `true` if the conversation is now pinned; with `conversation_updated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<bool>,
-    /// Whether it is in the archive from now on, with `conversation_updated`.
+    /// `true` if the conversation is now archived; with `conversation_updated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
-    /// The name of its model from now on, with `conversation_updated`; absent for the server's default.
+    /// Name of the conversation's model now, with `conversation_updated`; absent for the server's default model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// What happened to a conversation.
+/// Kind of a change of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FeedKind {
-    /// It was made.
+    /// The conversation was created.
     ConversationCreated,
-    /// It has another title.
+    /// The title changed.
     ConversationRenamed,
-    /// It was pinned or put into the archive, waits for a decision on tool calls, or no longer does; or it has another model.
+    /// The conversation was pinned, archived or the reverse, started or stopped waiting for approval, or has another
+    /// model.
     ConversationUpdated,
-    /// It is gone.
+    /// The conversation was deleted.
     ConversationDeleted,
-    /// A turn began in it.
+    /// A turn started.
     TurnStarted,
-    /// Its turn ended.
+    /// A turn ended.
     TurnEnded,
-    /// Another branch of it is shown.
+    /// Another branch is shown now.
     BranchSelected,
-    /// Something that this reader does not know yet.
+    /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
 }

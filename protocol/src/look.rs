@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::ToolCallId;
 
-/// What somebody did.
+/// Kind of an access or a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -15,11 +15,11 @@ pub enum LookKind {
     CallOpened,
     /// Opened a conversation.
     ConversationOpened,
-    /// Searched in the texts of calls.
+    /// Searched the texts of calls.
     CallsSearched,
     /// Exported calls.
     CallsExported,
-    /// Set another password.
+    /// Set a new password.
     PasswordChanged,
     /// Linked an identity.
     IdentityLinked,
@@ -27,7 +27,7 @@ pub enum LookKind {
     IdentityUnlinked,
     /// Revoked API keys.
     KeysRevoked,
-    /// Something that this reader does not know yet.
+    /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -52,23 +52,23 @@ impl From<String> for LookKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Look {
-    /// Names the look.
+    /// ID of the record.
     pub id: i64,
-    /// What was done.
+    /// Kind of the access or the change.
     pub kind: LookKind,
-    /// The admin; empty for the operator of the server.
+    /// Name of the admin; empty for the operator's command line.
     pub by: String,
-    /// The reason that the admin gave for looking; empty for a change of the account.
+    /// The reason that the admin gave for the access; empty for a change of the account.
     pub reason: String,
-    /// The call that was opened.
+    /// Row id of the call that was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The conversation that was opened.
+    /// UUID of the conversation that was opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_uuid: Option<Uuid>,
-    /// What was searched for or exported, as the filter was written.
+    /// The filter of the search or export, as the admin wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// When.
+    /// Time of the access or the change.
     pub created_at: DateTime<Utc>,
 }

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
-/// Answer of `GET /api/models`.
+/// Response of `GET /api/models`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelList {
-    /// In the order of the settings.
+    /// The models, in the order of the settings.
     pub items: Vec<CatalogModel>,
 }
 
@@ -16,51 +16,52 @@ pub struct ModelList {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CatalogModel {
-    /// What people and programs call it; unique on the server.
+    /// Name of the model for users and API clients; unique on the server.
     pub name: String,
     /// `anthropic`, `openai`, …, or `demo`.
     pub provider: String,
     /// The provider's name of the model.
     pub model: String,
-    /// How it is told of tools at present.
+    /// Current way in which the model receives tools.
     pub tool_mode: ToolOffer,
-    /// Parts of a request that its server cannot take, by the settings or by its refusals since the start:
-    /// `no_stream_options`, `no_system_message`, …. Tools are in `tool_mode`.
+    /// Parts of a request that the model's server does not accept: `no_stream_options`, `no_system_message`, …. They
+    /// come from the settings, and from the server's refusals since the start. The quirk about tools is in `tool_mode`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quirks: Vec<String>,
-    /// Whether it answers where none is chosen.
+    /// `true` for the model that answers if no model is chosen.
     pub is_default: bool,
-    /// Whether it reads images.
+    /// `true` if the model reads images.
     pub vision: bool,
-    /// What it costs, where the settings say so.
+    /// Prices of the model; absent if the settings have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
-    /// Whether it can be chosen. So can every model that is listed: one that cannot be set up stops the server's start.
+    /// `true` if the model can be chosen. This is so for all listed models: a model that cannot be set up is a start
+    /// error.
     pub available: bool,
 }
 
-/// How a model is told of tools.
+/// Way in which a model receives tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOffer {
-    /// By its provider's own tool calling.
+    /// Through the provider's own tool calling.
     Native,
     /// In the prompt.
     Prompt,
-    /// A way that this reader does not know yet.
+    /// A way that this version does not know.
     #[serde(other)]
     Unknown,
 }
 
-/// What a model costs per million tokens, in whatever currency the operator reckons in. Tokens that came from a provider's
-/// cache count as any others, so a sum may be higher than the bill and is never lower.
+/// Prices of a model per million tokens, in the currency that the operator chose. Tokens from a provider's cache count
+/// in full, so calculated costs can be higher than the bill but never lower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Prices {
     /// Per million tokens that the model reads.
     pub input: f64,
-    /// Per million tokens that it writes.
+    /// Per million tokens that the model writes.
     pub output: f64,
 }
 

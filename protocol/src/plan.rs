@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PlanId, PlanStepId};
 
-/// How an answer is made.
+/// Mode of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerMode {
-    /// The model answers, and calls tools as it goes.
+    /// The model answers, and calls tools as needed.
     #[default]
     React,
-    /// A plan is made first, and then worked on step by step.
+    /// The model makes a plan first, and then works on it step by step.
     Plan,
 }
 
@@ -24,21 +24,21 @@ impl AnswerMode {
     }
 }
 
-/// Where a step of a plan stands.
+/// Status of a step of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStepStatus {
-    /// It waits for those before it.
+    /// The step waits for the steps before it.
     #[default]
     Pending,
-    /// It is worked on.
+    /// The model is working on the step.
     Executing,
-    /// What it gave was judged good enough.
+    /// The step's result was accepted.
     Completed,
-    /// It was not, and there is no further attempt.
+    /// The step's result was not accepted, and there is no further attempt.
     Failed,
-    /// A status that this reader does not know yet.
+    /// A status that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -65,22 +65,22 @@ impl From<String> for PlanStepStatus {
     }
 }
 
-/// A plan as it stands: event `plan`, and [`crate::Message::plan`].
+/// The current state of a plan, in the event `plan` and in [`crate::Message::plan`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Plan {
-    /// Row id.
+    /// Row id of the plan.
     pub plan_id: PlanId,
-    /// Where in the answer's text it stands, in UTF-8 bytes.
+    /// Position of the plan in the answer's text, in UTF-8 bytes.
     pub offset: i64,
-    /// From 1; one more each time it is planned anew.
+    /// Number of the revision, from 1. It grows by 1 each time the plan is revised.
     pub revision: i32,
-    /// Why it was planned anew, the last time; absent in the first revision.
+    /// Reason for the last revision; absent in the first revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What must be true for the whole to be done.
+    /// Condition that must hold when the plan is done.
     pub success_criteria: String,
-    /// Those that were worked on, of all revisions, then those of the newest that are to come.
+    /// The steps that were worked on, of all revisions, then the pending steps of the newest revision.
     pub steps: Vec<PlanStep>,
 }
 
@@ -88,51 +88,51 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlanStep {
-    /// Row id.
+    /// Row id of the step.
     pub step_id: PlanStepId,
-    /// The revision of the plan that it came with.
+    /// The revision of the plan that added the step.
     pub revision: i32,
-    /// What is to be done.
+    /// The task of the step.
     pub instruction: String,
-    /// What it should give.
+    /// The expected result.
     pub expected: String,
-    /// Where it stands.
+    /// Status of the step.
     pub status: PlanStepStatus,
-    /// Which attempt it is in, or was in last, from 1; 0 before the first.
+    /// Number of the current or last attempt, from 1; 0 before the first.
     #[serde(default)]
     pub attempt: i32,
-    /// Why the last attempt was judged as it was, where there is something to say.
+    /// Reason for the verdict on the last attempt; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Where in the answer's text its first attempt begins, in UTF-8 bytes; absent before it.
+    /// Position in the answer's text at which the first attempt begins, in UTF-8 bytes; absent before that attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<i64>,
-    /// How many of the answer's calls come before its first attempt.
+    /// Number of the answer's tool calls before the first attempt; absent before that attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_before: Option<i64>,
-    /// Where in the answer's text its last attempt ends; absent while it is worked on.
+    /// Position in the answer's text at which the last attempt ends, in UTF-8 bytes; absent until the step has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_offset: Option<i64>,
 }
 
-/// A step of the plan begins, is tried again, or has ended: event `plan_step`.
+/// A step of the plan starts, is retried, or has ended: event `plan_step`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlanStepChanged {
-    /// The plan.
+    /// Row id of the plan.
     pub plan_id: PlanId,
-    /// The step.
+    /// Row id of the step.
     pub step_id: PlanStepId,
-    /// Where it stands now.
+    /// New status of the step.
     pub status: PlanStepStatus,
-    /// Which attempt this is about, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: i32,
-    /// Why the attempt was judged as it was, or why there is another.
+    /// Reason for the verdict on the attempt, or for another attempt; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many UTF-8 bytes the answer has at this moment.
+    /// Length of the answer's text at this point, in UTF-8 bytes.
     pub offset: i64,
-    /// How many calls the answer has at this moment.
+    /// Number of the answer's tool calls at this point.
     #[serde(default)]
     pub calls_before: i64,
 }

@@ -9,21 +9,21 @@ use crate::{ChatEvent, RawJson};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Playback {
-    /// Events in the order in which they were sent; none where they are no longer kept.
+    /// Events in the order in which they were sent; empty if they are no longer stored.
     pub items: Vec<PlayedEvent>,
-    /// Pass as `after` to go on; absent on the last page.
+    /// Pass as `after` to get the next page; absent on the last page.
     pub next: Option<String>,
 }
 
-/// An event as it was stored: text is stored joined, four times a second.
+/// An event as it was stored. Text is stored four times a second, so one event can join several that were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlayedEvent {
-    /// Its name, as that of a server-sent event.
+    /// Name of the event, as in the stream.
     pub event: String,
-    /// Its data, as that of a server-sent event.
+    /// Data of the event, as in the stream.
     pub data: RawJson,
-    /// When it was stored.
+    /// Time at which the event was stored.
     pub at: DateTime<Utc>,
 }
 

@@ -9,53 +9,53 @@ pub const MAX_STEP_REASONING_BYTES: usize = 256 * 1024;
 /// Maximum size of the reasoning of all steps together, in bytes as JSON, because one event at the end of a turn contains it.
 pub const MAX_REASONING_BYTES: usize = 512 * 1024;
 
-/// What a model showed of its thinking in one step.
+/// A model's reasoning in one step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Reasoning {
-    /// Names it within its answer: the number of the step.
+    /// ID of the item within its answer: the number of the step.
     pub reasoning_id: i64,
-    /// Where in the answer's text it stands, in UTF-8 bytes.
+    /// Position of the item in the answer's text, in UTF-8 bytes.
     pub offset: i64,
-    /// How many of the answer's calls come before it, wherever in the text.
+    /// Number of the answer's tool calls before the item, regardless of their positions in the text.
     #[serde(default)]
     pub calls_before: i64,
-    /// The words, which are no Markdown.
+    /// The reasoning as plain text, not Markdown.
     pub text: String,
-    /// Whether there was more than is kept.
+    /// `true` if there was more reasoning than is stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How long the model thought, in milliseconds; absent while it does, and where that was cut off.
+    /// Duration of the reasoning, in milliseconds; absent while it continues, and if it was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
 }
 
-/// The model thinks, or has stopped thinking.
+/// The model is reasoning, or has stopped reasoning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasoningDelta {
-    /// Which thinking grows, as in [`Reasoning`].
+    /// ID of the item, as in [`Reasoning`].
     pub reasoning_id: i64,
-    /// Where in the answer's text it stands, in UTF-8 bytes.
+    /// Position of the item in the answer's text, in UTF-8 bytes.
     pub offset: i64,
-    /// How many of the answer's calls come before it.
+    /// Number of the answer's tool calls before the item.
     #[serde(default)]
     pub calls_before: i64,
-    /// How many UTF-8 bytes of the thinking precede `delta`; a reader drops what it already has.
+    /// Length of the item's text before `delta`, in UTF-8 bytes. Clients drop text that they already have.
     pub reasoning_offset: i64,
-    /// What is new; nothing where it only ends.
+    /// The new text; empty if the reasoning only ends.
     pub delta: String,
-    /// Set when it has ended, for now: how long it took in all, in milliseconds.
+    /// Total duration in milliseconds, if the reasoning has ended. It can resume later in the same step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// Whether more was thought than is told.
+    /// `true` if there was more reasoning than is sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }
 
 impl Reasoning {
     /// Creates the item that starts with this event.
-    pub fn begun_by(delta: &ReasoningDelta) -> Self {
+    pub fn started_by(delta: &ReasoningDelta) -> Self {
         let ReasoningDelta { reasoning_id, offset, calls_before, .. } = *delta;
         let mut reasoning = Self { reasoning_id, offset, calls_before, ..Self::default() };
         reasoning.apply(delta);
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn events_that_are_heard_again_or_do_not_join_on_add_nothing() {
-        let mut reasoning = Reasoning::begun_by(&delta(0, "Let me"));
+        let mut reasoning = Reasoning::started_by(&delta(0, "Let me"));
         for heard in [delta(6, " think"), delta(0, "Let me"), delta(3, " me thi"), delta(90, "lost"), delta(-1, "x")] {
             reasoning.apply(&heard);
         }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_offset_within_a_character_adds_nothing() {
-        let mut reasoning = Reasoning::begun_by(&delta(0, "考"));
+        let mut reasoning = Reasoning::started_by(&delta(0, "考"));
         reasoning.apply(&delta(1, "考え"));
         assert_eq!(reasoning.text, "考");
     }

@@ -1,11 +1,11 @@
-//! `cargo xtask lint`: checks imports, style, formatting, and lints. A warning is a failure.
+//! `cargo xtask lint`: checks imports, style, prose, formatting, and lints. A warning is a failure.
 
 use anyhow::Result;
 
 use crate::{
     imports,
     progress::{Step, say},
-    shell, style,
+    prose, shell, style,
     ui::{
         DEV_PROFILE, PROGRAMS, TARGET,
         toolchain::{self, Toolchain},
@@ -21,7 +21,11 @@ pub(crate) fn run() -> Result<()> {
 
     let step = Step::begin("checking the style", "");
     let files = style::check()?;
-    step.done(&format!("what is decided for all stands in one of {files} files"));
+    step.done(&format!("shared values are set in one of {files} files"));
+
+    let step = Step::begin("checking the prose", "");
+    let files = prose::check()?;
+    step.done(&format!("{files} files"));
 
     let step = Step::begin("checking the formatting", "");
     shell::run(shell::cargo().args(["fmt", "--all", "--check"]))?;

@@ -20,6 +20,7 @@ mod load;
 mod node;
 mod notices;
 mod progress;
+mod prose;
 mod python;
 mod run;
 mod screenshots;

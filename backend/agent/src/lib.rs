@@ -37,7 +37,7 @@ pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
 pub use memory::{SummedExchange, sum_up_conversation};
 pub use prompt::SystemPrompt;
 pub use react::{CLIENT_CALLS, STEP_LIMIT};
-pub use reasoning::{MAX_REASONING_LINES, SummedCall, reasoning_lines, sum_up_reasoning};
+pub use reasoning::{MAX_REASONING_LINES, SummedCall, explain_reasoning, reasoning_lines};
 pub use recorder::{
     Activity, Cause, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, NewPlanStep, PlanStepChange, Purpose,
     RecordError, StartedToolCall, TurnRecorder,

@@ -37,7 +37,7 @@ struct Prompt;
 
 /// Asks the model for a summary and returns its unchecked answer, which [`reasoning_lines`] parses. Fails only if the
 /// prompt cannot be rendered; if the model fails, the error is in [`SideCall::text`].
-pub async fn sum_up_reasoning(
+pub async fn explain_reasoning(
     model: &dyn ModelClient,
     question: &str,
     calls: &[SummedCall<'_>],

@@ -7,7 +7,7 @@ use tallybook_protocol::{Approval, ApprovalId, ApprovalScope};
 use crate::{
     ServiceError,
     service::ConversationService,
-    store::approvals::{self, StandingRow},
+    store::approvals::{self, SavedApprovalRow},
 };
 
 /// Maximum number of approvals in the list; the newest are listed.
@@ -16,7 +16,7 @@ const MAX_LISTED: u32 = 1000;
 impl ConversationService {
     /// Lists a user's saved approvals, newest first.
     pub async fn list_approvals(&self, user: UserId) -> Result<Vec<Approval>, ServiceError> {
-        let rows = approvals::list_standing(&self.context.db, user, MAX_LISTED).await?;
+        let rows = approvals::list_saved(&self.context.db, user, MAX_LISTED).await?;
         Ok(rows.into_iter().map(approval).collect())
     }
 
@@ -27,8 +27,8 @@ impl ConversationService {
     }
 }
 
-fn approval(row: StandingRow) -> Approval {
-    let StandingRow {
+fn approval(row: SavedApprovalRow) -> Approval {
+    let SavedApprovalRow {
         id,
         tool_name,
         scope,

@@ -12,7 +12,7 @@ pub enum ServiceError {
     #[error("There is no such conversation. It may have been deleted.")]
     NotFound,
     /// The conversation has no such message.
-    #[error("There is no such message in this conversation. Read the conversation again to see what is there.")]
+    #[error("There is no such message in this conversation. Reload the conversation to see its messages.")]
     NoSuchMessage,
     /// The tool call does not exist, or is in another user's conversation.
     #[error("There is no such tool call. Its conversation may have been deleted.")]
@@ -21,10 +21,10 @@ pub enum ServiceError {
     #[error("There is no such response. It may have been deleted, or was not stored.")]
     NoSuchResponse,
     /// No connected tool server has this tool.
-    #[error("No tool server that is connected has such a tool. GET /api/tools lists those there are.")]
+    #[error("No connected tool server has this tool. GET /api/tools lists the available tools.")]
     NoSuchTool,
     /// The tool's definition is not the one that the caller has seen.
-    #[error("The tool's definition has changed again. Look at it once more: GET /api/tools has it as it is now.")]
+    #[error("The tool's definition has changed again. Get the current one from GET /api/tools and check it.")]
     DefinitionChanged,
     /// The server already has the maximum number of remembered tools, and this tool is not among them.
     #[error(
@@ -34,7 +34,7 @@ pub enum ServiceError {
     )]
     TooManyTools,
     /// The call returned no output.
-    #[error("This tool call gave no output. Ask for the call itself to see how it ended.")]
+    #[error("This tool call returned no output. Get the call itself to see how it ended.")]
     NoOutput,
     /// A turn runs in this conversation.
     #[error("An answer is still being written in this conversation. Wait for it to end, or stop it.")]
@@ -43,7 +43,7 @@ pub enum ServiceError {
     #[error("An answer in this conversation waits for a decision on its tool calls. Decide on them, or stop it.")]
     AwaitingApproval,
     /// The call does not wait for a decision.
-    #[error("Nothing is left to decide on this tool call: {0}.")]
+    #[error("This tool call does not wait for a decision: {0}.")]
     AlreadyDecided(String),
     /// The tool's definition has changed since approval was requested.
     #[error(
@@ -60,7 +60,7 @@ pub enum ServiceError {
     #[error("There is no such approval. It may have been revoked.")]
     NoSuchApproval,
     /// The conversation's last message is not an answer that can be resumed.
-    #[error("There is no answer here that was cut off, so there is nothing to continue. Send a message instead.")]
+    #[error("The last answer here was not interrupted, so it cannot be continued. Send a message instead.")]
     NothingToContinue,
     /// The catalog has no model with the requested name.
     #[error("There is no model named {name:?}. There are: {names}.")]
@@ -88,10 +88,10 @@ pub enum ServiceError {
     #[error("Other conversations are being exported. Try again when one of them has been downloaded.")]
     TooManyExports,
     /// The share link does not exist, or belongs to another user.
-    #[error("There is no such link. It may have been taken back.")]
+    #[error("There is no such link. It may have been deleted.")]
     NoSuchShare,
     /// The user has the maximum number of share links.
-    #[error("You share as many conversations as you may. Take back a link that nobody needs any more.")]
+    #[error("You have the maximum number of share links. Delete one that you no longer need.")]
     TooManyShares,
     /// The conversation is too long for one page.
     #[error("This conversation is too long to be shared as one page. Export it instead.")]
@@ -106,7 +106,7 @@ pub enum ServiceError {
     #[error("{}", storage_failed(.0))]
     Storage(#[from] sqlx::Error),
     /// JSON to be sent could not be serialized, or stored JSON could not be parsed.
-    #[error("The server made an answer that it cannot send.")]
+    #[error("The server could not encode its response.")]
     Encode(#[from] serde_json::Error),
 }
 

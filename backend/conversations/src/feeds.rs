@@ -100,7 +100,7 @@ mod tests {
     use crate::feeds::Feeds;
 
     #[test]
-    fn a_feed_hears_of_its_own_users_changes_and_of_no_others() {
+    fn a_feed_gets_only_its_own_users_changes() {
         let feeds = Feeds::default();
         let ((one, _reader), (other, _other_reader)) = (feeds.join(UserId(1)), feeds.join(UserId(2)));
         for _ in 0..1000 {

@@ -52,7 +52,7 @@ pub(crate) fn check_decisions(decisions: &[CallDecision]) -> Result<(), ServiceE
     }
     let calls: HashSet<ToolCallId> = decisions.iter().map(|decided| decided.tool_call_id).collect();
     if calls.len() < decisions.len() {
-        return Err(invalid("There are two decisions on one call. Send one for each."));
+        return Err(invalid("One call has two decisions. Send one decision for each call."));
     }
     decisions.iter().try_for_each(check_decision)
 }
@@ -66,14 +66,14 @@ fn check_decision(decided: &CallDecision) -> Result<(), ServiceError> {
         return Err(invalid("The reason contains a NUL character. Remove it and send again."));
     }
     if *decision == Decision::Deny && (input.is_some() || remember.is_some()) {
-        return Err(invalid("A refusal takes no input and cannot be remembered. Send neither, or approve."));
+        return Err(invalid("A denial takes neither input nor remember. Leave them out, or approve the call."));
     }
     let Some(input) = input.as_ref().map(RawJson::as_str) else { return Ok(()) };
     if input.len() > MAX_INPUT_BYTES {
         return Err(invalid("The edited input is too long. Use at most 1048576 bytes."));
     }
     if !input.starts_with('{') {
-        return Err(invalid("The edited input must be a JSON object, as tools take it."));
+        return Err(invalid("The edited input must be a JSON object."));
     }
     Ok(())
 }

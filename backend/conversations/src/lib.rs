@@ -53,6 +53,6 @@ pub use settings::{MemorySettings, PlanSettings};
 pub use store::{ConversationId, ListFilter, Program};
 pub use tool_call::CallPart;
 pub use turn::{
-    Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ProgramTurn,
-    ResponseInput, StoredResponse,
+    Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ResponseInput,
+    StartedTurn, StoredResponse,
 };

@@ -67,7 +67,7 @@ impl ConversationService {
         context.tasks.close();
         if timeout(grace, context.tasks.wait()).await.is_err() {
             let (turns, tasks) = (context.running.len(), context.tasks.len());
-            tracing::warn!(turns, tasks, "the grace period is over, so what still runs is ended");
+            tracing::warn!(turns, tasks, "the grace period is over; cancelling the work that still runs");
             context.shut_down.cancel();
             if timeout(END_TIMEOUT, context.tasks.wait()).await.is_err() {
                 tracing::error!("some turns did not end; they are closed at the next start");

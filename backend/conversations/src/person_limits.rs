@@ -64,7 +64,7 @@ impl PersonLimits {
 pub enum Reached {
     /// The maximum number of turns is running.
     #[error(
-        "As many of your answers are being written as may be at once ({limit}). Wait for one of them to end, or stop it; \
+        "The maximum number of your answers ({limit}) is being written. Wait for one of them to end, or stop it; \
          then try again."
     )]
     Turns {
@@ -72,7 +72,7 @@ pub enum Reached {
         limit: u32,
     },
     /// The maximum number of messages within a minute was sent.
-    #[error("You have sent as many messages as may be within a minute ({limit}). Try again in {} seconds.", wait.as_secs())]
+    #[error("You have sent the maximum number of messages per minute ({limit}). Try again in {} seconds.", wait.as_secs())]
     Messages {
         /// The limit.
         limit: u32,
@@ -92,7 +92,7 @@ pub enum Reached {
     },
     /// The rest of the tokens for 24 hours is reserved for model calls in progress.
     #[error(
-        "What is left of your tokens for 24 hours ({limit}) is reserved for answers that are being written. Wait for one of \
+        "Your remaining tokens for 24 hours ({limit}) are reserved for answers that are being written. Wait for one of \
          them to end, then try again."
     )]
     Reserved {
@@ -151,7 +151,7 @@ mod tests {
     use crate::person_limits::{PersonLimits, Reached, UseRow, UsedUp, Weight};
 
     #[test]
-    fn a_limit_is_reached_and_says_when_there_is_room() {
+    fn a_reached_limit_says_when_to_retry() {
         let time = now();
         let row = |used, seconds| UseRow { used, since: Some(time - TimeDelta::seconds(seconds)) };
         let limits = PersonLimits { turns: 2, messages_per_minute: 3, tokens_per_day: 100 };

@@ -78,7 +78,7 @@ impl ConversationService {
             task_context.work_counts.count_plain_call(&info.model, how, duration_ms, outcome.usage);
             let call = PlainCall { user, model: info, outcome, duration_ms };
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
-                tracing::warn!(%error, "what a model used up that was asked once could not be stored");
+                tracing::warn!(%error, "the usage of a direct model call could not be stored");
             }
             allowance::settle(&task_context, reserved).await;
         });
@@ -130,7 +130,7 @@ fn event_of(event: Option<Result<ModelEvent, ModelError>>) -> Option<PlainEvent>
         Ok(ModelEvent::TextDelta(text)) => Some(PlainEvent::Text(text)),
         Ok(ModelEvent::TextWasReasoning(_)) => Some(PlainEvent::TextWasReasoning),
         Ok(ModelEvent::Ended { stop_reason, usage }) => {
-            tracing::debug!(?usage, "a model was asked once");
+            tracing::debug!(?usage, "a direct model call ended");
             Some(PlainEvent::Ended { stop_reason, usage })
         }
         // Retries happen only before the first text, so there is nothing to discard. Without tools, no tool is called.

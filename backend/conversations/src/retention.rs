@@ -63,12 +63,12 @@ pub(crate) async fn purge_deleted(context: Arc<Context>) {
                     journal_has_purged = !empty_journal(&context.db).await;
                 }
                 if let Err(error) = model_requests::delete_expired(&context.db, now()).await {
-                    tracing::warn!(%error, "requests that no longer count could not be deleted");
+                    tracing::warn!(%error, "expired rows of the message limit could not be deleted");
                 }
                 POLL_INTERVAL
             }
             Err(error) => {
-                tracing::warn!(%error, "what was deleted could not be purged");
+                tracing::warn!(%error, "deleted conversations could not be purged");
                 POLL_INTERVAL
             }
         };
@@ -119,7 +119,7 @@ mod tests {
     /// SQLite has one writer. A statement that writes on another connection can block a turn's write until that write
     /// fails.
     #[tokio::test]
-    async fn purging_writes_through_the_writer_alone() {
+    async fn purging_writes_only_through_the_writer() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tallybook.db");
         let db = Database::connect(&format!("sqlite://{}", file.display()).parse().unwrap()).await.unwrap();

@@ -45,13 +45,16 @@ impl fmt::Display for MemorySettings {
     /// Writes what the settings mean, on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.max_chars == 0 {
-            return f.write_str("conversations are not summed up");
+            return f.write_str("conversations are not summarized");
         }
         let model = self.summary_model.as_deref().unwrap_or("the model that answered");
         match self.after_tokens {
-            Some(0) => write!(f, "{model} sums up after every answer")?,
-            Some(tokens) => write!(f, "{model} sums up what is longer than {tokens} tokens")?,
-            None => write!(f, "{model} sums up what is longer than {DEFAULT_SHARE} % of what a model reads")?,
+            Some(0) => write!(f, "{model} summarizes after every answer")?,
+            Some(tokens) => write!(f, "{model} summarizes conversations longer than {tokens} tokens")?,
+            None => write!(
+                f,
+                "{model} summarizes conversations longer than {DEFAULT_SHARE} % of the model's context window"
+            )?,
         }
         write!(f, ", in {} characters", self.max_chars)
     }
@@ -80,7 +83,7 @@ impl PlanSettings {
         let planner = self.planner_model.as_deref().and_then(|name| models.find(name)).unwrap_or(model);
         let Self { max_attempts, max_total_attempts, .. } = *self;
         let planning = || Planning { planner: planner.shared_client(), max_attempts, max_total_attempts };
-        planner.can_sum_up().then(planning)
+        planner.can_summarize().then(planning)
     }
 }
 

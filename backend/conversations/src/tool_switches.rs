@@ -109,7 +109,8 @@ pub(crate) fn check_disabled_tools(names: Vec<String>) -> Result<BTreeSet<String
         return Err(too_many());
     }
     if !names.iter().all(|name| is_tool_name(name)) {
-        let advice = "The name of a tool is 1 to 64 letters, digits, '_' or '-'. GET /api/tools lists those there are.";
+        let advice =
+            "The name of a tool is 1 to 64 letters, digits, '_' or '-'. GET /api/tools lists the available tools.";
         return Err(ServiceError::Invalid(advice.to_owned()));
     }
     Ok(names)

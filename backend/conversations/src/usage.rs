@@ -21,13 +21,13 @@ impl ConversationService {
     pub async fn list_usage_this_month(&self, user: UserId) -> Result<Vec<PurposeUsage>, ServiceError> {
         let longest_turn = self.context.agent.limits().turn_time;
         let rows = usage::list_by_purpose(&self.context.db, user, month_of(now()), longest_turn).await?;
-        Ok(told(rows).items)
+        Ok(by_purpose(rows).items)
     }
 
     /// Returns a conversation's usage: all versions of its answers, and auxiliary model calls.
     pub async fn find_conversation_usage(&self, user: UserId, uuid: Uuid) -> Result<UsageByPurpose, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        Ok(told(usage::list_of_conversation(&self.context.db, row.id).await?))
+        Ok(by_purpose(usage::list_of_conversation(&self.context.db, row.id).await?))
     }
 
     /// Returns an answer's usage, for the steps that are completed. The sum equals the usage that the answer shows.
@@ -40,11 +40,11 @@ impl ConversationService {
         let db = &self.context.db;
         let row = self.context.find_conversation(user, uuid).await?;
         let message = messages::find_message(db, row.id, id).await?.ok_or(ServiceError::NoSuchMessage)?;
-        Ok(told(usage::list_of_answer(db, message.id).await?))
+        Ok(by_purpose(usage::list_of_answer(db, message.id).await?))
     }
 }
 
-fn told(rows: Vec<PurposeRow>) -> UsageByPurpose {
+fn by_purpose(rows: Vec<PurposeRow>) -> UsageByPurpose {
     UsageByPurpose { items: rows.into_iter().map(PurposeUsage::from).collect() }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use crate::usage::month_of;
 
     #[test]
-    fn a_month_begins_on_its_first_day() {
+    fn a_month_starts_on_its_first_day() {
         let month = |text: &str| month_of(text.parse().unwrap()).to_rfc3339();
         assert_eq!(month("2028-02-29T23:59:59.999Z"), "2028-02-01T00:00:00+00:00");
         assert_eq!(month("2026-12-01T00:00:00Z"), "2026-12-01T00:00:00+00:00");

@@ -231,7 +231,7 @@ mod tests {
     use crate::work_counts::{MAX_NAMES, WorkCounts};
 
     #[test]
-    fn names_without_end_are_a_bounded_number_of_figures() {
+    fn unlimited_tool_names_give_a_limited_number_of_label_values() {
         let counts = WorkCounts::default();
         let end = EndedToolCall {
             status: ToolCallStatus::Success,

@@ -117,7 +117,7 @@ fn reasoning_delta(transcript: &mut Transcript, delta: &ReasoningDelta) {
         .position(|item| matches!(item, Item::Thought(thought) if thought.told.reasoning_id == delta.reasoning_id));
     let grown = match held.map(|at| &entry.items[at]) {
         Some(Item::Thought(thought)) => thought.grown(delta),
-        _ => Some(Thought::begun_by(message, delta)),
+        _ => Some(Thought::started_by(message, delta)),
     };
     // Nothing is written where nothing is new.
     let (Some(grown), Some(entry)) = (grown, transcript.streaming_target()) else { return };

@@ -21,8 +21,8 @@ impl Thought {
     }
 
     /// The beginning of it.
-    pub(super) fn begun_by(message: MessageId, delta: &ReasoningDelta) -> Self {
-        Self::of(message, Reasoning::begun_by(delta), false)
+    pub(super) fn started_by(message: MessageId, delta: &ReasoningDelta) -> Self {
+        Self::of(message, Reasoning::started_by(delta), false)
     }
 
     /// The same with what is new in an event; nothing where there is nothing new.

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_the_way_from_the_first_message_to_its_end() {
+    fn a_branch_is_the_path_from_the_first_message_to_its_end() {
         for (head, expected) in [
             (Some(2), &[1, 2][..]),
             (Some(6), &[3, 4, 5, 6]),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_end_is_what_was_written_last_below_a_message() {
+    fn the_newest_leaf_is_the_last_message_written_below() {
         for (id, expected) in [(1, Some(2)), (3, Some(7)), (4, Some(6)), (7, Some(7)), (9, None)] {
             assert_eq!(newest_end(&messages(), MessageId(id)), expected.map(MessageId), "{id}");
         }

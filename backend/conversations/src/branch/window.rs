@@ -7,7 +7,7 @@ use tallybook_accounts::UserId;
 use tallybook_protocol::{Conversation, Earlier, Message, MessageId, MessageStatus, Usage, Window};
 use uuid::Uuid;
 
-use crate::journal::{Words, stored};
+use crate::journal::{PartialAnswer, stored};
 use crate::{
     ServiceError,
     branch::tree::{Versions, beginning, branch},
@@ -113,7 +113,7 @@ async fn list_shown(
     let elsewhere = rows.iter().find(|message| live.is_none() && message.status == MessageStatus::Streaming);
     let mut words_elsewhere = match elsewhere {
         Some(message) => stored::load_partial(&context.db, message.id).await?,
-        None => Words::default(),
+        None => PartialAnswer::default(),
     };
     let messages = rows.into_iter().map(|message| {
         let place = TreeNode { id: message.id, parent_id: message.parent_id };
@@ -126,13 +126,13 @@ async fn list_shown(
         // process runs the turn.
         if message.status == MessageStatus::Streaming {
             let words = if let Some(log) = &live {
-                let (words, calls) = log.words_and_calls();
+                let (words, calls) = log.partial_and_calls();
                 message.tool_calls = calls;
                 words
             } else {
                 std::mem::take(&mut words_elsewhere)
             };
-            let Words { content, reasoning, plan } = words;
+            let PartialAnswer { content, reasoning, plan } = words;
             message = Message { content, reasoning, plan, ..message };
         }
         message

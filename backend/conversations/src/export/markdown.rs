@@ -21,14 +21,14 @@ pub(crate) fn head(summary: &ConversationSummary) -> String {
 
 /// Describes what the last answer's prompt contained instead of the messages before this position: a summary, or
 /// nothing.
-pub(crate) fn told(told: &Told) -> String {
+pub(crate) fn truncation_notice(truncation: &Told) -> String {
     let mut text = String::new();
-    match &told.summary {
+    match &truncation.summary {
         Some(summary) => {
-            push_block(&mut text, "*Of the messages before, the last answer's model was told this summary:*");
+            push_block(&mut text, "*The last answer's model received this summary in place of the messages before:*");
             push_block(&mut text, &quoted(summary));
         }
-        None => push_block(&mut text, "*The last answer's model was told nothing of the messages before.*"),
+        None => push_block(&mut text, "*The last answer's model did not receive the messages before.*"),
     }
     text
 }
@@ -74,8 +74,8 @@ impl MessageWriter {
     /// Returns a tool call of an answer, with the text and reasoning since the previous one.
     pub(crate) fn call(&mut self, call: &ToolCall) -> String {
         let mut text = String::new();
-        self.push_thoughts(&mut text, self.calls);
-        self.push_words(&mut text, call.offset);
+        self.push_reasoning_before(&mut text, self.calls);
+        self.push_text(&mut text, call.offset);
         push_call(&mut text, call);
         self.calls += 1;
         text
@@ -83,14 +83,14 @@ impl MessageWriter {
 
     /// Adds the reasoning, and the markers of the plan's steps, that come before the tool call with this number. The text
     /// before each of them is added first.
-    fn push_thoughts(&mut self, text: &mut String, calls: i64) {
+    fn push_reasoning_before(&mut self, text: &mut String, calls: i64) {
         let all = std::mem::take(&mut self.message.reasoning);
         let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
         self.message.reasoning = later;
         for thought in &here {
             self.push_marks(text, calls, thought.offset);
-            self.push_words(text, thought.offset);
-            push_thought(text, thought);
+            self.push_text(text, thought.offset);
+            push_reasoning(text, thought);
         }
         self.push_marks(text, calls, i64::MAX);
     }
@@ -100,14 +100,14 @@ impl MessageWriter {
         let (here, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.marks).into_iter().partition(is_here);
         self.marks = later;
         for mark in here {
-            self.push_words(text, mark.offset);
+            self.push_text(text, mark.offset);
             push_block(text, &mark.line);
         }
     }
 
-    fn push_words(&mut self, text: &mut String, offset: i64) {
+    fn push_text(&mut self, text: &mut String, offset: i64) {
         let place = place(&self.message.content, offset).max(self.written);
-        push_words(text, &self.message.content[self.written..place]);
+        push_text(text, &self.message.content[self.written..place]);
         self.written = place;
     }
 
@@ -117,8 +117,8 @@ impl MessageWriter {
         if self.message.role == Role::User {
             return text;
         }
-        self.push_thoughts(&mut text, i64::MAX);
-        self.push_words(&mut text, i64::MAX);
+        self.push_reasoning_before(&mut text, i64::MAX);
+        self.push_text(&mut text, i64::MAX);
         let Message { status, error, .. } = &self.message;
         let ending = match status {
             MessageStatus::Complete | MessageStatus::Unknown => None,
@@ -143,7 +143,7 @@ fn place(content: &str, offset: i64) -> usize {
     content.floor_char_boundary(usize::try_from(offset.max(0)).unwrap_or(usize::MAX))
 }
 
-fn push_words(text: &mut String, words: &str) {
+fn push_text(text: &mut String, words: &str) {
     // Spaces before the first word may be significant.
     let words = words.trim_end().trim_start_matches(['\r', '\n']);
     if words.is_empty() {
@@ -157,7 +157,7 @@ fn push_words(text: &mut String, words: &str) {
 }
 
 /// Adds the model's reasoning, always as plain text.
-fn push_thought(text: &mut String, thought: &Reasoning) {
+fn push_reasoning(text: &mut String, thought: &Reasoning) {
     let took = thought.duration_ms.map(|ms| format!(" for {} s", (ms + 500) / 1000)).unwrap_or_default();
     push_block(text, &format!("**Thought**{took}"));
     push_block(text, &fenced("text", &thought.text));
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_reads_well() {
+    fn the_markdown_export_of_a_conversation() {
         let calls = vec![
             call(8, "add", r#"{"a":1,"b":2}"#, Some("3"), None),
             call(8, "divide", r#"{"a":1,"b":0}"#, None, Some("invalid_b: division by zero")),
@@ -369,14 +369,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_a_quotes_next_line_ends_no_tag() {
+    fn a_quote_marker_on_the_next_line_does_not_end_a_tag() {
         assert_eq!(quoted("<!a\n<"), "> \\<!a\n> \\<");
     }
 
     proptest! {
         /// Whatever a conversation contains, its file has only Tallybook's headings, and nothing that runs or loads.
         #[test]
-        fn nothing_leaves_its_place(
+        fn links_and_images_stay_within_their_line(
             title in "[a<!#`*\\[\\]()\n~-]{0,12}",
             pieces in proptest::collection::vec("[a<>!`~\\[\\]()\r\n /-]{0,16}|<script>|```|~~~|<!--|-->|<b>|!\\[x\\]\\(y\\)", 0..12),
             offset in 0_i64..40,

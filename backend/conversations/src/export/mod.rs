@@ -97,7 +97,7 @@ impl ConversationService {
             let written = context.draining.run_until_cancelled(write_export(&context, user, what, &sender)).await;
             drop(slot);
             if let Some(Err(error)) = &written {
-                tracing::warn!(%error, "an export was broken off");
+                tracing::warn!(%error, "an export failed");
             }
             if let (None | Some(Err(_) | Ok(false)), Ok(complaint)) = (written, complaint) {
                 complaint.send(Err(BrokenOff));
@@ -168,8 +168,8 @@ async fn write_conversation(
             json::head(row, &summaries)?
         }
     };
-    let told = match (format, ids.last()) {
-        (ExportFormat::Markdown, Some(last)) => summaries::find_told(&context.db, *last).await?,
+    let truncation = match (format, ids.last()) {
+        (ExportFormat::Markdown, Some(last)) => summaries::find_truncation(&context.db, *last).await?,
         _ => None,
     };
     let usage = model_calls::list_usage(&context.db, row.id).await?;
@@ -178,8 +178,8 @@ async fn write_conversation(
         if !wanted {
             return Ok(false);
         }
-        if let Some(told) = told.as_ref().filter(|told| told.from == id) {
-            wanted = send(sender, markdown::told(told)).await;
+        if let Some(truncation) = truncation.as_ref().filter(|truncation| truncation.from == id) {
+            wanted = send(sender, markdown::truncation_notice(truncation)).await;
         }
         let mut message = find_message(context, row.id, id).await?;
         message.usage = usage.iter().find(|usage| usage.message_id == message.id).and_then(|usage| usage.usage());

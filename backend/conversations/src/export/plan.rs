@@ -21,7 +21,7 @@ pub(crate) fn plan_block(plan: &Plan) -> String {
     }
     if plan.revision > 1 {
         let reason = plan.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
-        lines.push(format!("\nPlanned anew (revision {}){reason}", plan.revision));
+        lines.push(format!("\nPlan revised (revision {}){reason}", plan.revision));
     }
     lines.push(String::new());
     let step = |(number, step): (u32, &PlanStep)| format!("{number}. {} ({})", plain(&step.instruction), state(step));

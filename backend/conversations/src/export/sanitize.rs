@@ -94,7 +94,7 @@ mod tests {
     use crate::export::sanitize::{is_open, sanitize};
 
     #[test]
-    fn what_could_run_or_load_becomes_text() {
+    fn active_content_becomes_text() {
         for (markdown, expected) in [
             ("1 < 2 and `<b>`", "1 < 2 and `<b>`"),
             ("a <b>bold</b> word", "a \\<b>bold\\</b> word"),
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_escape_uncovers_is_escaped_too() {
+    fn text_that_an_escape_uncovers_is_escaped() {
         // Once the comment is escaped, the fence in it counts, and the second fence's script is outside of both.
         let uncovered = sanitize("<!--\n```\n-->\n\n```\n<script>alert(1)</script>\n```").unwrap();
         assert!(uncovered.contains("\\<script>"), "{uncovered}");
     }
 
     #[test]
-    fn only_a_fence_goes_on_after_a_blank_line() {
+    fn only_a_fence_continues_after_a_blank_line() {
         for (markdown, open) in [
             ("```\ncode", true),
             ("~~~~\ncode\n~~~", true),

@@ -25,7 +25,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Creates the state from a message's stored rows.
-    pub(crate) fn of(Words { content, reasoning, plan }: Words, calls: Vec<ToolCall>) -> Self {
+    pub(crate) fn of(PartialAnswer { content, reasoning, plan }: PartialAnswer, calls: Vec<ToolCall>) -> Self {
         let items = calls.into_iter().map(Item::Call).chain(reasoning.into_iter().map(Item::Reasoning)).collect();
         Self { content, items, plan, ..Self::default() }
     }
@@ -36,9 +36,9 @@ impl Progress {
     }
 
     /// Returns the text, reasoning and plan so far.
-    pub(crate) fn words(&self) -> Words {
+    pub(crate) fn words(&self) -> PartialAnswer {
         let reasoning = Item::reasoning(&self.items).cloned().collect();
-        Words { content: self.content.clone(), reasoning, plan: self.plan.clone() }
+        PartialAnswer { content: self.content.clone(), reasoning, plan: self.plan.clone() }
     }
 
     /// Returns a snapshot of the message as of the event `id`.
@@ -80,7 +80,7 @@ impl Progress {
             event => {
                 let Self { items, held, .. } = self;
                 let is_known = items.iter_mut().rev().any(|item| item.apply(event, at, held));
-                if let Some(item) = Item::begun_by(event, at).filter(|_| !is_known) {
+                if let Some(item) = Item::started_by(event, at).filter(|_| !is_known) {
                     self.add(item);
                 }
             }
@@ -111,11 +111,11 @@ impl Item {
     }
 
     /// Returns the item that an event of the time `at` starts, or `None` if the event starts no item.
-    pub(crate) fn begun_by(event: &ChatEvent, at: DateTime<Utc>) -> Option<Self> {
+    pub(crate) fn started_by(event: &ChatEvent, at: DateTime<Utc>) -> Option<Self> {
         match event {
-            ChatEvent::ToolCallStart(start) => Some(Self::Call(begun_call(start, at))),
+            ChatEvent::ToolCallStart(start) => Some(Self::Call(started_call(start, at))),
             ChatEvent::ApprovalRequested(asked) => Some(Self::Call(waiting_call(asked.clone(), at))),
-            ChatEvent::ReasoningDelta(delta) => Some(Self::Reasoning(Reasoning::begun_by(delta))),
+            ChatEvent::ReasoningDelta(delta) => Some(Self::Reasoning(Reasoning::started_by(delta))),
             _ => None,
         }
     }
@@ -179,7 +179,7 @@ impl Item {
     }
 
     /// Splits the items into tool calls and reasoning.
-    pub(crate) fn into_kinds(items: Vec<Self>) -> (Vec<ToolCall>, Vec<Reasoning>) {
+    fn into_kinds(items: Vec<Self>) -> (Vec<ToolCall>, Vec<Reasoning>) {
         let (mut calls, mut reasoning) = (Vec::new(), Vec::new());
         for item in items {
             match item {
@@ -231,7 +231,7 @@ fn end_call(call: &mut ToolCall, end: &ToolCallEnd, held: &mut CallsBudget) {
     held.fit_result(call);
 }
 
-fn begun_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
+fn started_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
     ToolCall {
         tool_call_id: start.tool_call_id,
         tool_name: start.tool_name.clone(),
@@ -255,12 +255,12 @@ fn begun_call(start: &ToolCallStart, at: DateTime<Utc>) -> ToolCall {
 fn waiting_call(asked: ApprovalRequested, at: DateTime<Utc>) -> ToolCall {
     let ApprovalRequested { tool_call_id, tool_name, input, input_bytes, truncated, offset, reviews, .. } = asked;
     let start = ToolCallStart { tool_call_id, tool_name, input, input_bytes, truncated, offset };
-    ToolCall { status: ToolCallStatus::AwaitingApproval, reviews, ..begun_call(&start, at) }
+    ToolCall { status: ToolCallStatus::AwaitingApproval, reviews, ..started_call(&start, at) }
 }
 
 /// An answer's text, reasoning and plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct PartialAnswer {
     /// The answer's text.
     pub content: String,
     /// The model's reasoning, step by step.

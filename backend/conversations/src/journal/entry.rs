@@ -184,7 +184,7 @@ mod tests {
     use crate::journal::entry::{BadEventId, EventId, LogEntry};
 
     #[test]
-    fn json_that_was_stored_is_not_made_again() {
+    fn stored_json_is_not_encoded_again() {
         let event = ChatEvent::ContentDelta(ContentDelta { offset: 0, delta: "x".to_owned() });
         let made = event.data().unwrap();
         let entry = LogEntry::with_json(None, event.clone(), Some("{\"stored\":1}".into()));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_read_back_and_nonsense_is_refused() {
+    fn an_id_is_parsed_back_and_other_texts_are_refused() {
         let id = EventId { message_id: MessageId(12), epoch: 3, seq: 40 };
         assert_eq!(id.to_string().parse(), Ok(id));
         for nonsense in [

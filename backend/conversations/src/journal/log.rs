@@ -10,7 +10,7 @@ use tallybook_protocol::{ChatEvent, ContentDelta, MessageId, ReasoningDelta, Too
 use tokio::sync::watch;
 
 use crate::journal::{
-    answer::{Progress, Words},
+    answer::{PartialAnswer, Progress},
     entry::{EventId, LogEntry, WeakLogEntry, event_bytes},
     stored::{EncodedEvent, Stored, StoredEvent},
 };
@@ -58,7 +58,7 @@ impl TurnLog {
 
     /// Creates the log of a finished turn, whose last event is `end`. `words` and `calls` are for subscribers that need a
     /// snapshot before that event.
-    pub fn of_end(id: EventId, end: ChatEvent, words: Words, calls: Vec<ToolCall>) -> Self {
+    pub fn of_end(id: EventId, end: ChatEvent, words: PartialAnswer, calls: Vec<ToolCall>) -> Self {
         let mut state = State::before_end(id.seq, Progress::of(words, calls));
         state.push(id.seq, LogEntry::new(Some(id), end));
         state.ended = true;
@@ -106,7 +106,7 @@ impl TurnLog {
     }
 
     /// Returns the answer's text, reasoning and plan so far, and its tool calls, truncated to what one event carries.
-    pub fn words_and_calls(&self) -> (Words, Vec<ToolCall>) {
+    pub fn partial_and_calls(&self) -> (PartialAnswer, Vec<ToolCall>) {
         let state = self.state.lock();
         (state.progress.words(), state.progress.calls().cloned().collect())
     }
@@ -236,7 +236,7 @@ pub(crate) struct State {
 
 impl State {
     /// Creates the state of a turn whose last event is about to be pushed with the sequence number `seq`.
-    pub(crate) fn before_end(seq: i64, progress: Progress) -> Self {
+    fn before_end(seq: i64, progress: Progress) -> Self {
         Self { first_seq: seq, next_seq: seq, progress, is_end_alone: true, ..Self::default() }
     }
 
@@ -314,7 +314,7 @@ impl State {
             self.text_from(stored.text_bytes).into_iter().map(|(seq, text)| (seq, ChatEvent::ContentDelta(text)));
         let text: Vec<_> = text.collect();
         let text_bytes = self.delta_ends.back().map_or(stored.text_bytes, |(end, _)| *end);
-        let thoughts = self.thoughts_after(stored.reasoning_seq);
+        let thoughts = self.reasoning_after(stored.reasoning_seq);
         let thoughts = thoughts.into_iter().map(|(seq, thought)| (seq, ChatEvent::ReasoningDelta(thought)));
         let reasoning_seq = self.last_thought.unwrap_or(stored.reasoning_seq).max(stored.reasoning_seq);
         (text.into_iter().chain(thoughts).collect(), Stored { text_bytes, reasoning_seq })
@@ -343,7 +343,7 @@ impl State {
         pieces
     }
 
-    fn thoughts_after(&mut self, seq: i64) -> Vec<(i64, ReasoningDelta)> {
+    fn reasoning_after(&mut self, seq: i64) -> Vec<(i64, ReasoningDelta)> {
         while self.thoughts.front().is_some_and(|(number, _)| *number <= seq) {
             self.thoughts.pop_front();
         }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_stored_in_pieces_each_under_the_number_of_its_last_delta() {
+    fn text_is_stored_in_pieces_with_the_number_of_their_last_delta() {
         let log = TurnLog::new(MessageId(7), 1);
         let bytes = MAX_STORED_TEXT_BYTES / 2;
         (0..3).for_each(|portion| log.append(delta(portion * bytes, bytes)));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_is_stored_joined_step_by_step_and_each_delta_once() {
+    fn reasoning_is_stored_per_step_and_each_delta_once() {
         let log = TurnLog::new(MessageId(7), 1);
         let thought = |reasoning_id, reasoning_offset, delta: &str, duration_ms| {
             let delta = delta.to_owned();

@@ -11,7 +11,7 @@ mod registry;
 pub mod stored;
 mod subscription;
 
-pub use answer::Words;
+pub use answer::PartialAnswer;
 pub use entry::{EventId, LogEntry, WireFormat};
 pub use log::TurnLog;
 pub use registry::Journal;

@@ -64,7 +64,7 @@ type Slot = tokio::sync::Mutex<Weak<TurnLog>>;
 
 /// The logs that are followed or being read. Unused slots are removed at each lookup.
 #[derive(Debug, Default)]
-pub(crate) struct SharedLogs(Mutex<HashMap<Key, Arc<Slot>>>);
+struct SharedLogs(Mutex<HashMap<Key, Arc<Slot>>>);
 
 impl SharedLogs {
     /// Returns the log if a subscriber holds it, and otherwise the result of `read`. Concurrent callers wait for the
@@ -109,7 +109,7 @@ mod tests {
     use crate::journal::registry::{SharedLogs, TurnLog};
 
     #[tokio::test]
-    async fn what_is_asked_for_at_once_is_read_once_and_kept_by_its_readers_alone() {
+    async fn concurrent_callers_share_one_read_and_only_they_keep_the_log() {
         let (shared, reads) = (SharedLogs::default(), AtomicUsize::new(0));
         let key = (MessageId(7), 1);
         let read = async || {
@@ -124,7 +124,7 @@ mod tests {
 
         first.end();
         let anew = shared.find_or_read(key, read()).await.unwrap();
-        assert!(!Arc::ptr_eq(&anew, first), "one that broke off helps nobody");
+        assert!(!Arc::ptr_eq(&anew, first), "a broken log is not shared");
         drop((logs, anew));
         for message in 8..20 {
             shared.find_or_read((MessageId(message), 1), read()).await.unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reading_that_fails_is_tried_again_by_the_next() {
+    async fn a_failed_read_is_retried_by_the_next_caller() {
         let shared = SharedLogs::default();
         let key = (MessageId(7), 1);
         assert!(shared.find_or_read(key, async { Err(sqlx::Error::PoolTimedOut) }).await.is_err());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reading_without_an_answer_ends_and_holds_up_nobody_after_it() {
+    async fn a_read_that_hangs_times_out_and_does_not_block_later_callers() {
         let shared = SharedLogs::default();
         let key = (MessageId(7), 1);
         assert!(shared.find_or_read(key, std::future::pending()).await.is_err());

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ChatEvent, MessageId, PlayedEvent, RawJson, Reasoning};
 
-use crate::journal::{EventId, Words};
+use crate::journal::{EventId, PartialAnswer};
 
 /// Maximum number of stored events per read.
 const MAX_STORED_EVENTS_PER_READ: u32 = 200;
@@ -28,7 +28,7 @@ pub struct Stored {
     pub reasoning_seq: i64,
 }
 
-const LIST_WORDS: &str = "SELECT event, data FROM journal_events \
+const LIST_PARTIAL: &str = "SELECT event, data FROM journal_events \
      WHERE message_id = ? AND event IN ('content_delta', 'reasoning_delta', 'plan', 'plan_step', 'snapshot') \
      ORDER BY epoch, seq";
 
@@ -99,8 +99,8 @@ fn batch_len(sizes: impl Iterator<Item = usize>) -> usize {
 }
 
 /// Returns the stored text, reasoning and plan of a turn.
-pub async fn load_partial(db: &Database, message_id: MessageId) -> sqlx::Result<Words> {
-    joined(db.reader().query(select!(LIST_WORDS)).bind(message_id).fetch_all().await?)
+pub async fn load_partial(db: &Database, message_id: MessageId) -> sqlx::Result<PartialAnswer> {
+    joined(db.reader().query(select!(LIST_PARTIAL)).bind(message_id).fetch_all().await?)
 }
 
 /// Returns how much of a turn's text and reasoning is stored, and the number of the last event stored under this epoch, as the
@@ -111,7 +111,7 @@ pub async fn find_stored(
     epoch: i32,
 ) -> sqlx::Result<(Stored, Option<i64>)> {
     let last_seq = find_last_seq_in(tx, message_id, epoch).await?;
-    let rows = tx.query(LIST_WORDS).bind(message_id).fetch_all().await?;
+    let rows = tx.query(LIST_PARTIAL).bind(message_id).fetch_all().await?;
     let text_bytes = joined(rows)?.content.len();
     let last_thought = tx
         .query(
@@ -129,15 +129,15 @@ pub async fn find_last_seq_in(tx: &mut Transaction, message_id: MessageId, epoch
     query.fetch_value().await
 }
 
-fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
-    let mut words = Words::default();
+fn joined(rows: Vec<(String, String)>) -> sqlx::Result<PartialAnswer> {
+    let mut words = PartialAnswer::default();
     for (event, data) in rows {
         match parse(&event, &data)? {
             ChatEvent::ContentDelta(delta) => words.content.push_str(&delta.delta),
             ChatEvent::ReasoningDelta(delta) => {
                 match words.reasoning.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
                     Some(known) => known.apply(&delta),
-                    None => words.reasoning.push(Reasoning::begun_by(&delta)),
+                    None => words.reasoning.push(Reasoning::started_by(&delta)),
                 }
             }
             ChatEvent::Plan(plan) => words.plan = Some(plan),
@@ -148,7 +148,7 @@ fn joined(rows: Vec<(String, String)>) -> sqlx::Result<Words> {
             }
             // When a turn resumes, its new record begins with a snapshot of what it keeps of the old one.
             ChatEvent::Snapshot(snapshot) => {
-                words = Words { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
+                words = PartialAnswer { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
             }
             _ => {}
         }
@@ -318,7 +318,7 @@ mod tests {
     };
 
     #[test]
-    fn so_much_is_stored_at_a_time_and_one_event_at_least() {
+    fn an_insert_is_limited_and_has_at_least_one_event() {
         let half = MAX_BYTES_PER_INSERT / 2;
         assert_eq!(batch_len([3 * half, 1].into_iter()), 1);
         assert_eq!(batch_len([half, half, 1].into_iter()), 2);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn so_much_is_read_at_a_time_and_one_event_at_least() {
+    fn a_read_is_limited_and_has_at_least_one_event() {
         let half = MAX_STORED_BYTES_PER_READ / 2;
         assert_eq!(page_end(&[]), None);
         assert_eq!(page_end(&[(3, 2 * MAX_STORED_BYTES_PER_READ), (4, 1)]), Some(3));

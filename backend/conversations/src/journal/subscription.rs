@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_far_behind_gets_a_snapshot_and_the_end() {
+    async fn a_subscriber_far_behind_gets_a_snapshot_and_the_end() {
         let events = events(long_turn().subscribe_from_start()).await;
         let [ChatEvent::Snapshot(snapshot), last] = &events[..] else { panic!("{} events", events.len()) };
         assert_eq!(snapshot.content.len(), 2 * MAX_BUFFERED_BYTES);
@@ -197,7 +197,7 @@ mod tests {
 
     /// The subscriber gets the same a moment later, when only the turn's rows are left.
     #[tokio::test]
-    async fn a_reader_that_knows_the_message_is_told_its_whole_end_and_nothing_before_it() {
+    async fn a_subscriber_that_knows_the_message_gets_only_its_end() {
         for (epoch, seq) in [(0, 3), (1, 0)] {
             let heard = EventId { message_id: MessageId(7), epoch, seq };
             assert_eq!(events(long_turn().subscribe_after(Some(heard))).await, [end()]);
@@ -206,7 +206,7 @@ mod tests {
 
     /// The end event of a failed turn does not contain the text.
     #[tokio::test]
-    async fn a_reader_that_knows_the_message_is_told_what_a_failed_turn_wrote() {
+    async fn a_subscriber_that_knows_the_message_gets_the_text_of_a_failed_turn() {
         let log = Arc::new(TurnLog::new(MessageId(7), 2));
         log.append(delta(0, 5));
         let failed = ChatEvent::Error(TurnError {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn readers_who_are_behind_alike_share_one_snapshot() {
+    async fn subscribers_at_the_same_position_share_one_snapshot() {
         let log = long_turn();
         let (first, second) =
             (log.subscribe_from_start().next().await.unwrap(), log.subscribe_from_start().next().await.unwrap());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_who_are_behind_at_the_same_moment_make_one_snapshot() {
+    fn concurrent_subscribers_build_one_snapshot() {
         let (log, made, all) = (long_turn(), AtomicUsize::new(0), Barrier::new(8));
         let read = || {
             let mut behind = log.subscribe_from_start();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_names_an_event_which_was_never_sent_hears_the_end() {
+    async fn a_subscriber_with_an_unknown_event_id_gets_the_end() {
         for seq in [5, i64::MAX] {
             let last = EventId { message_id: MessageId(7), epoch: 1, seq };
             assert_eq!(events(long_turn().subscribe_after(Some(last))).await, [end()]);
@@ -262,7 +262,7 @@ mod tests {
     /// Stored text is joined under the last of its numbers. A subscriber may already have received part of it from the
     /// process that runs the turn.
     #[tokio::test]
-    async fn a_copy_of_a_record_goes_on_where_its_reader_was() {
+    async fn a_copied_log_continues_at_the_subscribers_position() {
         let log = Arc::new(TurnLog::copy(MessageId(7), 1));
         let append = |seq: i64, event| log.append_stored(StoredEvent { seq, event, created_at: now() });
         let store = |seq: i64| append(seq, delta(0, 1));
@@ -287,7 +287,7 @@ mod tests {
 
     /// Two operations are slow for a long answer: making its snapshot, and encoding the snapshot.
     #[tokio::test]
-    async fn the_turn_does_not_wait_for_a_snapshot() {
+    async fn a_turn_does_not_wait_for_a_snapshot() {
         let log = long_turn();
         let mut behind = log.subscribe_from_start();
         let made = behind.read(|progress, id| {

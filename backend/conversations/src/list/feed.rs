@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Interval at which states are read to find changes by other processes. Changes by this process are noticed at once.
-const POLL_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Subscribes to what happens to a user's conversations from now on, until the reader is dropped or the server drains. Slightly
 /// earlier changes may be reported, too.
@@ -54,12 +54,12 @@ async fn keep_watching(context: Arc<Context>, user: UserId, mut last: ListState,
             }
             () = feed.changed() => {}
             // Only this process changes an embedded database.
-            () = tokio::time::sleep(POLL_EVERY), if !context.db.is_embedded() => {}
+            () = tokio::time::sleep(POLL_INTERVAL), if !context.db.is_embedded() => {}
         }
         let state = match ListState::take(&context.db, user, Some(&last)).await {
             Ok(state) => state,
             Err(error) => {
-                tracing::warn!(%error, "the conversations cannot be read, so the feeds of a user end");
+                tracing::warn!(%error, "a user's conversations could not be read; closing the user's feeds");
                 return;
             }
         };
@@ -77,7 +77,7 @@ const MAX_WATCHED: u32 = 200;
 
 /// The newest conversations at one time, and the pinned ones.
 #[derive(Debug)]
-pub(crate) struct ListState {
+struct ListState {
     /// Newest first.
     rows: Vec<ConversationRow>,
     /// Number of rows that are the newest conversations. The rows after these are older pinned conversations, possibly
@@ -115,7 +115,7 @@ impl ListState {
     }
 
     /// Returns the changes since `last`, in the order in which conversations were last written to.
-    pub(crate) fn changes_since(&self, last: &Self) -> Vec<FeedEvent> {
+    fn changes_since(&self, last: &Self) -> Vec<FeedEvent> {
         let held: HashMap<ConversationId, &ConversationRow> = last.rows.iter().map(|row| (row.id, row)).collect();
         let mut events = Vec::new();
         for row in self.rows.iter().rev() {
@@ -124,7 +124,7 @@ impl ListState {
                     if row.title != held.title {
                         events.push(event(row, FeedKind::ConversationRenamed));
                     }
-                    if shown(row) != shown(held) {
+                    if list_fields(row) != list_fields(held) {
                         events.push(event(row, FeedKind::ConversationUpdated));
                     }
                     push_turn_events(row, Some(held), &mut events);
@@ -175,7 +175,7 @@ fn place(row: &ConversationRow) -> (DateTime<Utc>, ConversationId) {
 }
 
 /// Returns what lists show of a conversation besides its title and whether its turn runs.
-fn shown(row: &ConversationRow) -> (bool, bool, bool, Option<&str>) {
+fn list_fields(row: &ConversationRow) -> (bool, bool, bool, Option<&str>) {
     (row.pinned, row.archived, row.awaiting_approval, row.model.as_deref())
 }
 
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_told_and_nothing_else() {
+    fn only_changes_are_reported() {
         let before: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, Some(5), Some(5)), (1, "a", 10, Some(2), None)];
         assert_eq!(differences(9, before, before), []);
         let after: &[Row] = &[(4, "d", 50, Some(9), Some(9)), (2, "b", 40, Some(5), None), (1, "A", 10, Some(2), None)];
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_between_two_snapshots_is_told_and_so_is_one_that_goes_on() {
+    fn a_turn_between_two_snapshots_and_a_resumed_turn_are_reported() {
         let before: &[Row] = &[(1, "a", 10, Some(2), None)];
         assert_eq!(differences(9, before, &[(1, "a", 11, Some(4), None)]), [(1, Started), (1, Ended)]);
         assert_eq!(differences(9, before, &[(1, "a", 11, Some(2), Some(2))]), [(1, Started)]);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_waits_has_ended_its_run_and_begins_another() {
+    fn a_waiting_turn_is_reported_as_ended_and_as_started_again() {
         let running = state(9, &[(1, "a", 10, Some(2), Some(2))]);
         let mut waiting = state(9, &[(1, "a", 11, Some(2), Some(2))]);
         waiting.rows[0].awaiting_approval = true;
@@ -289,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn another_branch_is_told_and_is_no_turn() {
+    fn selecting_another_branch_is_reported_and_is_not_a_turn() {
         let before: &[Row] = &[(1, "a", 10, Some(4), None)];
         assert_eq!(differences(9, before, &[(1, "a", 10, Some(2), None)]), [(1, FeedKind::BranchSelected)]);
     }
 
     #[test]
-    fn what_leaves_the_snapshot_is_not_deleted_and_what_comes_into_it_is_not_new() {
+    fn leaving_the_snapshot_is_not_a_deletion_and_entering_it_is_not_a_creation() {
         let before: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
         // Conversation 1 is older than those in view. First it is written to; then 3 is deleted and makes room.
         assert_eq!(
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_are_told_also_of_conversations_that_are_older_than_the_view() {
+    fn pins_of_conversations_older_than_the_list_are_reported() {
         let newest: &[Row] = &[(3, "c", 30, None, None), (2, "b", 20, None, None)];
         let with_pinned = |pinned: &[Row]| {
             let mut pinned = state(9, pinned).rows;

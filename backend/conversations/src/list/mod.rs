@@ -94,7 +94,7 @@ impl ConversationService {
         let row = self.context.find_conversation(user, uuid).await?;
         if !is_done {
             return Err(ServiceError::Invalid(format!(
-                "{MAX_PINNED} conversations are pinned, and no more can be. Take the pin off one of them first."
+                "{MAX_PINNED} conversations are pinned, which is the maximum. Unpin one of them first."
             )));
         }
         self.context.feeds.announce(user);

@@ -24,19 +24,19 @@ pub struct Model {
     prices: Option<Prices>,
     vision: bool,
     window: Window,
-    can_sum_up: bool,
+    can_summarize: bool,
 }
 
 /// The settings do not make a valid catalog.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
     /// No model is configured.
-    #[error("There is no model to ask. Name one in the settings.")]
+    #[error("No model is configured. Name one in the settings.")]
     Empty,
     /// A model cannot be set up.
     #[error("{} {source}", .origin.place_of(.source.setting()))]
     Model {
-        /// Where the model's settings come from.
+        /// Source of the model's settings.
         origin: Origin,
         /// The cause.
         source: ConnectError,
@@ -100,7 +100,7 @@ impl Model {
             prices: entry.prices,
             vision: entry.vision,
             window: entry.choice.window(),
-            can_sum_up: entry.choice.can_sum_up(),
+            can_summarize: entry.choice.can_summarize(),
         })
     }
 
@@ -125,8 +125,8 @@ impl Model {
     }
 
     /// Returns `true` if the model can write summaries and plans.
-    pub fn can_sum_up(&self) -> bool {
-        self.can_sum_up
+    pub fn can_summarize(&self) -> bool {
+        self.can_summarize
     }
 
     /// Returns the title writer. If it is `None`, a conversation keeps the title that was made from its first question.

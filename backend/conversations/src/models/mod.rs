@@ -26,7 +26,7 @@ pub struct ModelEntry {
     pub prices: Option<Prices>,
     /// `true` if the model accepts images.
     pub vision: bool,
-    /// Where these settings come from.
+    /// Source of these settings.
     pub origin: Origin,
 }
 
@@ -40,7 +40,7 @@ impl ModelEntry {
     }
 }
 
-/// Where a model's settings come from.
+/// Source of a model's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The `LLM_…` variables.
@@ -118,7 +118,7 @@ impl ModelChoice {
     }
 
     /// Returns `true` if the model can write summaries and plans; the demo model cannot.
-    fn can_sum_up(&self) -> bool {
+    fn can_summarize(&self) -> bool {
         matches!(self, Self::Provider(_))
     }
 

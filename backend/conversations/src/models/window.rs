@@ -23,7 +23,7 @@ impl Window {
     }
 
     /// Returns the tokens left for the history when the rest of the prompt takes `tokens`.
-    pub fn room_beside(self, tokens: usize) -> usize {
+    pub fn budget_beside(self, tokens: usize) -> usize {
         self.context.saturating_sub(self.answer).saturating_sub(tokens)
     }
 }
@@ -35,13 +35,13 @@ mod tests {
     use crate::models::window::Window;
 
     #[test]
-    fn an_answer_leaves_half_to_be_read() {
+    fn an_answer_gets_at_most_half_of_the_context() {
         let window = |context_tokens, max_tokens| {
             let settings = ModelSettings { context_tokens, max_tokens, ..ModelSettings::new(ProviderKind::Ollama) };
             Window::of(&settings)
         };
-        assert_eq!(window(8000, 1000).room_beside(500), 6500);
-        assert_eq!(window(8000, 100_000).room_beside(500), 3500);
-        assert_eq!(window(1000, 1000).room_beside(501), 0);
+        assert_eq!(window(8000, 1000).budget_beside(500), 6500);
+        assert_eq!(window(8000, 100_000).budget_beside(500), 3500);
+        assert_eq!(window(1000, 1000).budget_beside(501), 0);
     }
 }

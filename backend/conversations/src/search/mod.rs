@@ -79,7 +79,7 @@ async fn find_page(
     let cursor = match cursor {
         Some(cursor) => read_cursor(cursor)
             .ok_or_else(|| ServiceError::Invalid("The cursor is not one that this search gave.".to_owned()))?,
-        None => beginning(scope),
+        None => first_cursor(scope),
     };
     let Found { rows, next, complete } = find_rows(context, user, scope, words, cursor, TIME_FOR_PAGE).await?;
     let mut branches = Branches::default();
@@ -95,7 +95,7 @@ async fn find_page(
 /// The result for one page.
 struct Found {
     rows: Vec<HitRow>,
-    /// Where the next page continues; `None` if everything was searched.
+    /// Position at which the next page continues; `None` if everything was searched.
     next: Option<Cursor>,
     /// `false` if the time limit was reached before the page was full.
     complete: bool,
@@ -195,7 +195,7 @@ fn edge(scope: Scope, time: DateTime<Utc>) -> Cursor {
 }
 
 /// Returns the cursor before everything.
-fn beginning(scope: Scope) -> Cursor {
+fn first_cursor(scope: Scope) -> Cursor {
     let time = match scope {
         Scope::User(_) => latest(),
         Scope::Conversation(_) => earliest(),

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_marked_in_either_case() {
+    fn words_are_marked_case_insensitively() {
         for (part, words, expected) in [
             ("The Rhubarb, and rhubarb pie", &["rhubarb"][..], "The [Rhubarb], and [rhubarb] pie"),
             ("ПРИВЕТ, мир", &["привет", "МИР"], "[ПРИВЕТ], [мир]"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_cut_between_words_and_said_to_be() {
+    fn long_texts_are_cut_between_words_with_an_ellipsis() {
         let part = format!("{} needle {}", "before ".repeat(20).trim(), "after ".repeat(40).trim());
         let snippet = cut_marked(&part, true, &["needle"]);
         assert!(snippet.starts_with("…before before ") && snippet.ends_with(" after …"), "{snippet}");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_snippet_does_anything() {
+    fn snippets_contain_no_active_markup() {
         let snippet = cut_marked("a\u{1b}[31m\nb\u{202e}c\0 needle\u{7}", true, &["needle"]);
         assert_eq!(snippet, "a\u{fffd}[31m b\u{fffd}c\u{fffd} [needle]\u{fffd}");
     }

@@ -18,7 +18,7 @@ pub(crate) fn parse(search: &str) -> Result<Vec<String>, ServiceError> {
     words.retain(|word| !word.is_empty());
     words.dedup();
     if words.is_empty() {
-        return Err(ServiceError::Invalid("There is nothing to search for. Write at least one word.".to_owned()));
+        return Err(ServiceError::Invalid("The search is empty. Enter at least one word.".to_owned()));
     }
     if words.len() > MAX_SEARCH_WORDS {
         return Err(ServiceError::Invalid(format!(
@@ -34,7 +34,7 @@ mod tests {
     use crate::search::terms::parse;
 
     #[test]
-    fn words_stand_alone_and_quotes_keep_them_together() {
+    fn quotes_keep_words_together() {
         for (search, words) in [
             ("  tax  2025 ", &["tax", "2025"][..]),
             (r#"a "b  c" d"#, &["a", "b  c", "d"]),

@@ -8,14 +8,14 @@ use tallybook_database::{now, select};
 
 use crate::{
     limits::MAX_SEARCHES,
-    search::{FIRST_BATCH, MAX_BATCH_BYTES, Scope, beginning, edge, find_rows, search},
+    search::{FIRST_BATCH, MAX_BATCH_BYTES, Scope, edge, find_rows, first_cursor, search},
     turn::testing::Fixture,
 };
 
 const MEBIBYTE: i64 = 1024 * 1024;
 
 #[tokio::test]
-async fn a_batch_of_long_texts_has_few_of_them() {
+async fn a_batch_of_long_texts_is_small() {
     const MESSAGES: i32 = 30;
     let fixture = Fixture::set_up().await;
     let db = &fixture.service.context.db;
@@ -26,7 +26,7 @@ async fn a_batch_of_long_texts_has_few_of_them() {
         db.writer().query(sql).bind(fixture.conversation_id).bind(time).execute().await.unwrap();
     }
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
-        let (mut cursor, mut seen) = (beginning(scope), 0);
+        let (mut cursor, mut seen) = (first_cursor(scope), 0);
         loop {
             let until = search::find_batch_end(db, scope, cursor, FIRST_BATCH, MAX_BATCH_BYTES).await.unwrap();
             let end = until.map_or(cursor_behind_all(scope), |until| edge(scope, until));
@@ -48,7 +48,7 @@ async fn a_batch_of_long_texts_has_few_of_them() {
 
 /// A page whose time is up after one batch says so, and the next page continues after it.
 #[tokio::test]
-async fn a_search_through_long_texts_goes_on_from_page_to_page() {
+async fn a_search_through_long_texts_continues_from_page_to_page() {
     const MESSAGES: i64 = 250;
     let fixture = Fixture::set_up().await;
     let context = &fixture.service.context;
@@ -60,7 +60,7 @@ async fn a_search_through_long_texts_goes_on_from_page_to_page() {
         insert.execute().await.unwrap();
     }
     for scope in [Scope::User(UserId::LOCAL), Scope::Conversation(fixture.conversation_id)] {
-        let (mut cursor, mut found, mut pages) = (beginning(scope), Vec::new(), 0);
+        let (mut cursor, mut found, mut pages) = (first_cursor(scope), Vec::new(), 0);
         loop {
             let page =
                 find_rows(context, UserId::LOCAL, scope, &["needle".to_owned()], cursor, Duration::ZERO).await.unwrap();
@@ -80,13 +80,13 @@ async fn a_search_through_long_texts_goes_on_from_page_to_page() {
 /// Returns where the other scope begins.
 fn cursor_behind_all(scope: Scope) -> search::Cursor {
     match scope {
-        Scope::User(_) => beginning(Scope::Conversation(crate::search::ConversationId(0))),
-        Scope::Conversation(_) => beginning(Scope::User(UserId::LOCAL)),
+        Scope::User(_) => first_cursor(Scope::Conversation(crate::search::ConversationId(0))),
+        Scope::Conversation(_) => first_cursor(Scope::User(UserId::LOCAL)),
     }
 }
 
 #[tokio::test]
-async fn a_statement_that_nobody_waits_for_any_more_counts_as_a_search() {
+async fn a_statement_whose_caller_gave_up_still_counts_as_a_search() {
     let fixture = Fixture::set_up().await;
     let context = &fixture.service.context;
     let slow = "ALTER TABLE messages RENAME TO stored; CREATE VIEW messages AS \

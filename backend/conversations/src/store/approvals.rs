@@ -60,7 +60,7 @@ pub(crate) struct DecidedTurn {
 
 /// A saved approval.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub(crate) struct StandingRow {
+pub(crate) struct SavedApprovalRow {
     pub id: ApprovalId,
     pub tool_name: String,
     #[sqlx(try_from = "String")]
@@ -303,7 +303,7 @@ pub(crate) async fn list_decided_turns(
 }
 
 /// Lists at most `limit` saved approvals of a user, newest first.
-pub(crate) async fn list_standing(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<StandingRow>> {
+pub(crate) async fn list_saved(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<SavedApprovalRow>> {
     db.reader()
         .query(select!(
             "SELECT a.id, t.tool_name, a.scope, c.uuid, a.tool_call_id, a.decided_by, a.decided_by_kind, \

@@ -43,7 +43,7 @@ pub(crate) fn stored_id(id: &str) -> &str {
 }
 
 /// Returns an error type, truncated to its column.
-pub(crate) fn stored_word(word: &str) -> &str {
+pub(crate) fn stored_error_type(word: &str) -> &str {
     truncated(word, MAX_WORD_CHARS)
 }
 
@@ -116,7 +116,7 @@ mod tests {
     use crate::store::columns::{MAX_JSON_BYTES, MAX_JSON_KEY_BYTES, json_column};
 
     #[test]
-    fn what_some_engine_would_refuse_becomes_a_string() {
+    fn json_that_a_database_would_refuse_becomes_a_string() {
         let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         let key = |bytes| format!(r#"{{"a":[{{"{}":1}}]}}"#, "k".repeat(bytes));
         for text in [r#"{"a": [1, -2.5e3, null, true, "x"]}"#.to_owned(), nested(31), key(MAX_JSON_KEY_BYTES)] {

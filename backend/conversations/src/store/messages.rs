@@ -6,7 +6,7 @@ use tallybook_protocol::MessageId;
 use crate::store::{
     list_of::list_of,
     order::{as_named, parents_first},
-    rows::{AuthorRow, ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
+    rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
 
 /// Columns of a [`MessageRow`], of `messages m`.
@@ -97,19 +97,6 @@ pub(crate) async fn find_message(
         )))
         .bind(id)
         .bind(conversation_id)
-        .fetch_optional()
-        .await
-}
-
-/// Returns which model wrote a message, and in which mode.
-pub(crate) async fn find_author(db: &Database, id: MessageId) -> sqlx::Result<Option<AuthorRow>> {
-    db.reader()
-        .query(select!(
-            "SELECT \
-             (SELECT k.provider FROM model_calls k WHERE k.message_id = m.id AND k.purpose = 'answer' \
-             ORDER BY k.step DESC LIMIT 1) AS provider, m.model, m.mode FROM messages m WHERE m.id = ?"
-        ))
-        .bind(id)
         .fetch_optional()
         .await
 }

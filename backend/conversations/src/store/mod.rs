@@ -31,7 +31,7 @@ pub(crate) mod tool_switches;
 pub(crate) mod turns;
 pub(crate) mod usage;
 
-pub(crate) use columns::{stored_id, stored_word};
+pub(crate) use columns::{stored_error_type, stored_id};
 pub use conversations::ListFilter;
 pub use programs::Program;
 pub use rows::ConversationId;

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_comes_after_the_one_that_it_stands_below_whatever_their_keys() {
+    fn a_message_comes_after_its_parent_whatever_their_keys() {
         assert_eq!(ordered(&[(1, None), (2, Some(1)), (3, None), (4, Some(2))]), [1, 2, 3, 4]);
         assert_eq!(ordered(&[(1, Some(2)), (2, Some(3)), (5, Some(3)), (4, Some(2)), (3, None)]), [3, 2, 1, 4, 5]);
         assert_eq!(ordered(&[(4, Some(9)), (1, Some(4))]), [4, 1]);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_as_they_are_named() {
+    fn rows_are_returned_in_the_order_of_the_ids() {
         let ids = [7, 2, 5].map(MessageId);
         assert_eq!(as_named(vec![2, 5, 7], &ids, |row| MessageId(*row)), [7, 2, 5]);
     }

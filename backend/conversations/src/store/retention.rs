@@ -68,7 +68,7 @@ pub(crate) struct DeletedRow {
 }
 
 /// Lists at most `limit` turns, after the message `after`, that wait for approval in deleted conversations or accounts.
-pub(crate) async fn list_forsaken_turns(
+pub(crate) async fn list_orphaned_turns(
     db: &Database,
     after: MessageId,
     limit: u32,

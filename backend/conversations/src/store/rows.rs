@@ -41,21 +41,6 @@ pub(crate) struct StateRow {
     pub epoch: i32,
 }
 
-/// The model that wrote an answer, and the answer's mode, as in [`MessageRow`].
-#[derive(Clone, Debug, Default, sqlx::FromRow)]
-pub(crate) struct AuthorRow {
-    pub provider: Option<String>,
-    pub model: Option<String>,
-    mode: Option<String>,
-}
-
-impl AuthorRow {
-    /// Returns the answer's mode.
-    pub(crate) fn answer_mode(&self) -> AnswerMode {
-        answer_mode(self.mode.as_deref())
-    }
-}
-
 /// Value of `messages.mode` for plan mode.
 pub(crate) const PLAN_MODE: &str = "plan";
 
@@ -105,7 +90,7 @@ pub(crate) struct ContextRow {
 
 impl ContextRow {
     /// Converts the row; `None` if the prompt contained all messages.
-    pub(crate) fn told(self) -> Option<Told> {
+    pub(crate) fn into_truncation(self) -> Option<Told> {
         Some(Told { from: self.told_from?, summary: self.told_summary })
     }
 }
@@ -306,7 +291,7 @@ impl MessageRow {
             usage,
             provider: self.provider,
             model: self.model,
-            told: self.told.told(),
+            told: self.told.into_truncation(),
             created_at: self.created_at,
             completed_at: self.completed_at,
         }

@@ -111,7 +111,7 @@ pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Re
 }
 
 /// Stores what a turn's prompt contains instead of the whole conversation, unless this process no longer owns the turn.
-pub(crate) async fn set_told(
+pub(crate) async fn set_truncation(
     db: &Database,
     message_id: MessageId,
     epoch: i32,
@@ -132,7 +132,7 @@ pub(crate) async fn set_told(
 }
 
 /// Returns what a turn's prompt contained instead of the whole conversation; `None` if it contained all of it.
-pub(crate) async fn find_told(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
+pub(crate) async fn find_truncation(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
     let row: Option<ContextRow> = db
         .reader()
         .query(select!(
@@ -142,5 +142,5 @@ pub(crate) async fn find_told(db: &Database, message_id: MessageId) -> sqlx::Res
         .bind(message_id)
         .fetch_optional()
         .await?;
-    Ok(row.and_then(ContextRow::told))
+    Ok(row.and_then(ContextRow::into_truncation))
 }

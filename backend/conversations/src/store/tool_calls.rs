@@ -9,7 +9,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
 use crate::store::{
-    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_id, stored_word, truncated},
+    columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id, truncated},
     decisions::add_decisions,
     list_of::{MAX_IDS_PER_QUERY, list_of},
     reviews::add_reviews,
@@ -61,7 +61,7 @@ pub(crate) async fn end_tool_call(tx: &mut Transaction, id: ToolCallId, end: &En
     .bind(end.status.as_str())
     .bind(&end.output)
     .bind(&end.error)
-    .bind(end.error_type.as_deref().map(stored_word))
+    .bind(end.error_type.as_deref().map(stored_error_type))
     .bind(end.duration_ms)
     .bind(now())
     .bind(id)

@@ -52,6 +52,7 @@ impl TurnRows {
 /// A turn whose owner did not renew the lease.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
 pub(crate) struct AbandonedTurn {
+    pub conversation_id: ConversationId,
     pub message_id: MessageId,
     pub user_message_id: Option<MessageId>,
     pub user_id: UserId,
@@ -62,7 +63,7 @@ pub(crate) struct AbandonedTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The turn has begun.
-    Begun(TurnRows),
+    Started(TurnRows),
     /// The message was sent before; this is its turn.
     Duplicate(TurnRows),
     /// Another turn has claimed the conversation.
@@ -234,7 +235,7 @@ pub(crate) async fn begin_turn(
     .bind(conversation_id)
     .execute()
     .await?;
-    Ok(Claim::Begun(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
+    Ok(Claim::Started(TurnRows { user_message_id, assistant_message_id, created_at, epoch: FIRST_EPOCH }))
 }
 
 /// Returns the parts of a message as JSON, to be stored beside its content. Returns `None` for a single part, which the
@@ -431,7 +432,7 @@ pub(crate) async fn list_abandoned_turns(
 ) -> sqlx::Result<Vec<AbandonedTurn>> {
     db.reader()
         .query(select!(
-            "SELECT m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
+            "SELECT m.conversation_id, m.id AS message_id, m.parent_id AS user_message_id, c.user_id, m.epoch \
              FROM messages m JOIN conversations c ON c.id = m.conversation_id \
              WHERE m.status = 'streaming' AND (m.lease_until IS NULL OR m.lease_until < ?) \
              AND m.id > ? ORDER BY m.id LIMIT ?"

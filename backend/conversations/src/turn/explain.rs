@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tallybook_accounts::UserId;
-use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummedCall, reasoning_lines, sum_up_reasoning};
+use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummedCall, explain_reasoning, reasoning_lines};
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use uuid::Uuid;
 
@@ -41,26 +41,26 @@ impl ConversationService {
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
         let request = allowance::admit_request(context, request).await?;
-        let summed = sum_up(context, row.id, message_id).await;
+        let summed = explain(context, row.id, message_id).await;
         allowance::settle(context, request).await;
         summed
     }
 
     /// Explains an answer right after its turn, without checking limits again.
-    pub async fn sum_up_reasoning(
+    pub async fn explain_reasoning(
         &self,
         user: UserId,
         uuid: Uuid,
         message_id: MessageId,
     ) -> Result<Vec<String>, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
-        sum_up(&self.context, row.id, message_id).await
+        explain(&self.context, row.id, message_id).await
     }
 }
 
 /// Returns the lines, or none if the answer has no tool calls. The model's tokens do not count toward the usage of the
 /// turn.
-async fn sum_up(
+async fn explain(
     context: &Context,
     conversation_id: ConversationId,
     message_id: MessageId,
@@ -74,7 +74,7 @@ async fn sum_up(
     let plain = names(&calls);
     let own = answer.model.as_deref().and_then(|name| context.models.find(name));
     let model = own.unwrap_or_else(|| context.models.default_model());
-    if !model.can_sum_up() {
+    if !model.can_summarize() {
         return Ok(plain);
     }
     calls.truncate(MAX_SUMMED_CALLS);
@@ -96,13 +96,13 @@ async fn ask(
     calls: &[ToolCallRow],
 ) -> Option<Vec<String>> {
     let summed: Vec<SummedCall<'_>> = calls.iter().map(summed).collect();
-    let asked = sum_up_reasoning(model.client(), question, &summed, &answer.content).await;
+    let asked = explain_reasoning(model.client(), question, &summed, &answer.content).await;
     let SideCall { text, call } =
-        asked.inspect_err(|error| tracing::error!(%error, "nothing can be asked for a summary")).ok()?;
+        asked.inspect_err(|error| tracing::error!(%error, "the prompt for a summary could not be built")).ok()?;
     if let Err(error) = side_call::record(context, answer.id, &call).await {
-        tracing::warn!(%error, "a model's call for a summary could not be stored");
+        tracing::warn!(%error, "the usage of a summary's model call could not be stored");
     }
-    text.inspect_err(|error| tracing::info!(%error, "a summary is the names of the tools"))
+    text.inspect_err(|error| tracing::info!(%error, "the summary lists tool names, because the model call failed"))
         .ok()
         .map(|text| reasoning_lines(&text))
 }

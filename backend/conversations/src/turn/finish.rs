@@ -15,7 +15,7 @@ use tallybook_protocol::{
 use crate::{
     context::Context,
     journal::{
-        EventId, TurnLog, Words,
+        EventId, PartialAnswer, TurnLog,
         stored::{self, EncodedEvent},
     },
     limits::MAX_FALLBACK_END_BYTES,
@@ -30,10 +30,10 @@ use crate::{
 };
 
 /// Delay before the first retry of storing the end. Each further delay is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const FIRST_DELAY: Duration = Duration::from_millis(250);
 
 /// Maximum delay between retries.
-const MAX_PAUSE: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// Number of consecutive attempts with a broken connection after which an end counts as rejected. Only attempts after
 /// which the database still answers other statements count. In that case, something between the server and the database
@@ -41,13 +41,13 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 const MAX_BREAKS: u32 = 3;
 
 /// Error message that a fallback end stores for the answer.
-pub(crate) const REJECTED: &str = "The database did not take the end of this answer, so it is kept in part. Ask for less at once; the server's log says why.";
+pub(crate) const REJECTED: &str = "The database rejected the end of this answer, so only part of it is stored. Ask for less at once. The server's log has the cause.";
 
 /// Error code that a fallback end stores for the answer.
 pub(crate) const REJECTED_CODE: &str = "storage_rejected";
 
 /// The end of a turn's run. With the status `AwaitingApproval`, the turn resumes later.
-pub(crate) struct End {
+pub(crate) struct RunEnd {
     pub(crate) status: MessageStatus,
     pub(crate) error: Option<EndError>,
     pub(crate) stop_reason: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct End {
     pub(crate) active: Duration,
 }
 
-impl End {
+impl RunEnd {
     pub(crate) fn new(status: MessageStatus) -> Self {
         Self { status, error: None, stop_reason: None, usage: Usage::default(), active: Duration::ZERO }
     }
@@ -104,13 +104,13 @@ impl EndWriter<'_> {
     /// Stores and sends the end, and retries until the database accepts it. Gives up if the server shuts down, if the
     /// turn was ended elsewhere, or if the database rejects even the fallback end. Recovery ends a turn that has no
     /// stored end.
-    pub(crate) async fn write(&self, end: &End) {
+    pub(crate) async fn write(&self, end: &RunEnd) {
         if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
             && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
         {
             self.disconnect_readers(error);
         }
-        let pauses = ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).with_max_delay(MAX_PAUSE);
+        let pauses = ExponentialBuilder::new().with_min_delay(FIRST_DELAY).with_max_delay(MAX_DELAY);
         let mut pauses = pauses.without_max_times().build();
         let (mut is_fallback, mut breaks) = (false, 0);
         loop {
@@ -142,7 +142,7 @@ impl EndWriter<'_> {
             }
             tracing::warn!(cause, "the end of a turn could not be stored yet");
             self.disconnect_readers(&error);
-            let pause = pauses.next().unwrap_or(MAX_PAUSE);
+            let pause = pauses.next().unwrap_or(MAX_DELAY);
             if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
                 return;
             }
@@ -165,12 +165,12 @@ impl EndWriter<'_> {
     }
 
     /// Stores the end in one transaction, then sends the terminal event.
-    async fn try_write(&self, end: &End) -> sqlx::Result<()> {
+    async fn try_write(&self, end: &RunEnd) -> sqlx::Result<()> {
         self.writer.settle().await?;
-        let (words, tool_calls) = self.log.words_and_calls();
-        let event = self.terminal_event(end, &words, tool_calls).await?;
+        let (words, tool_calls) = self.log.partial_and_calls();
+        let event = self.last_event(end, &words, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
-        let Words { content, reasoning, .. } = words;
+        let PartialAnswer { content, reasoning, .. } = words;
         let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
             content: &content,
@@ -195,7 +195,8 @@ impl EndWriter<'_> {
             stop_reason: None,
             active: Duration::ZERO,
         };
-        let event = self.failed_event(REJECTED.to_owned(), REJECTED_CODE);
+        let TurnRows { user_message_id, assistant_message_id: message_id, .. } = self.writer.rows();
+        let event = error_event(message_id, Some(user_message_id), REJECTED, REJECTED_CODE);
         let encoded = EncodedEvent::of(&event)?;
         self.store_and_send(row, &[], event, encoded).await
     }
@@ -211,7 +212,7 @@ impl EndWriter<'_> {
     ) -> sqlx::Result<()> {
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.writer.rows();
         let Some(mut write) = self.writer.begin().await? else {
-            tracing::warn!(%message_id, "a turn had been ended by somebody else");
+            tracing::warn!(%message_id, "a turn was already ended by another process");
             return Ok(());
         };
         turns::end_turn(&mut write.tx, message_id, epoch, row).await?;
@@ -230,20 +231,22 @@ impl EndWriter<'_> {
     }
 
     /// Returns the last event of the run. `tool_calls` are the calls that were sent to the subscribers.
-    async fn terminal_event(&self, end: &End, words: &Words, mut tool_calls: Vec<ToolCall>) -> sqlx::Result<ChatEvent> {
-        if let (MessageStatus::Failed, Some(error)) = (end.status, &end.error) {
-            return Ok(self.failed_event(error.to_string(), error.code()));
-        }
-        let message_id = self.writer.rows().assistant_message_id;
+    async fn last_event(
+        &self,
+        end: &RunEnd,
+        words: &PartialAnswer,
+        mut tool_calls: Vec<ToolCall>,
+    ) -> sqlx::Result<ChatEvent> {
+        let TurnRows { user_message_id, assistant_message_id: message_id, .. } = self.writer.rows();
         let mut usage = end.usage;
-        if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval) {
+        if !matches!(end.status, MessageStatus::Complete | MessageStatus::AwaitingApproval | MessageStatus::Failed) {
             self.writer.store().await?;
             // If the turn did not complete, the database may contain calls and steps that were never sent.
             let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CUT_OFF);
             tool_calls = tool_calls::list_changed_tool_calls_of(&self.context.db, message_id, end_if_open).await?;
             usage = model_calls::find_usage(&self.context.db, message_id).await?;
         }
-        Ok(ChatEvent::MessageEnd(MessageEnd {
+        let end = MessageEnd {
             assistant_message_id: message_id,
             content: words.content.clone(),
             tool_calls,
@@ -257,18 +260,59 @@ impl EndWriter<'_> {
             usage,
             provider: Some(self.model.client().info().provider.clone()),
             model: Some(self.model.name().to_owned()),
-            told: summaries::find_told(&self.context.db, message_id).await?,
-        }))
+            told: summaries::find_truncation(&self.context.db, message_id).await?,
+        };
+        Ok(terminal_event(end, Some(user_message_id)))
     }
+}
 
-    fn failed_event(&self, error: String, code: &str) -> ChatEvent {
-        let TurnRows { user_message_id, assistant_message_id, .. } = self.writer.rows();
-        ChatEvent::Error(TurnError {
-            error,
-            code: code.to_owned(),
-            user_message_id: Some(user_message_id),
-            assistant_message_id: Some(assistant_message_id),
-        })
+/// Returns the terminal event of a run: an error if the run failed, and otherwise the whole message.
+pub(crate) fn terminal_event(end: MessageEnd, user_message_id: Option<MessageId>) -> ChatEvent {
+    if end.status == MessageStatus::Failed {
+        let (error, code) = (end.error.unwrap_or_default(), end.error_code.unwrap_or_default());
+        return error_event(end.assistant_message_id, user_message_id, &error, &code);
+    }
+    ChatEvent::MessageEnd(end)
+}
+
+/// Returns the terminal event of a failed run.
+pub(crate) fn error_event(
+    message_id: MessageId,
+    user_message_id: Option<MessageId>,
+    error: &str,
+    code: &str,
+) -> ChatEvent {
+    ChatEvent::Error(TurnError {
+        error: error.to_owned(),
+        code: code.to_owned(),
+        user_message_id,
+        assistant_message_id: Some(message_id),
+    })
+}
+
+/// Returns the end of a stored answer. `words` are its text, reasoning and plan.
+pub(crate) fn message_end(
+    message: MessageRow,
+    words: PartialAnswer,
+    tool_calls: Vec<ToolCall>,
+    usage: Usage,
+) -> MessageEnd {
+    let PartialAnswer { content, reasoning, plan } = words;
+    MessageEnd {
+        assistant_message_id: message.id,
+        mode: message.answer_mode(),
+        error: message.error,
+        error_code: message.error_code,
+        stop_reason: message.stop_reason,
+        content,
+        tool_calls,
+        reasoning,
+        plan,
+        status: message.status,
+        usage,
+        provider: message.provider,
+        model: message.model,
+        told: message.told.into_truncation(),
     }
 }
 
@@ -291,41 +335,14 @@ pub(crate) async fn read_end(
     let tool_calls = tool_calls::list_truncated_tool_calls_of(db, message_id).await?;
     let reasoning = reasonings::list_of_turn(db, message_id).await?;
     let plan = plans::find_of_turn(db, message_id).await?;
-    let log = if message.status == MessageStatus::Failed {
-        TurnLog::of_end(id, failed_event(&message), Words { content: message.content, reasoning, plan }, tool_calls)
-    } else {
-        let usage = model_calls::find_usage(db, message_id).await?;
-        let words = Words { content: std::mem::take(&mut message.content), reasoning, plan };
-        TurnLog::of_end(id, ended_event(message, tool_calls, words, usage), Words::default(), Vec::new())
+    let words = PartialAnswer { content: std::mem::take(&mut message.content), reasoning, plan };
+    // An error event has no text and no calls, so the log has them beside it.
+    let (partial_beside, calls_beside) = match message.status {
+        MessageStatus::Failed => (words.clone(), tool_calls.clone()),
+        _ => (PartialAnswer::default(), Vec::new()),
     };
-    Ok(Arc::new(log))
-}
-
-fn ended_event(message: MessageRow, tool_calls: Vec<ToolCall>, words: Words, usage: Usage) -> ChatEvent {
-    let Words { content, reasoning, plan } = words;
-    ChatEvent::MessageEnd(MessageEnd {
-        assistant_message_id: message.id,
-        mode: message.answer_mode(),
-        error: message.error,
-        error_code: message.error_code,
-        stop_reason: message.stop_reason,
-        content,
-        tool_calls,
-        reasoning,
-        plan,
-        status: message.status,
-        usage,
-        provider: message.provider,
-        model: message.model,
-        told: message.told.told(),
-    })
-}
-
-fn failed_event(message: &MessageRow) -> ChatEvent {
-    ChatEvent::Error(TurnError {
-        error: message.error.clone().unwrap_or_default(),
-        code: message.error_code.clone().unwrap_or_default(),
-        user_message_id: message.parent_id,
-        assistant_message_id: Some(message.id),
-    })
+    let usage = model_calls::find_usage(db, message_id).await?;
+    let user_message_id = message.parent_id;
+    let event = terminal_event(message_end(message, words, tool_calls, usage), user_message_id);
+    Ok(Arc::new(TurnLog::of_end(id, event, partial_beside, calls_beside)))
 }

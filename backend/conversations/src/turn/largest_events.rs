@@ -14,7 +14,7 @@ use tallybook_protocol::{
 };
 use tallybook_tools::{Risk, ToolSpec};
 
-use crate::journal::{LogEntry, TurnLog, Words};
+use crate::journal::{LogEntry, PartialAnswer, TurnLog};
 use crate::{
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
     turn::recorder::call_events::{asked_events, end_event, start_event},
@@ -121,13 +121,13 @@ fn assert_readers_take(event: &ChatEvent) {
 }
 
 #[tokio::test]
-async fn the_largest_snapshot_and_the_largest_end_are_taken_by_readers() {
+async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
     let log = Arc::new(full_log());
     let entries = log.subscribe_after(None).next().await.unwrap();
     let snapshot = entries.iter().map(LogEntry::event).find(|event| matches!(event, ChatEvent::Snapshot(_)));
     assert_readers_take(snapshot.unwrap());
 
-    let (Words { content, reasoning, plan }, tool_calls) = log.words_and_calls();
+    let (PartialAnswer { content, reasoning, plan }, tool_calls) = log.partial_and_calls();
     let end = MessageEnd {
         assistant_message_id: log.message_id(),
         content,

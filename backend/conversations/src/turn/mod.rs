@@ -36,8 +36,9 @@ pub use api::{
     chain::{Chaining, ResponseInput, StoredResponse},
     client_calls::ClientCall,
     given_input::{ClientTool, GivenInput},
-    start::{ProgramRequest, ProgramTurn},
+    start::ProgramRequest,
 };
 pub use approval::DecisionAnswer;
 pub use resume::NextRun;
+pub use start::StartedTurn;
 pub use subscribe::EventsAnswer;

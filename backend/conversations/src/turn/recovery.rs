@@ -9,22 +9,22 @@ use std::{
 
 use chrono::{DateTime, Utc};
 use tallybook_database::{FailureKind, classify, is_rolled_back};
-use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, TurnError};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus};
 
 use crate::{
     context::Context,
     journal::{
-        EventId, Words,
+        EventId, PartialAnswer,
         stored::{self, EncodedEvent},
     },
     limits::MAX_FALLBACK_END_BYTES,
     store::{
         messages, model_calls, programs, reasonings, responses,
         rows::ToolCallRow,
-        summaries, tool_calls,
+        tool_calls,
         turns::{self, AbandonedTurn, TurnEnd},
     },
-    turn::finish::{REJECTED, REJECTED_CODE},
+    turn::finish::{REJECTED, REJECTED_CODE, error_event, message_end, terminal_event},
 };
 
 /// Upper bound for the number of events that a turn has sent but not stored.
@@ -84,7 +84,7 @@ impl Recovery {
             };
             let Some(looked) = context.draining.run_until_cancelled(look).await else { return };
             was_prompt = looked.unwrap_or_else(|error| {
-                tracing::warn!(%error, "abandoned turns could not be looked for");
+                tracing::warn!(%error, "the check for abandoned turns failed");
                 false
             });
         }
@@ -142,7 +142,7 @@ impl Recovery {
             // If a host dies within a transaction, its locks stay until the database detects that the connection is
             // dead.
             Err(error) if is_rolled_back(&error) => {
-                tracing::warn!(%error, %message_id, "an abandoned turn is locked by somebody; it is closed later");
+                tracing::warn!(%error, %message_id, "an abandoned turn is locked; it is closed later");
             }
             Err(error) => return Err(error),
         }
@@ -157,7 +157,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     // Everything is read before the transaction begins, so that it needs no second connection.
     let last_seq = stored::find_last_seq(&context.db, message_id, epoch).await?;
     let mut words = match stored::load_partial(&context.db, message_id).await {
-        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => Words::default(),
+        Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => PartialAnswer::default(),
         words => words?,
     };
     let (status, error, code) = if is_fallback {
@@ -168,14 +168,10 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
         (MessageStatus::Interrupted, TURN_INTERRUPTED, "interrupted")
     };
     let event = if is_fallback {
-        ChatEvent::Error(TurnError {
-            error: error.to_owned(),
-            code: code.to_owned(),
-            user_message_id,
-            assistant_message_id: Some(message_id),
-        })
+        error_event(message_id, user_message_id, error, code)
     } else {
-        interrupted_event(context, message_id, &words).await?
+        let Some(event) = interrupted_event(context, turn, &words).await? else { return Ok(true) };
+        event
     };
     let event = EncodedEvent::of(&event)?;
     let end = TurnEnd {
@@ -205,31 +201,30 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     Ok(true)
 }
 
-async fn interrupted_event(context: &Context, message_id: MessageId, words: &Words) -> sqlx::Result<ChatEvent> {
+/// Returns the terminal event of an interrupted turn. Returns `None` if its conversation was deleted in the meantime.
+async fn interrupted_event(
+    context: &Context,
+    turn: AbandonedTurn,
+    words: &PartialAnswer,
+) -> sqlx::Result<Option<ChatEvent>> {
+    let AbandonedTurn { conversation_id, message_id, user_message_id, .. } = turn;
+    let Some(message) = messages::find_message(&context.db, conversation_id, message_id).await? else {
+        return Ok(None);
+    };
     let end_if_open = |call: &mut ToolCallRow| call.end_if_open(CALL_INTERRUPTED);
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message_id, end_if_open).await?;
-    let author = messages::find_author(&context.db, message_id).await?.unwrap_or_default();
-    let mode = author.answer_mode();
-    Ok(ChatEvent::MessageEnd(MessageEnd {
-        assistant_message_id: message_id,
-        content: words.content.clone(),
-        tool_calls,
-        reasoning: words.reasoning.clone(),
-        plan: words.plan.clone(),
-        mode,
+    let usage = model_calls::find_usage(&context.db, message_id).await?;
+    let end = MessageEnd {
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),
-        stop_reason: None,
-        usage: model_calls::find_usage(&context.db, message_id).await?,
-        provider: author.provider,
-        model: author.model,
-        told: summaries::find_told(&context.db, message_id).await?,
-    }))
+        ..message_end(message, words.clone(), tool_calls, usage)
+    };
+    Ok(Some(terminal_event(end, user_message_id)))
 }
 
 /// Interval between checks for old records.
-const PURGE_EVERY: Duration = Duration::from_hours(1);
+const PURGE_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Pause before the next batch, so that the requests of users come in between.
 const PURGE_PAUSE: Duration = Duration::from_millis(500);
@@ -242,7 +237,7 @@ const MAX_PURGED_AT_ONCE: u32 = 50;
 pub(crate) async fn purge_journals(context: Arc<Context>) {
     let Some(kept_for) = context.lifetimes.journal else { return };
     loop {
-        let pause = if purge(&context, kept_for).await { PURGE_PAUSE } else { PURGE_EVERY };
+        let pause = if purge(&context, kept_for).await { PURGE_PAUSE } else { PURGE_INTERVAL };
         if context.draining.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return;
         }
@@ -310,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_log_hears_once_of_a_turn_that_cannot_be_closed() {
+    async fn a_turn_that_cannot_be_closed_is_logged_once() {
         let fixture = Fixture::set_up().await;
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;
@@ -330,7 +325,7 @@ mod tests {
         assert!(recovery.reported.is_empty() && !context.running.contains(rows.assistant_message_id));
     }
     #[tokio::test]
-    async fn what_is_left_when_the_time_of_a_look_is_up_is_closed_by_the_next() {
+    async fn a_check_that_runs_out_of_time_continues_in_the_next_one() {
         let mut fixture = Fixture::set_up().await;
         let context = Arc::clone(&fixture.service.context);
         for _ in 0..2 {
@@ -349,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_kind_that_cannot_be_purged_keeps_none_of_the_others_and_each_goes_in_portions() {
+    async fn a_kind_that_fails_does_not_block_the_others_and_each_is_purged_in_batches() {
         let fixture = Fixture::set_up().await;
         let context = &fixture.service.context;
         let (tx, _) = fixture.begin_turn().await;

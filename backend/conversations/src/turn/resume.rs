@@ -31,7 +31,7 @@ use crate::{
         api::given_input::GivenInput,
         context::history::text_of,
         resume_state::whole_steps,
-        start::{NewRun, StartPermit, start},
+        start::{NewRun, StartPermit, commit_and_run},
         step_text::bytes_in,
         subscribe::{EventsAnswer, subscribe_stored},
     },
@@ -94,10 +94,10 @@ pub(crate) async fn resume(
     permit: &StartPermit,
     resuming: ResumeTurn<'_>,
 ) -> Result<Option<EventsAnswer>, ServiceError> {
-    with_retries(|| Box::pin(try_go_on(context, permit, resuming))).await
+    with_retries(|| Box::pin(try_resume(context, permit, resuming))).await
 }
 
-async fn try_go_on(
+async fn try_resume(
     context: &Arc<Context>,
     permit: &StartPermit,
     resuming: ResumeTurn<'_>,
@@ -147,7 +147,7 @@ async fn try_go_on(
     let first_events = std::iter::once(snapshot).chain(decided).collect();
     let (model, mode) = (Arc::clone(model), message.answer_mode());
     let run = NewRun { user, conversation_id: row.id, rows, model, given, mode, question: None, first_events };
-    start(context, permit, tx, run).await.map(Some)
+    commit_and_run(context, permit, tx, run).await.map(|events| Some(EventsAnswer::Turn(events)))
 }
 
 /// Returns the events of decisions that were made while the turn did not run. They follow the snapshot, which already

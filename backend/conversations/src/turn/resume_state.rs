@@ -38,7 +38,8 @@ pub(crate) async fn continued_turn(
     }
     let mut whole = whole_steps(&steps);
     // With a plan, each run of the loop has a last step, which does not count against the limit.
-    let counts = |(record, blocks): &&(&ModelCallRow, Vec<AssistantBlock>)| place.is_none() || goes_on(record, blocks);
+    let counts =
+        |(record, blocks): &&(&ModelCallRow, Vec<AssistantBlock>)| place.is_none() || continues_loop(record, blocks);
     let whole_steps = u32::try_from(whole.iter().filter(counts).count()).unwrap_or(u32::MAX);
     let from_step = place.as_ref().map_or(0, |place| place.from_step);
     let last = whole.pop().filter(|(record, _)| record.step >= from_step);
@@ -59,7 +60,7 @@ pub(crate) async fn continued_turn(
 }
 
 /// Returns `true` if the loop had to continue after a step.
-fn goes_on(record: &ModelCallRow, blocks: &[AssistantBlock]) -> bool {
+fn continues_loop(record: &ModelCallRow, blocks: &[AssistantBlock]) -> bool {
     let is_paused = record.stop_reason.as_deref() == Some(StopReason::Pause.as_str());
     is_paused || blocks.iter().any(|block| block.tool_call().is_some())
 }

@@ -26,7 +26,7 @@ use crate::{
     turn::{
         api::given_input::GivenInput,
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
-        finish::{End, EndError, EndWriter},
+        finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
         recorder::{
             StoringRecorder, record_error,
@@ -57,20 +57,20 @@ pub(crate) struct Turn {
 
 /// Marks a turn as running in this process until it is dropped. It is dropped even if the task panics, so that recovery
 /// can then end the turn.
-struct Registered {
+struct RunningGuard {
     context: Arc<Context>,
     user: UserId,
     rows: TurnRows,
     log: Arc<TurnLog>,
 }
 
-impl Registered {
+impl RunningGuard {
     fn of(turn: &Turn) -> Self {
         Self { context: Arc::clone(&turn.context), user: turn.user, rows: turn.rows, log: Arc::clone(&turn.log) }
     }
 }
 
-impl Drop for Registered {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.context.journal.close(&self.log);
         self.context.running.remove(self.rows);
@@ -82,7 +82,7 @@ impl Turn {
     /// Runs the turn and stores its end. If the turn is ended elsewhere first, returns without storing an end.
     pub(crate) async fn run(mut self) {
         let message_id = self.rows.assistant_message_id;
-        let registered = Registered::of(&self);
+        let guard = RunningGuard::of(&self);
         let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
         let membership = self.context.group_commit.join(&writer);
         let (began, question) = (Instant::now(), self.question.take());
@@ -95,9 +95,9 @@ impl Turn {
         drop(membership);
         let mut complete = false;
         if let Some(Err(AgentError::Record(RecordError::LostLease))) = result {
-            tracing::warn!(%message_id, "a turn was ended by somebody else");
+            tracing::warn!(%message_id, "a turn was ended by another process");
         } else {
-            let end = End { active: began.elapsed(), ..self.describe(result) };
+            let end = RunEnd { active: began.elapsed(), ..self.describe(result) };
             self.context.work_counts.count_turn(end.active);
             complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
@@ -113,7 +113,7 @@ impl Turn {
             }
             self.log_end(&end, writer.totals());
         }
-        drop(registered);
+        drop(guard);
         if complete {
             title::spawn_title(&self.context, &self.model, self.user, self.conversation_id, self.rows);
             summary::spawn_summary(&self.context, &self.model, self.conversation_id, self.rows.assistant_message_id);
@@ -141,7 +141,7 @@ impl Turn {
         let context = &*self.context;
         let TurnSettings { instructions, disabled_tools } = self.settings.clone();
         let tools = context.tools_without(disabled_tools, &self.cancel).await;
-        let goes_on = epoch != FIRST_EPOCH;
+        let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
         let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
             given.map(GivenInput::without_messages).unwrap_or_default();
@@ -155,14 +155,14 @@ impl Turn {
             rows: self.rows,
             model: &self.model,
             given,
-            goes_on,
+            is_resumed,
             overhead_tokens,
-            load_previous: 0,
+            previous_tokens: 0,
             question,
         };
         let BuiltContext { earlier: mut history, current, summary } =
             context_builder.build().await.map_err(record_error)?;
-        let continued = if goes_on {
+        let continued = if is_resumed {
             Some(self.continued(&tools, &mut history, current).await.map_err(record_error)?)
         } else {
             history.extend(current);
@@ -229,7 +229,7 @@ impl Turn {
     }
 
     /// Logs the end of this run: its status and totals, but no text of the conversation.
-    fn log_end(&self, end: &End, totals: Totals) {
+    fn log_end(&self, end: &RunEnd, totals: Totals) {
         let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
         let (status, model) = (end.status.as_str(), self.model.name());
         let ms = u64::try_from(end.active.as_millis()).unwrap_or(u64::MAX);
@@ -238,21 +238,21 @@ impl Turn {
 
     /// Returns the end for the result of a run, and logs the error if the run failed. The result `None` means that the
     /// run panicked.
-    fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> End {
+    fn describe(&self, result: Option<Result<TurnOutcome, AgentError>>) -> RunEnd {
         let error = match result {
             Some(Ok(outcome)) => {
                 let (status, stop_reason) = match outcome.reason {
                     EndReason::Over(word) => (MessageStatus::Complete, Some(word)),
                     EndReason::AwaitsApproval => (MessageStatus::AwaitingApproval, None),
                 };
-                return End { stop_reason, usage: outcome.usage, ..End::new(status) };
+                return RunEnd { stop_reason, usage: outcome.usage, ..RunEnd::new(status) };
             }
             Some(Err(AgentError::Cancelled)) if self.context.shut_down.is_cancelled() => {
-                return End::failed(MessageStatus::Interrupted, EndError::ShutDown);
+                return RunEnd::failed(MessageStatus::Interrupted, EndError::ShutDown);
             }
-            Some(Err(AgentError::Cancelled)) => return End::new(MessageStatus::Stopped),
+            Some(Err(AgentError::Cancelled)) => return RunEnd::new(MessageStatus::Stopped),
             Some(Err(error)) => error,
-            None => return End::failed(MessageStatus::Failed, EndError::Panicked),
+            None => return RunEnd::failed(MessageStatus::Failed, EndError::Panicked),
         };
         let detail = std::error::Error::source(&error).map(ToString::to_string);
         let message_id = self.rows.assistant_message_id;
@@ -262,7 +262,7 @@ impl Turn {
             AgentError::Record(_) => MessageStatus::Interrupted,
             _ => MessageStatus::Failed,
         };
-        End::failed(status, EndError::Agent(error))
+        RunEnd::failed(status, EndError::Agent(error))
     }
 }
 
@@ -272,19 +272,19 @@ mod tests {
 
     use tallybook_accounts::UserId;
 
-    use crate::turn::{run::Registered, testing::Fixture};
+    use crate::turn::{run::RunningGuard, testing::Fixture};
 
     #[tokio::test]
-    async fn a_turn_that_panics_counts_as_running_no_more() {
+    async fn a_turn_that_panics_is_unregistered() {
         let fixture = Fixture::set_up().await;
         let context = Arc::clone(&fixture.service.context);
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
         context.running.add(rows, &context.shut_down);
         let log = context.journal.open(rows.assistant_message_id, rows.epoch);
-        let registered = Registered { context: Arc::clone(&context), user: UserId::LOCAL, rows, log: Arc::clone(&log) };
+        let guard = RunningGuard { context: Arc::clone(&context), user: UserId::LOCAL, rows, log: Arc::clone(&log) };
         let panicking = context.spawn::<()>(async move {
-            let _registered = registered;
+            let _registered = guard;
             panic!("as a test asked for");
         });
         assert!(panicking.await.is_err_and(|error| error.is_panic()));

@@ -1,10 +1,11 @@
 //! Starts a turn: of a new message, of an edited message, or of an answer that is regenerated.
 //!
-//! `start` is the part that every turn shares, resumed ones and those of API clients (`turn::api::start`), too: it commits
-//! the turn's first transaction, registers the turn, and spawns its task.
+//! `start_turn` stores the turn, for the web UI and for API clients (`turn::api::start`). `commit_and_run` is shared with
+//! resumed turns: it commits the turn's first transaction, registers the turn, and spawns its task.
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_protocol::{AnswerAgain, AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
@@ -18,7 +19,7 @@ use crate::{
     context::Context,
     input::check_message,
     journal::{
-        EventId,
+        EventId, TurnSubscription,
         stored::{self, EncodedEvent},
     },
     models::Model,
@@ -27,12 +28,13 @@ use crate::{
         ConversationId,
         conversations::UNTITLED,
         messages, people,
+        programs::{self, Program},
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
     },
     titles::title_from_message,
     turn::{
-        api::given_input::GivenInput,
+        api::{chain::Chaining, given_input::GivenInput},
         context::NewQuestion,
         run::Turn,
         subscribe::{EventsAnswer, subscribe_duplicate},
@@ -50,11 +52,10 @@ impl ConversationService {
             Some(id) => Parent::Message(find_edited(context, row.id, id).await?.parent_id),
             None => Parent::Head,
         };
-        let first_title = first_title_of(&row, &parts);
         let question = Question::New { parts: &parts, client_message_id: new.client_message_id.as_deref(), below };
         let model = context.model_for(new.model.as_deref(), row.model.as_deref())?;
-        let beginning = Beginning { user, uuid, row: &row, question, parts: &parts, model, mode: new.mode };
-        begin(context, beginning, first_title.as_deref()).await
+        let params = StartParams { user, row: Some(&row), question, parts: &parts, model, mode: new.mode, api: None };
+        start_in(context, &row, params).await
     }
 
     /// Regenerates the answer `message_id` in the same mode: starts a turn that answers the same question again. Uses
@@ -74,20 +75,21 @@ impl ConversationService {
         };
         let answer = find(message_id).await?;
         let Some(user_message_id) = answer.parent_id.filter(|_| !answer.is_user()) else {
-            let advice = "Only an answer can be written anew. Send a changed question with edit_of.";
+            let advice = "Only an answer can be regenerated. To change a question, send a message with edit_of.";
             return Err(ServiceError::Invalid(advice.to_owned()));
         };
         let parts = find(user_message_id).await?.parts();
         let question = Question::Stored { user_message_id };
         let model = context.model_for(again.model.as_deref(), row.model.as_deref())?;
         let mode = answer.answer_mode();
-        begin(context, Beginning { user, uuid, row: &row, question, parts: &parts, model, mode }, None).await
+        start_in(context, &row, StartParams { user, row: Some(&row), question, parts: &parts, model, mode, api: None })
+            .await
     }
 }
 
 /// Returns the title that a conversation gets from its first message. Returns `None` if the conversation already has a
 /// message or a title.
-pub(crate) fn first_title_of(row: &ConversationRow, parts: &[MessagePart]) -> Option<String> {
+fn first_title_of(row: &ConversationRow, parts: &[MessagePart]) -> Option<String> {
     let is_first = row.head_message_id.is_none() && row.title == UNTITLED;
     is_first.then(|| title_from_message(&MessagePart::join_texts(parts)))
 }
@@ -100,7 +102,7 @@ async fn find_edited(
 ) -> Result<TreeNode, ServiceError> {
     let edited = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NoSuchMessage)?;
     if !edited.is_user() {
-        let advice = "edit_of names an answer. Only messages of yours can be edited; answers can be written anew.";
+        let advice = "edit_of names an answer. Only your own messages can be edited; an answer can be regenerated.";
         return Err(ServiceError::Invalid(advice.to_owned()));
     }
     Ok(TreeNode { id, parent_id: edited.parent_id })
@@ -108,60 +110,150 @@ async fn find_edited(
 
 /// Parameters of a turn that is about to start.
 #[derive(Clone, Copy)]
-struct Beginning<'a> {
-    user: UserId,
-    /// UUID of the conversation.
-    uuid: Uuid,
-    row: &'a ConversationRow,
-    question: Question<'a>,
+pub(crate) struct StartParams<'a> {
+    pub(crate) user: UserId,
+    /// Conversation of the turn. `None` creates one.
+    pub(crate) row: Option<&'a ConversationRow>,
+    pub(crate) question: Question<'a>,
     /// Parts of the question, whether it is new or stored.
-    parts: &'a [MessagePart],
-    model: &'a Arc<Model>,
-    mode: AnswerMode,
+    pub(crate) parts: &'a [MessagePart],
+    pub(crate) model: &'a Arc<Model>,
+    pub(crate) mode: AnswerMode,
+    /// Additional parameters of an API client. `None` for the web UI.
+    pub(crate) api: Option<&'a ApiParams<'a>>,
 }
 
-/// Starts the turn, and retries if the transaction was rolled back.
-async fn begin(
-    context: &Arc<Context>,
-    beginning: Beginning<'_>,
-    first_title: Option<&str>,
-) -> Result<EventsAnswer, ServiceError> {
-    with_retries(|| Box::pin(try_begin(context, beginning, first_title))).await
+/// Parameters of a turn that only API clients have.
+pub(crate) struct ApiParams<'a> {
+    pub(crate) program: Program,
+    /// The client's own id for a new conversation.
+    pub(crate) own_id: Option<&'a str>,
+    /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
+    pub(crate) input: Option<Arc<GivenInput>>,
+    pub(crate) chaining: &'a Chaining,
 }
 
-async fn try_begin(
+/// Result of an attempt to start a turn.
+pub(crate) enum Start {
+    Started(StartedTurn),
+    /// A message with the same `client_message_id` is stored already, with these rows.
+    Duplicate(TurnRows),
+    /// Another turn has claimed the conversation.
+    Busy,
+}
+
+/// A turn that has started.
+#[derive(Debug)]
+pub struct StartedTurn {
+    /// UUID of the conversation that the turn is stored in.
+    pub conversation: Uuid,
+    /// Id of the answer.
+    pub message_id: MessageId,
+    /// Start of the turn, as it is stored.
+    pub created_at: DateTime<Utc>,
+    /// Events of the turn.
+    pub events: TurnSubscription,
+}
+
+/// Starts a turn in an existing conversation, for the web UI.
+async fn start_in(
     context: &Arc<Context>,
-    Beginning { user, uuid, row, question, parts, model, mode }: Beginning<'_>,
-    first_title: Option<&str>,
+    row: &ConversationRow,
+    params: StartParams<'_>,
 ) -> Result<EventsAnswer, ServiceError> {
+    match start_turn(context, params).await? {
+        Start::Started(turn) => Ok(EventsAnswer::Turn(turn.events)),
+        Start::Duplicate(rows) => subscribe_duplicate(context, row, rows).await,
+        Start::Busy => Err(context.busy(row.id).await?),
+    }
+}
+
+/// Starts a turn, and retries if the transaction was rolled back.
+pub(crate) async fn start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
+    with_retries(|| Box::pin(try_start_turn(context, params))).await
+}
+
+async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Result<Start, ServiceError> {
+    let StartParams { user, row, question, parts, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
-    let lease = context.lifetimes.lease;
-    let new_turn = NewTurn { question, first_title, model: model.name(), mode, owner: &context.owner, lease };
     let mut tx = context.db.begin().await?;
     allowance::hold(context, &mut tx, user).await?;
-    let rows = match turns::begin_turn(&mut tx, row.id, new_turn).await? {
-        Claim::Begun(rows) => rows,
-        Claim::Duplicate(rows) => {
-            drop(tx);
-            return subscribe_duplicate(context, row, rows).await;
-        }
-        Claim::Busy => {
-            drop(tx);
-            return Err(context.busy(row.id).await?);
-        }
+    let (conversation_id, uuid) = match row {
+        Some(row) => (row.id, row.uuid),
+        None => create_conversation(context, &mut tx, params).await?,
+    };
+    let first_title = row.and_then(|row| first_title_of(row, parts));
+    let new = NewTurn {
+        question,
+        first_title: first_title.as_deref(),
+        model: model.name(),
+        mode,
+        owner: &context.owner,
+        lease: context.lifetimes.lease,
+    };
+    let rows = match turns::begin_turn(&mut tx, conversation_id, new).await? {
+        Claim::Started(rows) => rows,
+        Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
+        Claim::Busy => return Ok(Start::Busy),
     };
     let admitted = allowance::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
     allowance::admit_turn(context, &mut tx, admitted).await?;
-    let places = messages::list_tree_nodes_in(&mut tx, row.id).await?;
-    let first_events = vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))];
-    let (model, question) = (Arc::clone(model), Some(NewQuestion { places, parts: parts.to_vec() }));
-    let run = NewRun { user, conversation_id: row.id, rows, model, given: None, mode, question, first_events };
-    start(context, &permit, tx, run).await
+    if let Some(ApiParams { program, input, chaining, .. }) = api {
+        if let Some(input) = input {
+            input.store(&mut tx, rows.assistant_message_id).await?;
+        }
+        chaining.store(&mut tx, *program, rows.assistant_message_id).await?;
+    }
+    let places = match row {
+        Some(_) => messages::list_tree_nodes_in(&mut tx, conversation_id).await?,
+        None => first_tree_nodes(rows),
+    };
+    let run = NewRun {
+        user,
+        conversation_id,
+        rows,
+        model: Arc::clone(model),
+        given: api.and_then(|api| api.input.clone()),
+        mode,
+        first_events: vec![ChatEvent::MessageStart(message_start(uuid, rows, parts, model, &places))],
+        question: Some(NewQuestion { places, parts: parts.to_vec() }),
+    };
+    let events = commit_and_run(context, &permit, tx, run).await?;
+    let TurnRows { assistant_message_id: message_id, created_at, .. } = rows;
+    Ok(Start::Started(StartedTurn { conversation: uuid, message_id, created_at, events }))
+}
+
+/// Creates a conversation. An API client can name it by its UUID and by the client's own id.
+async fn create_conversation(
+    context: &Context,
+    tx: &mut Transaction,
+    params: StartParams<'_>,
+) -> sqlx::Result<(ConversationId, Uuid)> {
+    let StartParams { user, parts, model, api, .. } = params;
+    let uuid = Uuid::now_v7();
+    let is_default = Arc::ptr_eq(model, context.models.default_model());
+    let model = (!is_default).then(|| model.name());
+    let title = title_from_message(&MessagePart::join_texts(parts));
+    let id = programs::create_conversation(tx, user, uuid, &title, model).await?;
+    if let Some(ApiParams { program, own_id, .. }) = api {
+        programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
+        if let Some(own_id) = own_id {
+            programs::set_conversation(tx, *program, own_id, id).await?;
+        }
+    }
+    Ok((id, uuid))
+}
+
+/// Returns the tree nodes of a conversation's first question and of its answer.
+fn first_tree_nodes(rows: TurnRows) -> Vec<TreeNode> {
+    let TurnRows { user_message_id, assistant_message_id, .. } = rows;
+    let question = TreeNode { id: user_message_id, parent_id: None };
+    vec![question, TreeNode { id: assistant_message_id, parent_id: Some(user_message_id) }]
 }
 
 /// Returns the first event of a new turn. `places` are all messages of the conversation with their parents, including
 /// the turn's own messages.
-pub(crate) fn message_start(
+fn message_start(
     conversation_id: Uuid,
     rows: TurnRows,
     parts: &[MessagePart],
@@ -214,12 +306,12 @@ pub(crate) struct NewRun {
 
 /// Commits the turn's first transaction, spawns its task and subscribes to it. If the commit fails, this process keeps
 /// nothing of the turn, so the caller may retry from the beginning.
-pub(crate) async fn start(
+pub(crate) async fn commit_and_run(
     context: &Arc<Context>,
     _permit: &StartPermit,
     mut tx: Transaction,
     run: NewRun,
-) -> Result<EventsAnswer, ServiceError> {
+) -> Result<TurnSubscription, ServiceError> {
     let NewRun { user, conversation_id, rows, model, given, mode, question, first_events } = run;
     let TurnRows { assistant_message_id: message_id, epoch, .. } = rows;
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
@@ -256,7 +348,7 @@ pub(crate) async fn start(
     let span = tracing::info_span!("turn", message_id = message_id.0, user = user.0);
     context.spawn(turn.run().instrument(span));
     context.feeds.announce(user);
-    Ok(EventsAnswer::Turn(subscription))
+    Ok(subscription)
 }
 
 #[cfg(test)]
@@ -277,13 +369,13 @@ mod tests {
     use crate::{
         ServiceError,
         turn::{
-            start::{NewRun, StartPermit, start},
+            start::{NewRun, StartPermit, commit_and_run},
             testing::Fixture,
         },
     };
 
     #[tokio::test]
-    async fn shutting_down_waits_for_a_turn_that_is_about_to_begin() {
+    async fn shutdown_waits_for_a_turn_that_is_about_to_start() {
         // Keeps the whole fixture: dropping it would delete its folder, which later connections need.
         let fixture = Fixture::set_up().await;
         let service = fixture.service.clone();
@@ -364,11 +456,11 @@ mod tests {
             question: None,
             first_events,
         };
-        let started = start(context, &permit, tx, run).await;
+        let started = commit_and_run(context, &permit, tx, run).await;
         assert_eq!(
             was_known.get(),
             Some(&(true, Some(1))),
-            "nobody could have stopped or followed it as it was committed"
+            "the turn could not be stopped or followed when it was committed"
         );
         assert_eq!(started.is_ok(), is_committed);
         if !is_committed {

@@ -30,7 +30,7 @@ mod tests {
     use crate::turn::step_text::{bytes_in, joined};
 
     #[test]
-    fn an_empty_line_stands_between_two_texts() {
+    fn an_empty_line_separates_two_texts() {
         for (steps, answer) in [
             (vec!["Let me see.", "Done."], "Let me see.\n\nDone."),
             (vec!["Let me see.\n", "", "Done."], "Let me see.\n\nDone."),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_before_are_known_by_what_they_begin_with() {
+    fn earlier_texts_are_recognized_as_prefixes() {
         let steps = ["Let me see.".to_owned(), "Done.".to_owned()];
         assert_eq!(bytes_in("Let me see.Done.And", &steps), "Let me see.Done.".len());
     }

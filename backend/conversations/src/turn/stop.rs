@@ -16,7 +16,7 @@ use crate::{
     ServiceError,
     context::Context,
     journal::{
-        EventId,
+        EventId, PartialAnswer,
         stored::{self, EncodedEvent},
     },
     service::ConversationService,
@@ -29,10 +29,11 @@ use crate::{
         rows::{DENIED_TYPE, MessageRow, ToolCallRow},
         tool_calls, turns,
     },
+    turn::finish::{message_end, terminal_event},
 };
 
 /// Interval at which a process polls for stop requests for its turns.
-const STOP_REQUESTS_EVERY: Duration = Duration::from_millis(400);
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 impl ConversationService {
     /// Stops the turn that runs or waits for approval. Returns `false` if there is none, or if a stop of a turn in
@@ -51,7 +52,7 @@ impl ConversationService {
         let service = self.clone();
         self.context.spawn(async move {
             if let Err(error) = service.stop_turn(user, uuid, message_id).await {
-                tracing::warn!(%error, %message_id, "a turn could not be stopped that nobody waits for");
+                tracing::warn!(%error, %message_id, "a turn could not be stopped after its client disconnected");
             }
         });
     }
@@ -98,7 +99,7 @@ pub(crate) async fn watch_for_stop_requests(context: Arc<Context>) {
     if context.db.is_embedded() {
         return;
     }
-    while context.shut_down.run_until_cancelled(tokio::time::sleep(STOP_REQUESTS_EVERY)).await.is_some() {
+    while context.shut_down.run_until_cancelled(tokio::time::sleep(POLL_INTERVAL)).await.is_some() {
         if context.running.len() == 0 {
             // Apart from this task, nothing runs or is about to start.
             if context.draining.is_cancelled() && context.tasks.len() <= 1 {
@@ -110,7 +111,7 @@ pub(crate) async fn watch_for_stop_requests(context: Arc<Context>) {
             Ok(requested) => requested.into_iter().for_each(|message_id| {
                 context.running.cancel(message_id);
             }),
-            Err(error) => tracing::warn!(%error, "requests to stop could not be looked for"),
+            Err(error) => tracing::warn!(%error, "the check for stop requests failed"),
         }
     }
 }
@@ -208,22 +209,21 @@ async fn events(
         ChatEvent::ApprovalDecided(decided_event(tool_call_id, decision.clone(), Some(REASON.to_owned()), None))
     };
     let mut events: Vec<ChatEvent> = waiting.iter().map(denied).collect();
-    events.push(ChatEvent::MessageEnd(MessageEnd {
-        assistant_message_id: message.id,
+    let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?;
+    let words = PartialAnswer {
         content: message.content.clone(),
-        tool_calls: tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?,
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
         plan: plans::find_of_turn(&context.db, message.id).await?,
-        mode: message.answer_mode(),
+    };
+    let usage = model_calls::find_usage(&context.db, message.id).await?;
+    let end = MessageEnd {
         status: MessageStatus::Stopped,
         error: None,
         error_code: None,
         stop_reason: None,
-        usage: model_calls::find_usage(&context.db, message.id).await?,
-        provider: message.provider.clone(),
-        model: message.model.clone(),
-        told: message.told.clone().told(),
-    }));
+        ..message_end(message.clone(), words, tool_calls, usage)
+    };
+    events.push(terminal_event(end, message.parent_id));
     Ok(events)
 }
 
@@ -238,7 +238,7 @@ mod tests {
 
     /// A trigger that ignores the update has the same effect as other requests that always decide first.
     #[tokio::test]
-    async fn a_turn_that_could_not_be_stopped_is_not_said_to_be() {
+    async fn a_failed_stop_returns_an_error() {
         let fixture = Fixture::set_up().await;
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;

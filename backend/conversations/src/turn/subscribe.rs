@@ -110,11 +110,11 @@ async fn is_caught_up(context: &Context, conversation_id: ConversationId, last: 
 /// subscribed.
 
 /// Poll interval of the stored journal.
-const READ_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Returns a copy of the turn's log with all events that are stored so far. The copy grows until the turn ends, as long
 /// as a subscriber holds it.
-pub(crate) async fn tail(
+async fn tail(
     context: &Arc<Context>,
     conversation_id: ConversationId,
     message_id: MessageId,
@@ -140,7 +140,7 @@ struct Tail {
 impl Tail {
     async fn keep_reading(self, context: Arc<Context>) {
         loop {
-            tokio::time::sleep(READ_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             // Without subscribers the copy no longer exists.
             let Some(log) = self.log.upgrade() else { return };
             match self.read(&context, &log).await {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn readers_of_a_turn_of_this_process_share_it() {
+    async fn subscribers_of_a_turn_of_this_process_share_its_log() {
         let fixture = Fixture::set_up().await;
         let (tx, rows) = fixture.begin_turn().await;
         tx.commit().await.unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn readers_who_come_back_after_the_end_share_it() {
+    async fn subscribers_that_return_after_the_end_share_one_log() {
         let fixture = Fixture::set_up().await;
         let (mut tx, rows) = fixture.begin_turn().await;
         store(&mut tx, rows, 0).await;
@@ -312,7 +312,7 @@ mod tests {
 
     /// One task serves all of them, too. It ends with the last of them.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn readers_of_another_processs_turn_share_it() {
+    async fn subscribers_of_another_processs_turn_share_one_log() {
         let fixture = Fixture::set_up().await;
         let context = &fixture.service.context;
         let (mut tx, rows) = fixture.begin_turn().await;
@@ -340,6 +340,8 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), ended).await.expect("nothing is read for nobody");
+        tokio::time::timeout(Duration::from_secs(20), ended)
+            .await
+            .expect("the journal is not read without subscribers");
     }
 }

@@ -81,7 +81,7 @@ impl Fixture {
             lease: context.lifetimes.lease,
         };
         let claim = turns::begin_turn(&mut tx, self.conversation_id, new).await.unwrap();
-        let Claim::Begun(rows) = claim else { panic!("{claim:?}") };
+        let Claim::Started(rows) = claim else { panic!("{claim:?}") };
         (tx, rows)
     }
 }

@@ -317,7 +317,7 @@ fn the_memory_is_what_the_file_says() {
             "[memory]\nsummary_model = \"A\"\nafter_tokens = 9\n",
             "A sums up what is longer than 9 tokens, in 300 characters",
         ),
-        ("[memory]\nmax_chars = 0\n", "conversations are not summed up"),
+        ("[memory]\nmax_chars = 0\n", "conversations are not summarized"),
     ] {
         let said = said(&check_text(&format!("{model}{text}")));
         assert!(said.contains(&format!("  memory: {words}\n")), "{words} is not in {said}");

@@ -21,7 +21,7 @@ fn heard(events: &[ChatEvent]) -> Vec<Reasoning> {
         };
         match heard.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
             Some(known) => known.apply(delta),
-            None => heard.push(Reasoning::begun_by(delta)),
+            None => heard.push(Reasoning::started_by(delta)),
         }
     }
     heard

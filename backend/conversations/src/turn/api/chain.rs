@@ -151,7 +151,7 @@ fn newest_within(mut turns: Vec<Vec<ModelMessage>>, room: usize) -> Vec<ModelMes
     turns.into_iter().flatten().collect()
 }
 
-/// Returns the chain of responses that ends with `previous`, oldest first. The first one does not begin with results of
+/// Returns the chain of responses that ends with `previous`, oldest first. The first response does not begin with results of
 /// calls. Fails if `previous` does not exist, or if the chain has no such first response.
 async fn read_chain(
     context: &Context,
@@ -174,8 +174,7 @@ async fn read_chain(
         return Err(ServiceError::NoSuchResponse);
     }
     let Some(begin) = links.iter().position(|(_, input)| !input.begins_with_results()) else {
-        let advice =
-            "The responses that this one goes on from are gone, or too many. Begin anew without previous_response_id.";
+        let advice = "The chain of previous responses is incomplete or too long. Start a new chain without previous_response_id.";
         return Err(ServiceError::Invalid(advice.to_owned()));
     };
     links.drain(..begin);
@@ -199,14 +198,12 @@ pub(crate) fn prepend_context(
     };
     if let Some(stray) = given.iter().find(|result| !asked.contains(&result.call_id)) {
         let id: String = stray.call_id.chars().take(100).collect();
-        let advice =
-            format!("The response that this one goes on from asks for no call \"{id}\". Leave its result out.");
+        let advice = format!("The previous response did not request the call \"{id}\". Leave its result out.");
         return Err(ServiceError::Invalid(advice));
     }
     if given.is_empty() && !asked.is_empty() {
         let ids = asked.join(", ");
-        let advice =
-            format!("The response that this one goes on from asks for calls. Send their results first: {ids}.");
+        let advice = format!("The previous response requested tool calls. Send their results first: {ids}.");
         return Err(ServiceError::Invalid(advice));
     }
     if !matches!(messages.first(), Some(ModelMessage::User(_))) {

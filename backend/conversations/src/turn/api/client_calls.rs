@@ -64,7 +64,7 @@ impl FromStr for ClientCallId {
 }
 
 /// Number of a step, its blocks, and the positions of those of its calls that have no row.
-pub(crate) type OpenCalls = (i32, Vec<AssistantBlock>, Vec<usize>);
+type OpenCalls = (i32, Vec<AssistantBlock>, Vec<usize>);
 
 /// Returns the calls of a turn's last complete step that have no row. `None` if the turn has no complete step.
 pub(crate) fn open_calls(steps: &[ModelCallRow], rows: &[ToolCallRow]) -> Option<OpenCalls> {
@@ -121,7 +121,7 @@ mod tests {
     use crate::turn::api::client_calls::ClientCallId;
 
     #[test]
-    fn an_id_says_where_the_call_stands_and_nothing_else_is_one() {
+    fn only_ids_that_encode_a_calls_position_are_parsed() {
         let id = ClientCallId { message_id: MessageId(12), step: 3, position: 0 };
         assert_eq!(id.to_string(), "tb_12_3_0");
         assert_eq!("tb_12_3_0".parse(), Ok(id));

@@ -27,7 +27,7 @@ pub(crate) struct Restored {
     pub(crate) messages: Vec<ModelMessage>,
     /// The turn whose results are the last messages; the new answer is for its question. `None` if other messages
     /// follow.
-    pub(crate) goes_on: Option<AnswerRef>,
+    pub(crate) answered: Option<AnswerRef>,
 }
 
 /// Replaces the client's messages about its tool calls with the stored steps. The last such turn is always restored,
@@ -40,10 +40,10 @@ pub(crate) async fn restore(
 ) -> Result<Restored, ServiceError> {
     let mut turns = restore_newest(context, program, &messages).await?;
     let mut told = Vec::new();
-    let mut goes_on = None;
+    let mut answered = None;
     let mut messages = messages.into_iter().enumerate().peekable();
     while let Some((at, message)) = messages.next() {
-        goes_on = None;
+        answered = None;
         let Some((place, mut steps)) = turns.remove(&at) else {
             told.push(message);
             continue;
@@ -51,9 +51,9 @@ pub(crate) async fn restore(
         // The steps contain the results.
         messages.next_if(|(_, next)| matches!(next, ModelMessage::ToolResults(_)));
         told.append(&mut steps);
-        goes_on = Some(place);
+        answered = Some(place);
     }
-    Ok(Restored { messages: told, goes_on })
+    Ok(Restored { messages: told, answered })
 }
 
 /// Sets missing tool names of results to those of the preceding calls. Clients may send only the ids of the calls.
@@ -98,7 +98,7 @@ async fn restore_newest(
         let is_current = last_question.is_none_or(|question| question < at);
         let (place, steps) = restore_turn(context, program, blocks, results, is_current).await?;
         if !seen.insert(place.message_id) {
-            let advice = "A step is told of twice in messages. Tell each answer and the results of its calls once.";
+            let advice = "A step appears twice in messages. Send each answer and the results of its calls once.";
             return Err(ServiceError::Invalid(advice.to_owned()));
         }
         let told = &messages[at..=at + usize::from(!results.is_empty())];
@@ -200,7 +200,7 @@ fn unknown(blocks: &[AssistantBlock]) -> ServiceError {
     let ids = blocks.iter().filter_map(AssistantBlock::tool_call).map(|call| call.id.as_str());
     let ids: String = ids.collect::<Vec<_>>().join(", ").chars().take(200).collect();
     ServiceError::Invalid(format!(
-        "There are no such calls of yours together in one answer: {ids}. The conversation may have been deleted. Leave the \
-         message out that asks for them, and their results."
+        "No answer contains these calls together: {ids}. The conversation may have been deleted. Leave out the \
+         message that requests them, and their results."
     ))
 }

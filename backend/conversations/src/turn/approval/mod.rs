@@ -101,7 +101,7 @@ impl ConversationService {
             return Err(already_decided(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
-            match go_on_decided(context, &permit, user, uuid, message_id).await {
+            match resume_decided(context, &permit, user, uuid, message_id).await {
                 Ok(Some(events)) => return Ok(DecisionAnswer::Turn(events)),
                 // Another process has resumed the turn, the turn was stopped, or its last run has not ended.
                 Ok(None) => {
@@ -185,7 +185,7 @@ async fn check_tools(
         let Some(tool) = tool else { continue };
         let hash = tool.hash();
         if call.tool_hash.as_ref() != Some(&hash) {
-            with_retries(|| ask_anew(context, call.id, &hash)).await?;
+            with_retries(|| request_approval_again(context, call.id, &hash)).await?;
             let (name, description) = (tool.name.clone(), tool.description.clone());
             changed.get_or_insert(ServiceError::ToolChanged { name, description });
         }
@@ -202,7 +202,7 @@ fn unusable_input(error: &ToolError) -> ServiceError {
 
 /// Requests approval of a waiting call again, for the current definition of its tool. Deletes the reviews, because they
 /// were about the old definition.
-async fn ask_anew(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
+async fn request_approval_again(context: &Context, id: ToolCallId, tool_hash: &str) -> sqlx::Result<()> {
     let mut tx = context.db.begin().await?;
     approvals::reset_pending_approval(&mut tx, id, tool_hash).await?;
     reviews::replace_reviews(&mut tx, id, &[], now()).await?;
@@ -266,7 +266,7 @@ fn refusal(reason: Option<&str>) -> String {
 /// Resumes a turn whose calls are all decided. Uses the answer's model. If that model no longer exists, uses the
 /// conversation's model, and finally the default model. Returns `None` if the turn no longer waits for approval, or if
 /// the run that requested approval has not ended.
-pub(crate) async fn go_on_decided(
+pub(crate) async fn resume_decided(
     context: &Arc<Context>,
     permit: &StartPermit,
     user: UserId,

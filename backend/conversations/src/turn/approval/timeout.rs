@@ -17,16 +17,18 @@ use crate::{
         retention::{self, OrphanedTurn},
         turns,
     },
-    turn::{approval::go_on_decided, start::StartPermit, stop::stop_waiting},
+    turn::{approval::resume_decided, start::StartPermit, stop::stop_waiting},
 };
 
 /// Maximum number of calls or turns that one query reads.
 const BATCH_SIZE: u32 = 100;
 
-/// Reason of a refusal after the timeout.
+/// Reason of a denial after the timeout, which is part of the API.
+// prose-ok: a published value
 const REASON: &str = "nobody decided";
 
-/// Error of a call that was refused after the timeout.
+/// Error of a call that was denied after the timeout. Migrations find such calls by it.
+// prose-ok: a stored value
 const TOO_LATE: &str = "Nobody decided on this call in time, so it did not run.";
 
 /// Checks the waiting turns of all processes at regular intervals, until the server drains.
@@ -34,8 +36,8 @@ pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
     let every = context.lifetimes.lease / 2;
     loop {
         // A check always runs to its end, so that nothing that it began is left incomplete.
-        if let Err(error) = look(&context).await {
-            tracing::warn!(%error, "turns that wait for consent could not be looked after");
+        if let Err(error) = check_waiting_turns(&context).await {
+            tracing::warn!(%error, "turns that wait for approval could not be checked");
         }
         if context.draining.run_until_cancelled(tokio::time::sleep(every)).await.is_none() {
             return;
@@ -43,12 +45,12 @@ pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
     }
 }
 
-async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
+async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
     let now = turns::database_now(&context.db).await?;
     if let Some(wait) = context.lifetimes.consent_wait {
         refuse_expired(context, now - wait).await?;
     }
-    end_forsaken(context).await?;
+    end_orphaned_turns(context).await?;
     // A request with a decision resumes the turn itself, because it returns the turn's events. So recent decisions are
     // left to their requests. No request does this for calls that were refused after the timeout.
     let time = now - context.lifetimes.lease / 2;
@@ -61,30 +63,30 @@ async fn look(context: &Arc<Context>) -> Result<(), ServiceError> {
             if context.draining.is_cancelled() {
                 return Ok(());
             }
-            Box::pin(have_go_on(context, turn)).await?;
+            Box::pin(resume_decided_turns(context, turn)).await?;
         }
     }
 }
 
 /// Resumes a turn. Fails only if the database is unavailable or the server drains; a turn that cannot be resumed does
 /// not keep the others from it.
-async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
+async fn resume_decided_turns(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
     let DecidedTurn { message_id, uuid, user_id } = turn;
     let Ok(uuid) = uuid.parse() else {
         tracing::error!(%message_id, uuid, "a turn cannot be resumed after its approval: the UUID of its conversation is broken");
         return Ok(());
     };
     let permit = StartPermit::take(context)?;
-    match go_on_decided(context, &permit, user_id, uuid, message_id).await {
+    match resume_decided(context, &permit, user_id, uuid, message_id).await {
         // The turn resumes once the limits of its user permit it.
         Ok(None) | Err(ServiceError::LimitReached(_)) => Ok(()),
         Ok(Some(_)) => {
-            tracing::info!(%message_id, "a turn goes on that had been decided on");
+            tracing::info!(%message_id, "resumed a turn after its decisions");
             Ok(())
         }
         Err(ServiceError::Storage(error)) if classify(&error) != FailureKind::Permanent => Err(error.into()),
         Err(error) => {
-            tracing::error!(%error, %message_id, "a turn that was decided on cannot go on");
+            tracing::error!(%error, %message_id, "a turn cannot be resumed after its decisions");
             Ok(())
         }
     }
@@ -93,10 +95,10 @@ async fn have_go_on(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), Ser
 /// Ends turns that wait in deleted conversations. They began to wait at the moment of the deletion, or the process that
 /// deleted the conversation died before it ended the turn. Fails only if the database is unavailable; a turn that
 /// cannot be ended does not keep the others from it.
-async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
+async fn end_orphaned_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
     let mut last = MessageId::default();
     loop {
-        let turns = retention::list_forsaken_turns(&context.db, last, BATCH_SIZE).await?;
+        let turns = retention::list_orphaned_turns(&context.db, last, BATCH_SIZE).await?;
         let Some(end) = turns.last() else { return Ok(()) };
         last = end.message;
         for OrphanedTurn { message, conversation, owner } in turns {
@@ -105,7 +107,7 @@ async fn end_forsaken(context: &Arc<Context>) -> Result<(), ServiceError> {
                     return Err(error.into());
                 }
                 Err(error) => {
-                    tracing::error!(%error, message_id = %message, "a turn that waits in what was deleted cannot be ended");
+                    tracing::error!(%error, message_id = %message, "a waiting turn in a deleted conversation cannot be ended");
                 }
                 Ok(_) => {}
             }
@@ -124,7 +126,7 @@ async fn refuse_expired(context: &Context, time: DateTime<Utc>) -> sqlx::Result<
         for id in calls {
             match with_retries(|| refuse(context, id)).await {
                 Err(error) if classify(&error) == FailureKind::Permanent => {
-                    tracing::error!(%error, tool_call_id = %id, "a call on which nobody decided cannot be refused");
+                    tracing::error!(%error, tool_call_id = %id, "an expired approval request cannot be denied");
                 }
                 refused => refused?,
             }
@@ -140,7 +142,7 @@ async fn refuse(context: &Context, tool_call_id: ToolCallId) -> sqlx::Result<()>
     // The user may have decided in the meantime.
     if approvals::create_approval(&mut tx, new).await? {
         tx.commit().await?;
-        tracing::info!(%tool_call_id, "a call was refused, since nobody decided on it in time");
+        tracing::info!(%tool_call_id, "denied a tool call whose approval request timed out");
     }
     Ok(())
 }
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_cannot_be_refused_keeps_no_other_waiting() {
+    async fn a_call_that_cannot_be_denied_does_not_block_others() {
         let (fixture, _) = calls_that_wait(&["a", "b"]).await;
         let context = &fixture.service.context;
         let trigger = "CREATE TRIGGER refuse BEFORE UPDATE ON tool_calls WHEN NEW.tool_call_id = 'a' \
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_goes_on_at_once_when_its_last_call_was_refused_and_not_when_a_person_has_just_decided() {
+    async fn the_maintenance_task_resumes_a_turn_after_a_timeout_but_not_after_a_recent_decision() {
         let (fixture, id) = calls_that_wait(&["a"]).await;
         let context = &fixture.service.context;
         let before = now() - TimeDelta::hours(1);

@@ -42,15 +42,15 @@ impl Exchange {
 
 /// Returns the newest exchanges of a branch that may fit in `tokens`, oldest first. The last exchange is always
 /// included. Each tool result is truncated to at most `limits.model_output_bytes`. If the branch ends with an answer,
-/// its turn is resumed (`goes_on`) or finished.
+/// its turn is resumed (`is_resumed`) or finished.
 pub(crate) async fn newest_exchanges(
     context: &Context,
     branch: &[TreeNode],
-    goes_on: bool,
+    is_resumed: bool,
     tokens: usize,
 ) -> sqlx::Result<Vec<Exchange>> {
     // A new question is always included; the answer of a resumed turn is always included together with its question.
-    read_exchanges(context, branch, 2 - branch.len() % 2, goes_on, tokens).await
+    read_exchanges(context, branch, 2 - branch.len() % 2, is_resumed, tokens).await
 }
 
 /// Returns the exchanges before a question that may fit in `tokens`, oldest first. The result may be empty.
@@ -66,7 +66,7 @@ async fn read_exchanges(
     context: &Context,
     branch: &[TreeNode],
     at_least: usize,
-    goes_on: bool,
+    is_resumed: bool,
     tokens: usize,
 ) -> sqlx::Result<Vec<Exchange>> {
     let limits = context.agent.limits();
@@ -77,7 +77,7 @@ async fn read_exchanges(
         messages.iter().filter(|message| !message.is_user()).map(|answer| answer.id).collect();
     let model_calls = model_calls::list_model_calls(&context.db, &answers).await?;
     let tool_calls = tool_calls::list_tool_calls(&context.db, &answers, max_output_bytes).await?;
-    Ok(exchanges(&messages, &model_calls, &tool_calls, goes_on, limits))
+    Ok(exchanges(&messages, &model_calls, &tool_calls, is_resumed, limits))
 }
 
 /// Returns the steps of an answer that is resumed, as messages for the model. Empty if the answer does not exist.
@@ -184,10 +184,10 @@ fn exchanges(
     branch: &[MessageRow],
     model_calls: &[ModelCallRow],
     tool_calls: &[ToolCallRow],
-    goes_on: bool,
+    is_resumed: bool,
     limits: Limits,
 ) -> Vec<Exchange> {
-    let last = branch.last().map(|message| message.id).filter(|_| goes_on);
+    let last = branch.last().map(|message| message.id).filter(|_| is_resumed);
     let mut exchanges: Vec<Exchange> = Vec::new();
     let mut counted = None;
     for message in branch {
@@ -196,11 +196,11 @@ fn exchanges(
         } else if let Some(exchange) = exchanges.last_mut() {
             let model_calls = || model_calls.iter().filter(|call| call.message_id == message.id);
             let tool_calls = tool_calls.iter().filter(|call| call.message_id == message.id);
-            let goes_on = Some(message.id) == last;
-            push_turn(message, model_calls(), tool_calls, goes_on, limits, &mut exchange.messages);
+            let is_resumed = Some(message.id) == last;
+            push_turn(message, model_calls(), tool_calls, is_resumed, limits, &mut exchange.messages);
             let before = counted.take();
             // The history contains less of a planned answer than the provider counted.
-            let is_whole = goes_on || message.answer_by_plan().is_none();
+            let is_whole = is_resumed || message.answer_by_plan().is_none();
             counted = Counted::of(message, model_calls()).filter(|_| is_whole);
             exchange.tokens = tokens_of(&exchange.messages, before.as_ref(), counted.as_ref());
         }
@@ -219,16 +219,16 @@ pub(crate) fn push_turn<'a>(
     message: &MessageRow,
     model_calls: impl Iterator<Item = &'a ModelCallRow>,
     tool_calls: impl Iterator<Item = &'a ToolCallRow>,
-    goes_on: bool,
+    is_resumed: bool,
     limits: Limits,
     history: &mut Vec<ModelMessage>,
 ) {
-    if let Some(answer) = message.answer_by_plan().filter(|_| !goes_on) {
+    if let Some(answer) = message.answer_by_plan().filter(|_| !is_resumed) {
         // Later prompts do not contain the steps of the plan.
         history.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: answer.to_owned() }]));
         return;
     }
-    let texts = push_steps(model_calls, tool_calls, goes_on, limits, history);
+    let texts = push_steps(model_calls, tool_calls, is_resumed, limits, history);
     // Text that is not in the stored steps, because the last step was aborted.
     let told_bytes = bytes_in(&message.content, &texts);
     let rest = message.content.get(told_bytes..).unwrap_or_default().trim_start_matches('\n');
@@ -241,7 +241,7 @@ pub(crate) fn push_turn<'a>(
 fn push_steps<'a>(
     model_calls: impl Iterator<Item = &'a ModelCallRow>,
     tool_calls: impl Iterator<Item = &'a ToolCallRow>,
-    goes_on: bool,
+    is_resumed: bool,
     limits: Limits,
     history: &mut Vec<ModelMessage>,
 ) -> Vec<String> {
@@ -259,7 +259,7 @@ fn push_steps<'a>(
         if !blocks.iter().any(|block| block.tool_call().is_some()) {
             blocks.extend(calls.iter().map(|call| AssistantBlock::ToolCall(request(call))));
         }
-        if !goes_on {
+        if !is_resumed {
             // Opaque blocks are valid only within their own turn.
             blocks.retain(|block| !matches!(block, AssistantBlock::Opaque { .. }));
         }
@@ -332,7 +332,7 @@ const MAX_RATIO: usize = 3;
 
 /// Tokens that a provider counted at the end of an answer: the whole prompt of the last step, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Counted {
+struct Counted {
     provider: String,
     model: String,
     /// First message that the prompt contained in full. `None` if that was the first message of the conversation.
@@ -359,7 +359,7 @@ impl Counted {
 }
 
 /// Returns the tokens of an exchange, based on the counts at its end and at the end of the exchange before it.
-pub(crate) fn tokens_of(exchange: &[ModelMessage], before: Option<&Counted>, counted: Option<&Counted>) -> usize {
+fn tokens_of(exchange: &[ModelMessage], before: Option<&Counted>, counted: Option<&Counted>) -> usize {
     let estimate: usize = exchange.iter().map(tokens::of_message).sum();
     let exact = before.zip(counted).and_then(|(before, counted)| counted.since(before));
     let is_likely = |&exact: &usize| exact * MAX_RATIO >= estimate && exact <= estimate * MAX_RATIO;
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn the_providers_figures_count_where_they_can_be_compared() {
+    fn the_providers_token_counts_are_used_if_they_are_comparable() {
         let exchange = [ModelMessage::user_text("x".repeat(276))];
         let tokens =
             |before: Option<Counted>, after: Option<Counted>| tokens_of(&exchange, before.as_ref(), after.as_ref());

@@ -38,11 +38,11 @@ pub(crate) struct ContextBuilder<'a> {
     /// Client-supplied input. `None` if the stored history is used.
     pub(crate) given: Option<&'a GivenInput>,
     /// `true` if the turn is resumed, so that the context includes its own steps.
-    pub(crate) goes_on: bool,
+    pub(crate) is_resumed: bool,
     /// Tokens of the rest of the prompt: everything except the history and the summary.
     pub(crate) overhead_tokens: usize,
     /// Tokens of the part before the question in the last context that was built.
-    pub(crate) load_previous: usize,
+    pub(crate) previous_tokens: usize,
     /// The question, if it is in memory already, until a context has used it.
     pub(crate) question: Option<NewQuestion>,
 }
@@ -77,22 +77,22 @@ struct Found {
 impl ContextBuilder<'_> {
     /// Builds the context, limited to the model's context window.
     pub(crate) async fn build(&mut self) -> sqlx::Result<BuiltContext> {
-        let budget = self.model.window().room_beside(self.overhead_tokens + self.summary_tokens());
+        let budget = self.model.window().budget_beside(self.overhead_tokens + self.summary_tokens());
         let found = self.find(budget, usize::MAX).await?;
-        self.write_down(found).await
+        self.record(found).await
     }
 
     /// Builds a shorter context after the model rejected the prompt as too long. The part before the question has at
     /// most half of its last size, and fits in `limit` tokens if the limit is known. Returns `None` if the last context
     /// had nothing before the question.
     pub(crate) async fn shrink(&mut self, limit: Option<usize>) -> sqlx::Result<Option<BuiltContext>> {
-        if self.load_previous == 0 {
+        if self.previous_tokens == 0 {
             return Ok(None);
         }
         let overhead_tokens = self.overhead_tokens + self.summary_tokens() + self.model.window().answer;
         let budget = limit.map_or(usize::MAX, |limit| limit.saturating_sub(overhead_tokens));
-        let found = self.find(budget, self.load_previous / 2).await?;
-        self.write_down(found).await.map(Some)
+        let found = self.find(budget, self.previous_tokens / 2).await?;
+        self.record(found).await.map(Some)
     }
 
     fn summary_tokens(&self) -> usize {
@@ -114,7 +114,7 @@ impl ContextBuilder<'_> {
     /// question.
     async fn find_stored(&mut self, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let TurnRows { user_message_id, assistant_message_id, .. } = self.rows;
-        let newest = if self.goes_on { assistant_message_id } else { user_message_id };
+        let newest = if self.is_resumed { assistant_message_id } else { user_message_id };
         let (branch, mut exchanges, current) = if let Some(NewQuestion { places, parts }) = self.question.take() {
             let (branch, current) = (branch(&places, Some(newest)), Exchange::of_question(parts));
             let before = &branch[..branch.len().saturating_sub(1)];
@@ -123,7 +123,7 @@ impl ContextBuilder<'_> {
         } else {
             let places = messages::list_tree_nodes(&self.context.db, self.conversation_id).await?;
             let branch = branch(&places, Some(newest));
-            let mut exchanges = newest_exchanges(self.context, &branch, self.goes_on, budget).await?;
+            let mut exchanges = newest_exchanges(self.context, &branch, self.is_resumed, budget).await?;
             let current = exchanges.pop();
             (branch, exchanges, current)
         };
@@ -167,12 +167,12 @@ impl ContextBuilder<'_> {
     /// from the last stored answer, the newest summary of the stored conversation is added.
     async fn find_given(&mut self, given: &GivenInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
-        if self.goes_on {
+        if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);
         }
         let question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_))).unwrap_or(0);
         let current = messages.split_off(question);
-        let summary = self.summary_beside(&messages, &current).await?;
+        let summary = self.newest_summary(&messages, &current).await?;
         let exchanges = split_exchanges(messages);
         let budget = budget.saturating_sub(current.iter().map(tokens::of_message).sum()).min(most_before);
         let candidates =
@@ -188,7 +188,7 @@ impl ContextBuilder<'_> {
 
     /// Returns the newest summary of the stored conversation if the client's history continues from the last stored
     /// answer.
-    async fn summary_beside(
+    async fn newest_summary(
         &mut self,
         earlier: &[ModelMessage],
         current: &[ModelMessage],
@@ -209,18 +209,18 @@ impl ContextBuilder<'_> {
             ModelMessage::Assistant(blocks) => Some(text_of(blocks)),
             ModelMessage::User(_) | ModelMessage::ToolResults(_) => None,
         });
-        let goes_on = match said {
+        let is_resumed = match said {
             Some(said) => answer.content.trim_end().ends_with(said.trim()),
             // The client sent no earlier answer. Then the request continues the conversation, unless it asks the
             // previous question again.
             None => current.first() != Some(&ModelMessage::user_text(question.content.as_str())),
         };
-        Ok(Some(newest).filter(|_| goes_on))
+        Ok(Some(newest).filter(|_| is_resumed))
     }
 
     /// Records which part of the conversation the prompt contains, so that users can see it, and reads the summary's
     /// text.
-    async fn write_down(&mut self, found: Found) -> sqlx::Result<BuiltContext> {
+    async fn record(&mut self, found: Found) -> sqlx::Result<BuiltContext> {
         let Found { earlier, current, summary, from } = found;
         let db = &self.context.db;
         let TurnRows { assistant_message_id: message_id, epoch, .. } = self.rows;
@@ -228,12 +228,12 @@ impl ContextBuilder<'_> {
             Some(place) => summaries::find_text(db, place.id).await?,
             None => None,
         };
-        let was_told = self.goes_on || self.load_previous > 0;
+        let was_told = self.is_resumed || self.previous_tokens > 0;
         if from.is_some() || was_told {
             let summary_id = summary.map(|place| place.id);
-            with_retries(|| summaries::set_told(db, message_id, epoch, from, summary_id)).await?;
+            with_retries(|| summaries::set_truncation(db, message_id, epoch, from, summary_id)).await?;
         }
-        self.load_previous = earlier.iter().map(|exchange| exchange.tokens).sum();
+        self.previous_tokens = earlier.iter().map(|exchange| exchange.tokens).sum();
         let earlier = earlier.into_iter().flat_map(|exchange| exchange.messages).collect();
         Ok(BuiltContext { earlier, current, summary: text })
     }
@@ -285,7 +285,7 @@ pub(crate) struct Selection {
 
 impl Candidates {
     /// Returns the index of the first of the newest exchanges that together fit in `tokens`.
-    pub(crate) fn first_within(&self, tokens: usize) -> usize {
+    fn first_within(&self, tokens: usize) -> usize {
         let mut sum = 0_usize;
         let fitting = self.tokens.iter().rev().take_while(|&&of_one| {
             sum = sum.saturating_add(of_one);
@@ -329,13 +329,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_told_whole() {
+    fn a_history_that_fits_is_sent_whole() {
         assert_eq!(selected(&candidates(&[4, 10]), 100, 200), (None, 0));
         assert_eq!(selected(&Candidates::default(), 0, 0), (None, 0));
     }
 
     #[test]
-    fn the_oldest_summary_without_a_gap_stands_for_the_rest() {
+    fn the_oldest_summary_without_a_gap_replaces_the_older_exchanges() {
         for (whole, budget, expected) in [
             (99, 200, (Some(0), 4)),
             (60, 200, (Some(0), 4)),
@@ -350,7 +350,7 @@ mod tests {
 
     /// The prompt contains as many of the newest exchanges as fit, even if a gap to the summary remains.
     #[test]
-    fn where_no_summary_reaches_as_much_is_told_as_there_is_room_for() {
+    fn without_a_complete_summary_the_prompt_has_as_many_exchanges_as_fit() {
         assert_eq!(selected(&candidates(&[2]), 50, 200), (Some(0), 2));
         assert_eq!(selected(&candidates(&[2]), 50, 60), (Some(0), 4));
         assert_eq!(selected(&candidates(&[]), 50, 60), (None, 4));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_counts_as_left_out() {
+    fn unread_exchanges_count_as_left_out() {
         let candidates = Candidates { unread: 90, ..candidates(&[92, 95]) };
         assert_eq!(selected(&candidates, 1000, 1000), (Some(0), 92));
         assert_eq!(selected(&candidates, 60, 1000), (Some(1), 95));

@@ -46,24 +46,24 @@ pub(crate) fn spawn_summary(
     let memory = &context.memory;
     let named = memory.summary_model.as_deref().and_then(|name| context.models.find(name));
     let writer = Arc::clone(named.unwrap_or(model));
-    if memory.max_chars == 0 || !writer.can_sum_up() {
+    if memory.max_chars == 0 || !writer.can_summarize() {
         return;
     }
     let (task_context, model) = (Arc::clone(context), Arc::clone(model));
     context.spawn(async move {
         let context = &*task_context;
-        let summing = Box::pin(sum_up(context, &writer, &model, conversation_id, answer));
+        let summing = Box::pin(summarize(context, &writer, &model, conversation_id, answer));
         // The server does not wait for a summary when it shuts down.
         let ended = context.draining.run_until_cancelled(tokio::time::timeout(TASK_TIMEOUT, summing)).await;
         match ended {
-            Some(Ok(Err(error))) => tracing::warn!(%error, "a conversation could not be summed up"),
-            Some(Err(_)) => tracing::warn!("summing up a conversation took too long"),
+            Some(Ok(Err(error))) => tracing::warn!(%error, "a conversation could not be summarized"),
+            Some(Err(_)) => tracing::warn!("summarizing a conversation took too long"),
             Some(Ok(Ok(()))) | None => {}
         }
     });
 }
 
-async fn sum_up(
+async fn summarize(
     context: &Context,
     writer: &Model,
     model: &Model,
@@ -82,7 +82,7 @@ async fn sum_up(
     }
     // The previous holder of the claim may have summarized a part in the meantime.
     let summed = match find().await {
-        Ok(Some(due)) => sum_up_all(context, writer, conversation_id, due).await,
+        Ok(Some(due)) => summarize_all(context, writer, conversation_id, due).await,
         Ok(None) => Ok(()),
         Err(error) => Err(error.into()),
     };
@@ -141,7 +141,7 @@ async fn find_kept(context: &Context, outside: &[TreeNode], after_tokens: usize)
     Ok((may_be_outside < outside.len() / 2).then(|| count_within(after_tokens / 2).max(may_be_outside.min(1))))
 }
 
-async fn sum_up_all(
+async fn summarize_all(
     context: &Context,
     writer: &Model,
     conversation_id: ConversationId,

@@ -12,7 +12,7 @@ use tallybook_tools::ToolSpec;
 use crate::store::{
     decisions::{Decider, decided_event},
     rows::DENIED_TYPE,
-    stored_word,
+    stored_error_type,
 };
 
 /// Returns the event for a call that is stored and about to run.
@@ -111,7 +111,7 @@ pub(crate) fn end_event(id: ToolCallId, end: &EndedToolCall) -> ChatEvent {
         output: end.output.clone(),
         output_bytes: None,
         error: end.error.clone(),
-        error_type: end.error_type.as_deref().map(|word| stored_word(word).to_owned()),
+        error_type: end.error_type.as_deref().map(|word| stored_error_type(word).to_owned()),
         truncated: false,
         status: end.status,
         duration_ms: end.duration_ms,

@@ -40,7 +40,7 @@ use crate::{
         plan::{store_change, store_plan},
         recorder::{
             call_events::{asked_events, start_event},
-            reasoning::Thinking,
+            reasoning::ReasoningState,
             writer::{TurnWriter, wire_offset},
         },
         step_text::separator,
@@ -48,7 +48,7 @@ use crate::{
 };
 
 /// Minimum interval between events that report how many bytes of a tool call the model has written.
-const GROWTH_INTERVAL: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Recorder of one run of a turn.
 pub(crate) struct StoringRecorder<'a> {
@@ -58,16 +58,16 @@ pub(crate) struct StoringRecorder<'a> {
     /// The user whose daily limit the tokens count against.
     user: UserId,
     /// `true` after the first step of this run was checked against the token limit. Always `false` without a limit.
-    has_asked: bool,
+    has_checked_limit: bool,
     /// Running calls, each with the name of its tool for the statistics. `None` if no such tool exists.
     running: HashMap<ToolCallId, Option<String>>,
-    /// Time of the last event that [`GROWTH_INTERVAL`] limits.
-    growth_told_at: Option<Instant>,
+    /// Time of the last event that [`PROGRESS_INTERVAL`] limits.
+    progress_sent_at: Option<Instant>,
     /// The last step in which the model wrote text.
     text_step: Option<TextStep>,
     /// Size of the answer's text as JSON, in bytes.
     json_bytes: usize,
-    thinking: Thinking,
+    reasoning_state: ReasoningState,
 }
 
 /// A step in which the model wrote text.
@@ -89,18 +89,18 @@ impl<'a> StoringRecorder<'a> {
         user: UserId,
     ) -> Self {
         let json_bytes = writer.log().read_text(json_bytes);
-        let thinking = Thinking::after(writer.log());
+        let reasoning_state = ReasoningState::after(writer.log());
         Self {
             writer,
             context,
             context_builder,
             user,
-            has_asked: false,
+            has_checked_limit: false,
             running: HashMap::new(),
-            growth_told_at: None,
+            progress_sent_at: None,
             text_step: None,
             json_bytes,
-            thinking,
+            reasoning_state,
         }
     }
 
@@ -119,7 +119,7 @@ impl<'a> StoringRecorder<'a> {
 
 impl TurnRecorder for StoringRecorder<'_> {
     async fn text(&mut self, step: u32, delta: &str) -> Result<(), RecordError> {
-        self.thinking.pause(self.writer.log());
+        self.reasoning_state.pause(self.writer.log());
         let log = self.writer.log();
         let separator = if self.text_step.is_some_and(|known| known.step == step) {
             ""
@@ -140,7 +140,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     fn reasoning(&mut self, step: u32, delta: &str) {
-        self.thinking.append(self.writer.log(), step, delta);
+        self.reasoning_state.append(self.writer.log(), step, delta);
     }
 
     async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {
@@ -149,8 +149,8 @@ impl TurnRecorder for StoringRecorder<'_> {
             self.reasoning(step, words);
             return Ok(());
         };
-        let mut events = self.thinking.grow(log, step, words, (from, since));
-        events.extend(self.thinking.end());
+        let mut events = self.reasoning_state.grow(log, step, words, (from, since));
+        events.extend(self.reasoning_state.end());
         stored(with_retries(|| self.writer.take_back_text(from, &events)).await)?;
         self.json_bytes = log.read_text(json_bytes);
         Ok(())
@@ -262,7 +262,7 @@ impl TurnRecorder for StoringRecorder<'_> {
             return Ok(());
         }
         let prompt_tokens = prompt_tokens();
-        let is_first = !std::mem::replace(&mut self.has_asked, true);
+        let is_first = !std::mem::replace(&mut self.has_checked_limit, true);
         if is_first && allowance::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
             return Ok(());
         }
@@ -277,14 +277,14 @@ impl TurnRecorder for StoringRecorder<'_> {
 
     fn activity(&mut self, activity: Activity<'_>) {
         if matches!(activity, Activity::WritingCall { .. } | Activity::Retrying(_)) {
-            self.thinking.pause(self.writer.log());
+            self.reasoning_state.pause(self.writer.log());
         }
         let event = match activity {
             Activity::WritingCall { tool_name, bytes } => {
-                if self.growth_told_at.is_some_and(|at| at.elapsed() < GROWTH_INTERVAL) {
+                if self.progress_sent_at.is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
                     return;
                 }
-                self.growth_told_at = Some(Instant::now());
+                self.progress_sent_at = Some(Instant::now());
                 let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
                 ChatEvent::ToolCallPreparing(ToolCallPreparing { tool_name: tool_name.to_owned(), bytes })
             }
@@ -303,7 +303,7 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn model_called(&mut self, call: &ModelCallRecord) -> Result<(), RecordError> {
-        self.thinking.pause(self.writer.log());
+        self.reasoning_state.pause(self.writer.log());
         self.context.work_counts.count_model_call(call);
         self.writer.add_model_call(call.clone());
         Ok(())

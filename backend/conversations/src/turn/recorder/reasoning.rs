@@ -15,7 +15,7 @@ const GAP: &str = "\n\n";
 
 /// Reasoning of a turn.
 #[derive(Debug)]
-pub(crate) struct Thinking {
+pub(crate) struct ReasoningState {
     step: Option<Step>,
     /// Size of the reasoning of all steps as JSON, in bytes.
     bytes: usize,
@@ -39,10 +39,10 @@ struct Step {
     before: Duration,
 }
 
-impl Thinking {
+impl ReasoningState {
     /// Creates the state for a turn, which counts the reasoning that is in its log already.
     pub(crate) fn after(log: &TurnLog) -> Self {
-        let (words, _) = log.words_and_calls();
+        let (words, _) = log.partial_and_calls();
         Self { step: None, bytes: words.reasoning.iter().map(|thought| json_bytes(&thought.text)).sum() }
     }
 

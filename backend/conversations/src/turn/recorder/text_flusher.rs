@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::journal::stored;
 use crate::{
     store::turns,
-    turn::recorder::writer::{TurnWriter, UnstoredWords},
+    turn::recorder::writer::{TurnWriter, UnstoredText},
 };
 
 /// Interval between flushes. If the process dies, about this much of the newest text and reasoning is lost.
@@ -90,17 +90,17 @@ async fn flush(group: Arc<GroupCommit>) {
         let writers: Vec<_> = group.members.lock().writers.values().map(Arc::clone).collect();
         for writers in writers.chunks(MAX_TURNS_PER_COMMIT) {
             // A panic must not end the task, because then no text would be flushed any more.
-            if AssertUnwindSafe(store_words_of(&group.db, writers)).catch_unwind().await.is_err() {
-                tracing::error!("storing words panicked; they are stored with the next ones");
+            if AssertUnwindSafe(store_text_of(&group.db, writers)).catch_unwind().await.is_err() {
+                tracing::error!("storing text panicked; retrying with the next flush");
             }
         }
     }
 }
 
-async fn store_words_of(db: &Database, writers: &[Arc<TurnWriter>]) {
+async fn store_text_of(db: &Database, writers: &[Arc<TurnWriter>]) {
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     for writer in writers.iter().filter(|writer| writer.has_unstored()) {
-        match writer.unstored_words() {
+        match writer.unstored_text() {
             Some(words) => together.push(words),
             None => alone.push(writer),
         }
@@ -122,16 +122,16 @@ async fn store_words_of(db: &Database, writers: &[Arc<TurnWriter>]) {
 
 /// Logs a failed flush. The text stays in memory; if the failure persists, a write that must succeed reports it.
 fn warn(error: &sqlx::Error) {
-    tracing::warn!(%error, "words could not be stored yet");
+    tracing::warn!(%error, "text could not be stored yet");
 }
 
-async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Result<()> {
+async fn store_together(db: &Database, all: Vec<UnstoredText<'_>>) -> sqlx::Result<()> {
     if all.is_empty() {
         return Ok(());
     }
     let mut tx = db.begin().await?;
     let mut written = all;
-    let turns: Vec<_> = written.iter().map(UnstoredWords::turn).collect();
+    let turns: Vec<_> = written.iter().map(UnstoredText::turn).collect();
     if !turns::lock_turns(&mut tx, &turns).await? {
         // At least one of the turns was ended elsewhere. That turn's own task detects it.
         written = still_ours(&mut tx, written).await?;
@@ -141,14 +141,14 @@ async fn store_together(db: &Database, all: Vec<UnstoredWords<'_>>) -> sqlx::Res
         events.append(&mut words.events()?);
     }
     stored::create_events(&mut tx, &events).await?;
-    written.iter_mut().for_each(UnstoredWords::begin_commit);
+    written.iter_mut().for_each(UnstoredText::begin_commit);
     tx.commit().await?;
-    written.iter_mut().for_each(UnstoredWords::end_commit);
+    written.iter_mut().for_each(UnstoredText::end_commit);
     Ok(())
 }
 
 /// Returns the entries whose turns still belong to this process.
-async fn still_ours<'a>(tx: &mut Transaction, all: Vec<UnstoredWords<'a>>) -> sqlx::Result<Vec<UnstoredWords<'a>>> {
+async fn still_ours<'a>(tx: &mut Transaction, all: Vec<UnstoredText<'a>>) -> sqlx::Result<Vec<UnstoredText<'a>>> {
     let mut ours = Vec::new();
     for words in all {
         if turns::lock_turns(tx, &[words.turn()]).await? {
@@ -179,7 +179,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn words_are_stored_after_a_panic() {
+    async fn text_is_stored_after_a_panic() {
         let fixture = Fixture::set_up().await;
         let context = &fixture.service.context;
         let (tx, rows) = fixture.begin_turn().await;

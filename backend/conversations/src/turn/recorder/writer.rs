@@ -235,10 +235,10 @@ impl TurnWriter {
     /// Returns the unstored text and reasoning, for a transaction that covers several turns. No other write to this
     /// turn can begin while the result is held. Returns `None` if a write is in progress, or if the caller must use
     /// [`Self::store`]: model calls are unstored, or it is unknown how much is stored.
-    pub(crate) fn unstored_words(&self) -> Option<UnstoredWords<'_>> {
+    pub(crate) fn unstored_text(&self) -> Option<UnstoredText<'_>> {
         let stored = self.stored.try_lock().ok()?;
         let (events, will_be_stored) = self.log.unstored((*stored)?);
-        (!self.has_model_calls()).then_some(UnstoredWords { writer: self, stored, events, will_be_stored })
+        (!self.has_model_calls()).then_some(UnstoredText { writer: self, stored, events, will_be_stored })
     }
 
     fn encoded(&self, events: &[(i64, ChatEvent)]) -> sqlx::Result<Vec<(EventId, EncodedEvent)>> {
@@ -267,14 +267,14 @@ impl TurnWriter {
 }
 
 /// Text and reasoning of a turn that are about to be stored.
-pub(crate) struct UnstoredWords<'a> {
+pub(crate) struct UnstoredText<'a> {
     writer: &'a TurnWriter,
     stored: MutexGuard<'a, Option<Stored>>,
     events: Vec<(i64, ChatEvent)>,
     will_be_stored: Stored,
 }
 
-impl UnstoredWords<'_> {
+impl UnstoredText<'_> {
     pub(crate) fn turn(&self) -> (MessageId, i32) {
         self.writer.turn()
     }

@@ -4,7 +4,7 @@
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue};
 use chrono::{DateTime, Utc};
 use tallybook_accounts::{Caller, Credential, UserId};
-use tallybook_conversations::{ConversationService, Program, ProgramRequest, ProgramTurn, ServiceError, Weight};
+use tallybook_conversations::{ConversationService, Program, ProgramRequest, ServiceError, StartedTurn, Weight};
 use tallybook_database::now;
 use uuid::Uuid;
 
@@ -94,7 +94,7 @@ pub(crate) async fn follow<F, W>(
 ) -> Result<Follower, ApiError>
 where
     F: FnOnce(ConversationService) -> W + Send + 'static,
-    W: Future<Output = Result<ProgramTurn, ServiceError>> + Send + 'static,
+    W: Future<Output = Result<StartedTurn, ServiceError>> + Send + 'static,
 {
     // If the client disconnects meanwhile, the result is dropped, which stops the turn.
     let begin = move |service: ConversationService| async move {

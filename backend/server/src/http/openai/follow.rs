@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
 use tallybook_conversations::{
-    ClientCall, ConversationService, NextRun, ProgramTurn, ServiceError,
+    ClientCall, ConversationService, NextRun, ServiceError, StartedTurn,
     journal::{LogEntry, TurnSubscription},
 };
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
@@ -280,8 +280,8 @@ pub(crate) struct BegunTurn {
 
 impl BegunTurn {
     /// Wraps a turn. The turn is stopped if this value, or its follower, is dropped before the turn ends.
-    pub(crate) fn new(service: ConversationService, user: UserId, turn: ProgramTurn) -> Self {
-        let ProgramTurn { conversation, message_id, created_at, events } = turn;
+    pub(crate) fn new(service: ConversationService, user: UserId, turn: StartedTurn) -> Self {
+        let StartedTurn { conversation, message_id, created_at, events } = turn;
         Self { turn: StoppedOnDrop { service, user, conversation, message_id, created_at, is_over: false }, events }
     }
 

@@ -56,7 +56,7 @@ async fn begin(state: &AppState, caller: &Caller, request: &HttpRequest, asked: 
     }
     let (program, chaining) = (begin::program_of(caller), Chaining::default());
     let new = ProgramRequest { program, chat_id: None, model, question, input, chaining };
-    begin::follow(state, request, user, |service| async move { service.begin_thread(new).await }).await
+    begin::follow(state, request, user, |service| async move { service.start_thread(new).await }).await
 }
 
 /// Parses a thread's id. Returns `None` if the id is absent, and `NotFound` if it is malformed.

@@ -69,7 +69,7 @@ pub(crate) async fn create(
     Answer::Turn(Box::new(follower)).collect(peer, &mut whole).await?;
     let user = caller.user;
     let sum_up = move |service: tallybook_conversations::ConversationService| async move {
-        service.sum_up_reasoning(user, uuid, message_id).await
+        service.explain_reasoning(user, uuid, message_id).await
     };
     // The answer is valid even if its summary fails.
     let reasoning_summary = state.run(sum_up).await.unwrap_or_else(|error| {
