@@ -101,10 +101,10 @@ pub(crate) struct EndWriter<'a> {
 }
 
 impl EndWriter<'_> {
-    /// Stores and sends the end, and retries until the database accepts it. Gives up if the server shuts down, if the
-    /// turn was ended elsewhere, or if the database rejects even the fallback end. Recovery ends a turn that has no
-    /// stored end.
-    pub(crate) async fn write(&self, end: &RunEnd) {
+    /// Stores and sends the end, and retries until the database accepts it. Returns the stored status, which is `Failed`
+    /// for a fallback end. Gives up with `None` if the server shuts down, or if the database rejects even the fallback
+    /// end. Recovery ends a turn that has no stored end.
+    pub(crate) async fn write(&self, end: &RunEnd) -> Option<MessageStatus> {
         if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
             && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
         {
@@ -119,7 +119,9 @@ impl EndWriter<'_> {
             } else {
                 with_retries(|| self.try_write(end)).await
             };
-            let Err(error) = written else { return };
+            let Err(error) = written else {
+                return Some(if is_fallback { MessageStatus::Failed } else { end.status });
+            };
             let is_break = broke_before_commit(&error) && turns::database_now(&self.context.db).await.is_ok();
             breaks = if is_break { breaks + 1 } else { 0 };
             let error = record_error(error);
@@ -136,7 +138,7 @@ impl EndWriter<'_> {
                 } else {
                     tracing::error!(cause, "the end of a turn cannot be stored");
                     self.disconnect_readers(&error);
-                    return;
+                    return None;
                 }
                 continue;
             }
@@ -144,7 +146,7 @@ impl EndWriter<'_> {
             self.disconnect_readers(&error);
             let pause = pauses.next().unwrap_or(MAX_DELAY);
             if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return;
+                return None;
             }
         }
     }

@@ -2,7 +2,11 @@
 //! depend on client connections. It continues until the answer is complete, fails, is stopped or waits for approval,
 //! until this process loses the lease, or until the server shuts down.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::FutureExt;
 use tallybook_accounts::UserId;
@@ -99,7 +103,6 @@ impl Turn {
         } else {
             let end = RunEnd { active: began.elapsed(), ..self.describe(result) };
             self.context.work_counts.count_turn(end.active);
-            complete = end.status == MessageStatus::Complete;
             let (context, log, model) = (&self.context, &self.log, &self.model);
             let end_writer =
                 EndWriter { context, writer: &writer, log, model, mode: self.mode, is_given: self.given.is_some() };
@@ -107,11 +110,12 @@ impl Turn {
             // abandoned. If the lease is lost, `end_writer` still continues: it detects that the turn was ended
             // elsewhere, or that an unconfirmed commit has stored this end already.
             let lease = self.keep_lease().then(|()| std::future::pending());
-            tokio::select! {
-                () = end_writer.write(&end) => {}
-                () = lease => {}
-            }
-            self.log_end(&end, writer.totals());
+            let stored = tokio::select! {
+                stored = end_writer.write(&end) => stored,
+                () = lease => None,
+            };
+            self.log_end(stored, end.active, writer.totals());
+            complete = stored == Some(MessageStatus::Complete);
         }
         drop(guard);
         if complete {
@@ -228,11 +232,11 @@ impl Turn {
         }
     }
 
-    /// Logs the end of this run: its status and totals, but no text of the conversation.
-    fn log_end(&self, end: &RunEnd, totals: Totals) {
+    /// Logs the end of this run: its stored status, its duration, and its totals, but no text of the conversation.
+    fn log_end(&self, stored: Option<MessageStatus>, active: Duration, totals: Totals) {
         let Totals { steps, calls, usage: Usage { input_tokens, output_tokens, .. } } = totals;
-        let (status, model) = (end.status.as_str(), self.model.name());
-        let ms = u64::try_from(end.active.as_millis()).unwrap_or(u64::MAX);
+        let (status, model) = (stored.map_or("not stored", MessageStatus::as_str), self.model.name());
+        let ms = u64::try_from(active.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(status, model, steps, calls, input_tokens, output_tokens, ms, "a turn ended");
     }
 

@@ -93,14 +93,24 @@ fn attachment(title: &str, extension: &str) -> ContentDisposition {
 }
 
 /// Returns the title's letters and digits, with a hyphen in place of everything between them. The name therefore contains no
-/// path separator, no leading dot, and no character that changes the direction of text.
+/// path separator, no leading dot, and no character that changes the direction of text. Names that Windows reserves for
+/// devices get a prefix.
 fn file_name(title: &str) -> String {
     let words = title.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
     let name: String = words.collect::<Vec<_>>().join("-").chars().take(MAX_NAME_CHARS).collect();
     match name.trim_end_matches('-') {
         "" => "conversation".to_owned(),
+        name if is_device(name) => format!("conversation-{name}"),
         name => name.to_owned(),
     }
+}
+
+/// Returns `true` for the names of devices on Windows, with any extension: `CON`, `PRN`, `AUX`, `NUL`, `COM1`, `LPT1`.
+fn is_device(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let port = upper.strip_prefix("COM").or_else(|| upper.strip_prefix("LPT"));
+    matches!(upper.as_str(), "CON" | "PRN" | "AUX" | "NUL")
+        || port.is_some_and(|number| matches!(number.parse(), Ok(1..=9_u8)))
 }
 
 #[cfg(test)]
@@ -116,6 +126,9 @@ mod tests {
             (".bashrc", "bashrc"),
             ("txt.\u{202e}exe", "txt-exe"),
             ("?!", "conversation"),
+            ("Con?", "conversation-Con"),
+            ("LPT1", "conversation-LPT1"),
+            ("Contra", "Contra"),
         ] {
             assert_eq!(file_name(title), name);
         }

@@ -14,6 +14,9 @@ pub(crate) const MAX_PROXY_ID_BYTES: usize = 64;
 /// Maximum length of a request's path in the log, in bytes.
 pub(crate) const MAX_LOGGED_PATH_BYTES: usize = 200;
 
+/// Maximum length of a logged method, in bytes. A client can send any word as the method.
+pub(crate) const MAX_LOGGED_METHOD_BYTES: usize = 32;
+
 /// Number of file handles reserved for everything but clients: the database, connections to models, files.
 const RESERVED_FILES: u64 = 256;
 

@@ -19,7 +19,7 @@ use tracing_actix_web::{RequestId, RootSpanBuilder};
 use uuid::Uuid;
 
 use super::{
-    limits::{MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
+    limits::{MAX_LOGGED_METHOD_BYTES, MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
     metrics::Open,
     openai::error_body,
     places::StreamPlace,
@@ -84,19 +84,20 @@ fn id_of(request: &ServiceRequest) -> Uuid {
 /// Name of the span's field that contains the user's id.
 pub(crate) const USER_FIELD: &str = "user";
 
-/// The span of a request. It identifies the user by id alone and contains no content. The path is truncated, because the
-/// client chooses it.
+/// The span of a request. It identifies the user by id alone and contains no content. The method and the path are
+/// truncated, because the client chooses them.
 pub(crate) struct RequestSpan;
 
 impl RootSpanBuilder for RequestSpan {
     fn on_request_start(request: &ServiceRequest) -> Span {
         // The link is all that protects a shared conversation, so it must not be in the log.
+        let method = request.method().as_str();
         let path = if shares::is_shared(request.path()) { "/s/…" } else { request.path() };
         tracing::info_span!(
             "request",
             id = %id_of(request),
             proxy_id = proxy_id(request),
-            method = request.method().as_str(),
+            method = &method[..method.floor_char_boundary(MAX_LOGGED_METHOD_BYTES)],
             path = &path[..path.floor_char_boundary(MAX_LOGGED_PATH_BYTES)],
             // Recorded once the request is authenticated.
             user = tracing::field::Empty,

@@ -7,7 +7,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus};
 use crate::support::{Engine, EventReader, Pool, TestApp, execute, names, on_every_engine, rows};
 
 /// Makes the database reject every update of `messages` to one of these statuses, as it would reject one that is too large.
-async fn refuse_ends(engine: &Engine, states: &str) {
+pub(crate) async fn refuse_ends(engine: &Engine, states: &str) {
     match &engine.pool().await {
         Pool::MySql(pool) => {
             let sql = format!(

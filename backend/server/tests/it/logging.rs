@@ -7,10 +7,14 @@ use std::{
     net::TcpStream,
 };
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
-use crate::support::{Engine, Program, TestApp, eventually};
+use crate::{
+    endings::refuse_ends,
+    support::{Engine, Program, TestApp, eventually},
+};
 
 /// A program that logs to a file.
 struct Logged {
@@ -103,18 +107,23 @@ async fn what_is_logged_of_a_turn_says_whose_it_is() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_turn_that_ended_is_one_line() {
     let model = MockLlm::start().await.unwrap();
-    let server = Logged::start(&Engine::sqlite(), &model, "info");
+    let engine = Engine::sqlite();
+    let server = Logged::start(&engine, &model, "info");
     let conversation = server.app.create_conversation().await;
     model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
     model.reply([text("A secret answer.")]);
     server.app.send(&conversation, "A secret question").await.all().await;
     model.fail(400, "{}");
     server.app.send(&conversation, "Another secret").await.all().await;
+    // The log has the status that is stored, not the one that the database rejected.
+    refuse_ends(&engine, "'complete'").await;
+    model.reply([text("A secret that is not stored whole.")]);
+    server.app.send(&conversation, "A last secret").await.all().await;
     let ended =
         || server.log().lines().filter(|line| line.contains("a turn ended")).map(str::to_owned).collect::<Vec<_>>();
-    eventually("both turns are logged", async || ended().len() == 2).await;
+    eventually("all turns are logged", async || ended().len() == 3).await;
     let ended = ended();
-    for (line, fields) in ended.iter().zip([["complete", "2", "1"], ["failed", "1", "0"]]) {
+    for (line, fields) in ended.iter().zip([["complete", "2", "1"], ["failed", "1", "0"], ["failed", "1", "0"]]) {
         let [status, steps, calls] = fields;
         for field in [format!("status=\"{status}\""), format!(" steps={steps} "), format!(" calls={calls} ")] {
             assert!(line.contains(&field), "{field}: {line}");
@@ -165,6 +174,14 @@ async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
         })
     })
     .await;
+    // A client cannot fill the log with what it names a request by.
+    let method = Method::from_bytes("X".repeat(500).as_bytes()).unwrap();
+    server.app.client.request(method, server.app.url("/api/health")).send().await.unwrap();
+    let is_logged = |entry: &Value| {
+        span(entry, "request")
+            .is_some_and(|request| request["method"].as_str().is_some_and(|method| method == "X".repeat(32)))
+    };
+    eventually("the method is logged, truncated", async || entries().iter().any(is_logged)).await;
     let told = |key: &str| entries().iter().all(|entry| entry[key].is_string());
     assert!(told("timestamp") && told("level") && told("target"), "{}", server.log());
     assert!(!server.log().contains("A secret"), "what anybody wrote is none of the log's: {}", server.log());

@@ -271,7 +271,8 @@ pub(crate) async fn list_slowest_of_few(
             let sql = sql.text(" OR (COALESCE(t.duration_ms, -1) = ").value(ms);
             sql.text(" AND t.id < ").value(id).text("))")
         }
-        _ => sql,
+        Place::Below(Key::Ms(ms)) => sql.text(" AND COALESCE(t.duration_ms, -1) < ").value(ms),
+        Place::Behind(Key::Time(_), _) | Place::Below(Key::Time(_)) => sql,
     };
     let sql = sql.text(" ORDER BY COALESCE(t.duration_ms, -1) DESC, t.id DESC LIMIT ").value(i64::from(limit));
     select(db, &sql).fetch_all().await

@@ -11,7 +11,7 @@ use tallybook_protocol::{
     CallDecision, DeciderKind, Decision, MessageId, MessageStatus, NewDecision, NewDecisions, RawJson, ToolCall,
     ToolCallId,
 };
-use tallybook_tools::{ToolError, hide_arguments};
+use tallybook_tools::{ToolError, ToolSpec, hide_arguments};
 use uuid::Uuid;
 
 use crate::{
@@ -161,15 +161,17 @@ async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<Serv
 }
 
 /// Checks the approvals against the current tools. Fails if an edited input is invalid or contains secret arguments, or
-/// if a tool has changed since its approval was requested. The calls still wait after a failure. A call whose tool has
-/// changed then waits for a decision on the new definition.
+/// if a tool has changed since its approval was requested. The calls still wait after a failure.
+///
+/// The error describes one changed tool, so only that tool's calls then wait for a decision on the new definition. Other
+/// changed tools are reported by the next decisions, one at a time.
 async fn check_tools(
     context: &Context,
     decisions: &[CallDecision],
     calls: &[DecidableRow],
 ) -> Result<(), ServiceError> {
     let tools = context.tool_servers.tools();
-    let mut changed = None;
+    let mut changed: Option<ToolSpec> = None;
     for call in calls {
         let is_approval =
             |decided: &&CallDecision| decided.tool_call_id == call.id && decided.decision == Decision::Approve;
@@ -184,13 +186,15 @@ async fn check_tools(
         // If the tool is missing at the moment, that is detected when the call runs.
         let Some(tool) = tool else { continue };
         let hash = tool.hash();
-        if call.tool_hash.as_ref() != Some(&hash) {
+        if call.tool_hash.as_ref() != Some(&hash) && changed.as_ref().is_none_or(|other| other.name == tool.name) {
             with_retries(|| request_approval_again(context, call.id, &hash)).await?;
-            let (name, description) = (tool.name.clone(), tool.description.clone());
-            changed.get_or_insert(ServiceError::ToolChanged { name, description });
+            changed = Some(tool.clone());
         }
     }
-    changed.map_or(Ok(()), Err)
+    match changed {
+        Some(ToolSpec { name, description, .. }) => Err(ServiceError::ToolChanged { name, description }),
+        None => Ok(()),
+    }
 }
 
 fn unusable_input(error: &ToolError) -> ServiceError {

@@ -2,11 +2,26 @@
 
 use reqwest::StatusCode;
 use serde_json::json;
-use tallybook_mock_llm::text;
+use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tallybook_protocol::MessageStatus;
+use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry};
 
-use super::{Fixture, order, problem};
-use crate::support::{Engine, TestApp, end_of, execute, on_every_engine, rows};
+use super::{Dish, Fixture, Orders, asked, order, problem};
+use crate::support::{Engine, EventReader, TestApp, end_of, execute, on_every_engine, rows};
+
+/// Another tool that needs approval.
+struct Tip;
+
+impl Tool for Tip {
+    type Args = Dish;
+    const NAME: &'static str = "tip";
+    const DESCRIPTION: &'static str = "Tips the cook.";
+    const RISK: Risk = Risk::High;
+
+    async fn call(&self, _: Dish) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("tipped"))
+    }
+}
 
 /// The statuses of all calls, in order.
 async fn statuses(app: &TestApp) -> Vec<String> {
@@ -108,5 +123,36 @@ on_every_engine! {
         fixture.model.reply([text("Done.")]);
         fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
         assert_eq!(fixture.orders.orders(), ["pizza"]);
+    }
+
+    /// The error describes one tool, so a decision never accepts a definition that the user has not seen.
+    async fn tools_that_changed_are_reported_one_after_the_other(engine: Engine) {
+        let model = MockLlm::start().await.unwrap();
+        let orders = Orders::default();
+        let tools = ToolRegistry::default().with(orders.clone()).unwrap().with(Tip).unwrap();
+        let app = TestApp::builder(&engine)
+            .with_mock(&model)
+            .with_tools(tools)
+            .with_approval_timeout(None)
+            .spawn()
+            .await;
+        let conversation = app.create_conversation().await;
+        model.reply([order("pizza"), tool_call("tip", json!({ "dish": "pizza" }).to_string()), order("soup")]);
+        let ids = asked(&app.send(&conversation, "I am hungry").await.all().await);
+        execute!(app, "UPDATE tool_calls SET tool_hash = 'of another definition'");
+        let decisions: Vec<_> =
+            ids.iter().map(|id| json!({ "tool_call_id": id, "decision": "approve" })).collect();
+        let path = format!("/api/conversations/{conversation}/decisions");
+        let decide = async || app.post(&path, json!({ "decisions": decisions })).await;
+        for description in ["Orders a dish.", "Tips the cook."] {
+            let refused = problem(decide().await, StatusCode::CONFLICT).await;
+            assert_eq!(refused["type"], "/problems/tool_changed");
+            assert!(refused["detail"].as_str().unwrap().contains(description), "{refused}");
+        }
+        assert!(orders.orders().is_empty());
+        model.reply([text("Done.")]);
+        let events = EventReader::new(decide().await).all().await;
+        assert_eq!(end_of(&events).status, MessageStatus::Complete);
+        assert_eq!(orders.orders(), ["pizza", "soup"]);
     }
 }

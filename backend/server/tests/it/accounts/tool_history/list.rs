@@ -102,6 +102,8 @@ on_every_engine! {
             (filtered("slow:<1ms tool:add"), &newest[31..].to_vec()),
             ("/admin?order=slowest".to_owned(), &slowest),
             (filtered("user:root") + "&order=slowest", &slowest),
+            // The cursor of a page whose time limit was over: below a duration.
+            (filtered("user:root") + "&order=slowest&after=d1", &slowest[31..].to_vec()),
         ] {
             let (mut seen, mut next) = (Vec::new(), Some(address.clone()));
             while let Some(address) = next {
