@@ -29,23 +29,24 @@ pub(super) const SIDE: Side = Side {
         ("sep-2322-client-request-state", NOBODY_IS_ASKED),
         (
             "json-schema-2020-12-preservation",
-            "Schemas are made such that every model provider takes them: references are put in place, and alternatives at the \
-             top are left out. The server checks arguments by its own schema in any case.",
+            "Tallybook adapts schemas so that every model provider accepts them: it resolves references inline, and \
+             merges alternatives at the top into the properties. The server checks arguments against its own schema \
+             in any case.",
         ),
     ],
     not_run: &[
         (
             "auth/",
-            "People signing in to a server in a browser, with discovery of the server that lets them in. Tallybook signs in as \
-             itself, by client credentials, at the address in its settings, and asks nobody where that is: a tool server that \
-             could say so could also say something else.",
+            "These scenarios are about users who sign in to a server in a browser, with discovery of the \
+             authorization server. Tallybook signs in as itself, with client credentials, at the token endpoint in \
+             its settings. It does not use discovery: a tool server could name any address.",
         ),
-        ("sep-2640-", "An extension, which is optional."),
+        ("sep-2640-", "An optional extension."),
     ],
 };
 
-const NOBODY_IS_ASKED: &str = "A server cannot ask a person for input through Tallybook, and is told so: the capability is not \
-    declared, and a call that wants it ends as `input_required`.";
+const NOBODY_IS_ASKED: &str = "Tallybook does not pass a server's requests for input on to users. It does not declare \
+    the capability, and a call that needs it ends as `input_required`.";
 
 /// Builds the program under test.
 pub(super) fn build() -> Result<PathBuf> {

@@ -21,38 +21,39 @@ pub(super) const SIDE: Side = Side {
     explained: &[
         (
             "server-stateless",
-            "What these checks try is what certain tools of the suite's own naming do, which a server has that was made for it.",
+            "These checks call tools with names that the suite defines, which only servers made for the suite have.",
         ),
         (
             "caching",
-            "There are tools and nothing else: no prompts and no resources, which is told as a method that there is not.",
+            "The server has only tools. It answers requests for prompts and resources with the error for an unknown \
+             method.",
         ),
     ],
     not_run: &[
         ("prompts-", ONLY_TOOLS),
         ("resources-", ONLY_TOOLS),
         ("completion-", ONLY_TOOLS),
-        ("logging-", "Nothing is logged to the program: what happens in a call is its result."),
+        ("logging-", "The server sends no log messages to clients: the result of a call says what happened."),
         ("tools-call-", TOOLS_OF_THE_SUITE),
         ("json-schema-2020-12", TOOLS_OF_THE_SUITE),
         ("http-custom-header-server-validation", TOOLS_OF_THE_SUITE),
         (
             "input-required-result-",
-            "The others of these: no tool here asks the person or the program for more: what it needs stands in its arguments, and what needs \
-             consent is not offered.",
+            "The other scenarios of this kind. Tallybook's tools never ask the user or the client for more input: \
+             their arguments contain all of it, and `/mcp` does not offer tools that need approval.",
         ),
-        ("elicitation-", "The same, as it was before 2026-07-28."),
+        ("elicitation-", "The same, in revisions before 2026-07-28."),
         (
             "server-session-",
-            "There are no sessions: every request stands for itself, also in the older revisions, which allow that.",
+            "The server has no sessions: every request is independent. The older revisions allow that, too.",
         ),
-        ("server-sse-", "There are no streams: an answer is one JSON body, and the server says nothing by itself."),
+        ("server-sse-", "The server has no streams: a response is one JSON body, and the server sends nothing else."),
         ("tasks-", AN_EXTENSION),
         ("sep-2640-", AN_EXTENSION),
     ],
 };
 
-const ONLY_TOOLS: &str = "There are tools and nothing else, and no other capability is declared.";
-const TOOLS_OF_THE_SUITE: &str = "Calls tools of the suite's own naming, which a server has that was made for it. Tallybook's \
-    own are called in its tests, by its own client and by the official Python SDK.";
-const AN_EXTENSION: &str = "An extension, which is optional.";
+const ONLY_TOOLS: &str = "The server has only tools and declares no other capability.";
+const TOOLS_OF_THE_SUITE: &str = "These scenarios call tools with names that the suite defines. Tallybook's tests \
+    call its own tools, with its own client and with the official Python SDK.";
+const AN_EXTENSION: &str = "An optional extension.";

@@ -1,6 +1,6 @@
-//! Finds and parses the settings file, and reads its models. Other modules check its other sections: `tool_servers`,
-//! `review`, `memory`, and `plan`. `complaint` words the errors. Each names the file, the line, and the key, and none
-//! repeats a value that could be a secret.
+//! Finds and parses the settings file, and reads its models. Other modules interpret its other sections: `tool_servers`,
+//! `review`, `memory`, and `plan`. Each error names the file, the line, and the key, and none repeats a value that could be a
+//! secret.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,15 +17,11 @@ use tallybook_mcp::{OAuthSettings, ToolServerSettings};
 use tallybook_protocol::Prices;
 use toml::Spanned;
 
-use super::{
-    complaint,
+use crate::config::{
     environment::{demo, for_all_models, own_key},
-    error::ConfigError,
-    memory_section::MemorySection,
+    error::{ConfigError, about, unreadable},
     options::{Options, check_wait_hours, set},
     place::{line_of, span_of},
-    plan_section::PlanSection,
-    review_section::ReviewSection,
 };
 
 /// Path of the settings file if none is named.
@@ -115,7 +111,7 @@ impl SettingsFile {
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
         let content: Content = toml::from_str(&text).map_err(|error| {
             // The error's own text quotes the line, which may contain a secret.
-            complaint::unreadable(&path, &text, &error)
+            unreadable(&path, &text, &error)
         })?;
         Ok(Self { path, text, content })
     }
@@ -325,7 +321,7 @@ impl SettingsFile {
 
     /// Builds an error about the value at `span`.
     pub(crate) fn bad_at(&self, span: &Range<usize>, problem: &str) -> ConfigError {
-        complaint::about(&self.path, &self.text, span, problem)
+        about(&self.path, &self.text, span, problem)
     }
 }
 
@@ -351,4 +347,32 @@ impl ModelSection {
 /// Returns `true` if a text can be the name of an environment variable.
 pub(crate) fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The section. Each value has its position in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MemorySection {
+    pub(crate) summary_model: Option<Spanned<String>>,
+    pub(crate) after_tokens: Option<Spanned<usize>>,
+    pub(crate) max_chars: Option<Spanned<usize>>,
+}
+
+/// The section. Each value has its position in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanSection {
+    pub(crate) planner_model: Option<Spanned<String>>,
+    pub(crate) max_attempts: Option<Spanned<u32>>,
+    pub(crate) max_total_attempts: Option<Spanned<u32>>,
+}
+
+/// The section. Each value has its position in the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReviewSection {
+    pub(crate) models: Spanned<Vec<Spanned<String>>>,
+    pub(crate) quorum: Option<Spanned<usize>>,
+    pub(crate) mode: Option<Spanned<String>>,
+    pub(crate) timeout_secs: Option<Spanned<u64>>,
 }

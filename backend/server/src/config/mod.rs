@@ -5,20 +5,15 @@
 //! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
 //! - `tool_servers`: the tool servers of both files; `openid`: the identity provider; `secrets`: the values to redact.
 
-mod complaint;
 mod environment;
 mod error;
 mod file;
 mod memory;
-mod memory_section;
-mod nearest;
 mod openid;
 mod options;
 mod place;
 mod plan;
-mod plan_section;
 mod review;
-mod review_section;
 mod secrets;
 mod summary;
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::{collections::HashSet, time::Duration};
 use tallybook_agent::{MAX_REVIEWERS, ReviewMode};
 use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
 
-use super::{error::ConfigError, file::SettingsFile, review_section::ReviewSection};
+use super::{error::ConfigError, file::SettingsFile};
+use crate::config::file::ReviewSection;
 
 /// Default timeout of the votes on the calls of a step, in seconds.
 const DEFAULT_TIMEOUT_SECS: u64 = 30;

@@ -1,6 +1,6 @@
 //! Reports variables that look like settings but aren't, because a misspelled variable would be ignored silently.
 
-use super::{file::SettingsFile, nearest::advice, options::variables};
+use crate::config::{error::advice, file::SettingsFile, options::variables};
 
 /// Prefixes of names that other programs hardly use.
 const PREFIXES: [&str; 27] = [
@@ -65,7 +65,7 @@ fn of(set: impl Iterator<Item = String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use crate::config::unknown::of;
 
     #[test]
     fn a_misspelled_variable_is_reported_with_the_nearest_one() {

@@ -1,5 +1,6 @@
 //! Extractors of the caller: [`CurrentUser`] for handlers that only need the user id, [`Authenticated`] for all of the caller,
 //! and [`Person`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify` authenticates the request.
+//! Also the extractor of a place among the event streams.
 
 use std::future::{Ready, ready};
 
@@ -7,7 +8,7 @@ use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload}
 use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_protocol::UserRole;
 
-use super::error::ApiError;
+use super::{error::ApiError, places::StreamPlace, state::State};
 
 /// The caller of a request.
 pub(crate) struct Authenticated(pub(crate) Caller);
@@ -86,5 +87,22 @@ impl FromRequest for Operator {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(known(request).and_then(admin).map(|_| Self).map_err(Error::from))
+    }
+}
+
+/// A handler takes a place as an argument, so a request that finds no place is refused before it changes anything.
+impl FromRequest for StreamPlace {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let taken = || {
+            let state = request.app_data::<State>().ok_or(ApiError::NotSignedIn)?;
+            let caller = caller_of(request).ok_or(ApiError::NotSignedIn)?;
+            let place = state.places.stream((caller.credential != Credential::Local).then_some(caller.user))?;
+            request.extensions_mut().insert(place.clone());
+            Ok(place)
+        };
+        ready(taken().map_err(|error: ApiError| error.into()))
     }
 }

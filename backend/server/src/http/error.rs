@@ -11,14 +11,8 @@ use tallybook_database::{FailureKind, classify};
 use tallybook_protocol::Problem;
 use tallybook_tool_history::{FilterError, ToolHistoryError};
 
-use super::{
-    limits::MAX_BODY_BYTES,
-    openai::{
-        error_body::{self, ErrorBody},
-        refusal::{CONVERSATION, Refusal},
-    },
-    request_id,
-};
+use super::{limits::MAX_BODY_BYTES, request_id};
+use crate::http::openai::error::{CONVERSATION, ErrorBody, Refusal, wants_openai_errors};
 
 /// The reason why a request is refused.
 #[derive(Debug, thiserror::Error)]
@@ -373,7 +367,7 @@ impl ResponseError for ApiError {
             response.insert_header(("x-should-retry", "false"));
             response.insert_header((CONVERSATION, uuid.to_string()));
         }
-        if error_body::is_wanted() {
+        if wants_openai_errors() {
             let (status, body) = self.for_programs(status, kind);
             return response.status(status).json(body);
         }

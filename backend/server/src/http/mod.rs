@@ -47,7 +47,6 @@ mod shares;
 mod site;
 mod sse;
 mod state;
-mod stream_place;
 mod tool_calls;
 mod tool_history;
 mod tools;

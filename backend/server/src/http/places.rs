@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 use tallybook_accounts::UserId;
 
-use super::{error::ApiError, limits::Limits};
+use crate::http::{error::ApiError, limits::Limits};
 
 /// One in this many connections stays free of event streams, for probes, sign-in and other short requests.
 const SHORT_REQUESTS_SHARE: usize = 8;
@@ -129,7 +129,7 @@ impl<K: Eq + Hash> Drop for Place<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiError, Limits, Places, UserId};
+    use crate::http::places::{ApiError, Limits, Places, UserId};
 
     fn places() -> Places {
         let limits = Limits { streams_per_user: 2, ..Limits::default() };

@@ -36,7 +36,7 @@ impl fmt::Display for PublicUrl {
 
 #[cfg(test)]
 mod tests {
-    use super::PublicUrl;
+    use crate::http::public_url::PublicUrl;
 
     #[test]
     fn an_address_is_a_scheme_and_a_host() {

@@ -21,11 +21,11 @@ use uuid::Uuid;
 use super::{
     limits::{MAX_LOGGED_METHOD_BYTES, MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
     metrics::Open,
-    openai::error_body,
     places::StreamPlace,
     request_id, shares,
     state::State,
 };
+use crate::http::openai::error::with_error_format;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -36,7 +36,7 @@ pub(crate) async fn with_request_id(
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = id_of(&request);
     let path = request.path().to_owned();
-    let mut response = error_body::scope(&path, request_id::scope(id, next.call(request))).await?;
+    let mut response = with_error_format(&path, request_id::scope(id, next.call(request))).await?;
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert(X_REQUEST_ID, value);
     }

@@ -13,7 +13,6 @@ use super::{
         caller::{Admin, Person, caller_of},
         cookie,
         error::ApiError,
-        origin::requested_origin,
         query::Query,
         state::State,
     },
@@ -23,6 +22,7 @@ use super::{
     me::Confirmation,
     session::{begin, browser_of, check_address},
 };
+use crate::http::origin::requested_origin;
 
 /// Page that shows the user's linked identities.
 const SETTINGS: &str = "/settings";

@@ -7,10 +7,7 @@ use actix_web::http::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{
-    era::{Era, NEWER, OLDER},
-    rpc::{Failure, Message},
-};
+use crate::http::mcp::rpc::{Era, Failure, Message, NEWER, OLDER};
 
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const METHOD_HEADER: &str = "mcp-method";

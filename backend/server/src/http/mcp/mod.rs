@@ -5,7 +5,6 @@
 //! No turn starts here.
 
 mod envelope;
-mod era;
 mod history;
 mod rpc;
 mod tools;
@@ -16,12 +15,10 @@ use tallybook_accounts::Caller;
 use tallybook_protocol::Problem;
 use utoipa::OpenApi;
 
-use self::{
-    era::{Era, NEWER, OLDER},
-    rpc::{Answer, Failure, Message, RpcAnswer, RpcMessage},
-};
+use self::rpc::{Answer, Failure, Message, RpcAnswer, RpcMessage};
 use super::{error::ApiError, methods::Endpoint, peer::Peer, state::State};
 use crate::http::caller::Authenticated;
+use crate::http::mcp::rpc::{Era, NEWER, OLDER};
 
 /// Returns the route.
 pub(crate) fn endpoint() -> Endpoint {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult, UserPart};
 
-use super::{refusal::Refusal, wire::Content};
+use crate::http::openai::{error::Refusal, request::Content};
 
 /// Markup by which `Open WebUI` shows one of our tool calls in the text of an answer. It is not part of the answer.
 const CALL_BEGIN: &str = "<details type=\"tool_calls\"";

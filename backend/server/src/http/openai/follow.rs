@@ -1,5 +1,5 @@
-//! Follows a turn for an API client: its text as it arrives, across the runs of a turn that waits for approval, up to its end.
-//! If the client disconnects, the turn is stopped.
+//! Follows an answer for an API client: a turn or a direct model call. A turn is followed across its runs if it waits for
+//! approval, up to its end. If the client disconnects, the turn is stopped.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,32 +7,37 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::CLIENT_CALLS;
 use tallybook_conversations::{
-    ClientCall, ConversationService, NextRun, ServiceError, StartedTurn,
+    ClientCall, ConversationService, NextRun, PlainEvent, ServiceError, StartedTurn,
     journal::{LogEntry, TurnSubscription},
 };
 use tallybook_protocol::{ChatEvent, MessageEnd, MessageId, MessageStatus, Reasoning, Usage};
-use tokio::task::JoinError;
+use tokio::{sync::mpsc, task::JoinError};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use super::{
-    refusal::Refusal,
+use crate::http::openai::{
+    error::Refusal,
     sink::{Progress, Sink, finish_of},
 };
 
-/// A turn that an API client follows.
+/// A turn that an API client follows. If it is dropped before the turn ends, it stops the turn, because no other client
+/// waits for it.
 pub(crate) struct Follower {
-    turn: StoppedOnDrop,
+    service: ConversationService,
+    user: UserId,
+    conversation: Uuid,
+    message_id: MessageId,
+    created_at: DateTime<Utc>,
     phase: Phase,
     /// Length of the answer's text that was sent to the client, in bytes.
     sent: usize,
     /// Length of the reasoning that was sent to the client, in bytes, by reasoning id.
-    thoughts_sent: HashMap<i64, usize>,
+    reasoning_sent: HashMap<i64, usize>,
     usage: Usage,
     /// URL at which the user decides on tool calls.
     link: String,
     /// `true` once the client has been notified that a tool call waits for approval.
-    has_told_of_wait: bool,
+    has_announced_wait: bool,
     approval_timeout: Duration,
 }
 
@@ -54,36 +59,51 @@ enum FollowStep {
 }
 
 impl Follower {
-    /// Follows a turn. The user decides on tool calls at `link`, and the decision has a timeout of `approval_timeout`.
-    pub(crate) fn new(begun: BegunTurn, link: String, approval_timeout: Duration) -> Self {
-        let BegunTurn { turn, events } = begun;
-        let phase = Phase::Reads(events);
+    /// Follows a turn. The user decides on tool calls at `origin`, the address of the web UI, and the decision has a
+    /// timeout of `approval_timeout`.
+    pub(crate) fn new(
+        service: ConversationService,
+        user: UserId,
+        turn: StartedTurn,
+        origin: &str,
+        approval_timeout: Duration,
+    ) -> Self {
+        let StartedTurn { conversation, message_id, created_at, events } = turn;
         Self {
-            turn,
-            phase,
+            service,
+            user,
+            conversation,
+            message_id,
+            created_at,
+            phase: Phase::Reads(events),
             sent: 0,
-            thoughts_sent: HashMap::new(),
+            reasoning_sent: HashMap::new(),
             usage: Usage::default(),
-            link,
-            has_told_of_wait: false,
+            link: format!("{origin}/c/{conversation}"),
+            has_announced_wait: false,
             approval_timeout,
         }
     }
 
-    /// Returns the conversation and the message of the turn.
-    pub(crate) fn place(&self) -> (Uuid, MessageId) {
-        (self.turn.conversation, self.turn.message_id)
+    /// Returns the conversation of the turn.
+    pub(crate) fn conversation(&self) -> Uuid {
+        self.conversation
+    }
+
+    /// Returns the id of the answer.
+    pub(crate) fn message_id(&self) -> MessageId {
+        self.message_id
     }
 
     /// Returns the stored start time of the turn.
     pub(crate) fn created_at(&self) -> DateTime<Utc> {
-        self.turn.created_at
+        self.created_at
     }
 
     /// Writes the next part of the answer. Nothing is lost if the future is dropped before it completes.
     pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
-            let told = match &mut self.phase {
+            let step = match &mut self.phase {
                 Phase::Over => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
                 Phase::Waits(run) => {
                     let run = run.await;
@@ -98,13 +118,12 @@ impl Follower {
                     Some(entries) => self.take_all(entries.iter().map(LogEntry::event), sink),
                 },
             };
-            match told {
+            match step {
                 FollowStep::Taken => {}
                 FollowStep::Waits => self.wait(sink),
                 FollowStep::HandsOver => self.fetch_calls(),
                 FollowStep::Over(progress) => {
                     self.phase = Phase::Over;
-                    self.turn.is_over = true;
                     return progress;
                 }
             }
@@ -116,9 +135,9 @@ impl Follower {
 
     fn take_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> FollowStep {
         for event in events {
-            let told = self.take(event, sink);
-            if !matches!(told, FollowStep::Taken) {
-                return told;
+            let step = self.take(event, sink);
+            if !matches!(step, FollowStep::Taken) {
+                return step;
             }
         }
         FollowStep::Taken
@@ -136,7 +155,7 @@ impl Follower {
             }
             ChatEvent::ReasoningDelta(delta) => {
                 let offset = usize::try_from(delta.reasoning_offset).unwrap_or(usize::MAX);
-                let sent = self.thoughts_sent.entry(delta.reasoning_id).or_default();
+                let sent = self.reasoning_sent.entry(delta.reasoning_id).or_default();
                 if let Some(new) = sent.checked_sub(offset).and_then(|known| delta.delta.get(known..))
                     && !new.is_empty()
                 {
@@ -146,7 +165,7 @@ impl Follower {
             }
             ChatEvent::Snapshot(snapshot) => {
                 self.take_back(snapshot.content.len(), sink);
-                self.catch_up_thoughts(&snapshot.reasoning, sink);
+                self.catch_up_reasoning(&snapshot.reasoning, sink);
                 self.catch_up(&snapshot.content, sink);
             }
             ChatEvent::ToolCallStart(call) => sink.tool_started(call),
@@ -174,9 +193,9 @@ impl Follower {
         }
     }
 
-    fn catch_up_thoughts(&mut self, reasoning: &[Reasoning], sink: &mut impl Sink) {
+    fn catch_up_reasoning(&mut self, reasoning: &[Reasoning], sink: &mut impl Sink) {
         for thought in reasoning {
-            let sent = self.thoughts_sent.entry(thought.reasoning_id).or_default();
+            let sent = self.reasoning_sent.entry(thought.reasoning_id).or_default();
             if let Some(new) = thought.text.get(*sent..).filter(|new| !new.is_empty()) {
                 sink.reasoning(new);
                 *sent = thought.text.len();
@@ -185,7 +204,7 @@ impl Follower {
     }
 
     fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> FollowStep {
-        self.catch_up_thoughts(&end.reasoning, sink);
+        self.catch_up_reasoning(&end.reasoning, sink);
         self.catch_up(&end.content, sink);
         sink.run_ended(end);
         self.usage = end.usage;
@@ -208,11 +227,11 @@ impl Follower {
 
     /// Starts to wait for the user's decision. The first time, also notifies the client.
     fn wait(&mut self, sink: &mut impl Sink) {
-        if !self.has_told_of_wait {
-            self.has_told_of_wait = true;
+        if !self.has_announced_wait {
+            self.has_announced_wait = true;
             sink.text(&format!("{}A tool call waits for your approval: {}\n\n", self.separator(), self.link));
         }
-        let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
+        let Self { service, user, conversation, message_id, .. } = self;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let approval_timeout = self.approval_timeout;
         let wait = async move { service.next_run(user, conversation, message_id, approval_timeout).await };
@@ -230,11 +249,11 @@ impl Follower {
                 FollowStep::Taken
             }
             Ok(Ok(NextRun::Pending)) => {
-                sink.text("Nobody has decided yet. The answer goes on there once somebody has.");
+                sink.text("The call still waits for a decision. The answer continues there after the decision.");
                 FollowStep::Over(Progress::Ended { finish: "stop", usage: self.usage })
             }
             Ok(Err(error)) => {
-                tracing::warn!(%error, "a program's answer could not be waited for");
+                tracing::warn!(%error, "waiting for an API client's turn failed");
                 FollowStep::Over(Progress::Failed(Refusal::broken_off()))
             }
             Err(_) => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
@@ -243,7 +262,7 @@ impl Follower {
 
     /// Starts to read the calls that the client has to run.
     fn fetch_calls(&mut self) {
-        let StoppedOnDrop { service, user, conversation, message_id, .. } = &self.turn;
+        let Self { service, user, conversation, message_id, .. } = self;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let fetch = async move { service.list_client_calls(user, conversation, message_id).await };
         self.phase = Phase::HandsOver(AbortOnDropHandle::new(tokio::spawn(fetch)));
@@ -260,7 +279,7 @@ impl Follower {
                 FollowStep::Over(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
             }
             lost => {
-                tracing::warn!(?lost, "the calls that a program is to run could not be read");
+                tracing::warn!(?lost, "the calls for an API client could not be read");
                 FollowStep::Over(Progress::Failed(Refusal::broken_off()))
             }
         }
@@ -272,39 +291,87 @@ impl Follower {
     }
 }
 
-/// A turn that has started for an API client.
-pub(crate) struct BegunTurn {
-    turn: StoppedOnDrop,
-    events: TurnSubscription,
-}
-
-impl BegunTurn {
-    /// Wraps a turn. The turn is stopped if this value, or its follower, is dropped before the turn ends.
-    pub(crate) fn new(service: ConversationService, user: UserId, turn: StartedTurn) -> Self {
-        let StartedTurn { conversation, message_id, created_at, events } = turn;
-        Self { turn: StoppedOnDrop { service, user, conversation, message_id, created_at, is_over: false }, events }
-    }
-
-    /// Returns the conversation and the message of the turn.
-    pub(crate) fn place(&self) -> (Uuid, MessageId) {
-        (self.turn.conversation, self.turn.message_id)
-    }
-}
-
-/// A turn that is stopped on drop, because only its API client waits for it.
-struct StoppedOnDrop {
-    service: ConversationService,
-    user: UserId,
-    conversation: Uuid,
-    message_id: MessageId,
-    created_at: DateTime<Utc>,
-    is_over: bool,
-}
-
-impl Drop for StoppedOnDrop {
+impl Drop for Follower {
     fn drop(&mut self) {
-        if !self.is_over {
+        if !matches!(self.phase, Phase::Over) {
             self.service.spawn_stop(self.user, self.conversation, self.message_id);
         }
+    }
+}
+
+/// A direct model call that an API client follows.
+pub(crate) struct DirectCall {
+    events: mpsc::Receiver<PlainEvent>,
+    /// Length of the text so far, in bytes.
+    bytes: usize,
+}
+
+impl DirectCall {
+    pub(crate) fn new(events: mpsc::Receiver<PlainEvent>) -> Self {
+        Self { events, bytes: 0 }
+    }
+
+    /// Writes the next part of the answer. Nothing is lost if the future is dropped before it completes.
+    pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
+        loop {
+            match self.events.recv().await {
+                Some(PlainEvent::Text(text)) => {
+                    self.bytes += text.len();
+                    sink.text(&text);
+                }
+                Some(PlainEvent::TextWasReasoning) if self.bytes > 0 => {
+                    sink.text_taken_back(std::mem::take(&mut self.bytes));
+                }
+                Some(PlainEvent::TextWasReasoning) => {}
+                Some(PlainEvent::Ended { stop_reason, usage }) => {
+                    return Progress::Ended { finish: finish_of(stop_reason.as_str()), usage };
+                }
+                Some(PlainEvent::Failed(error)) => return Progress::Failed(Refusal::of_model(&error)),
+                Some(PlainEvent::ShutDown) => return Progress::Failed(shut_down()),
+                // The task of the model call has died.
+                None => return Progress::Failed(died()),
+            }
+            if sink.is_ready() {
+                return Progress::More;
+            }
+        }
+    }
+}
+
+fn died() -> Refusal {
+    Refusal::of_turn("The server failed unexpectedly. Try again; its log says more.", "internal")
+}
+
+fn shut_down() -> Refusal {
+    Refusal::of_turn("The server was restarted while it answered.", "shutdown")
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use crate::http::openai::follow::{DirectCall, PlainEvent, Progress, Sink};
+
+    struct Text(String);
+
+    impl Sink for Text {
+        fn text(&mut self, text: &str) {
+            self.0.push_str(text);
+        }
+
+        fn is_ready(&self) -> bool {
+            false
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_whose_task_dies_has_failed() {
+        let (told, events) = mpsc::channel(2);
+        told.send(PlainEvent::Text("Nearly ".to_owned())).await.unwrap();
+        drop(told);
+        let mut text = Text(String::new());
+        let end = DirectCall::new(events).next(&mut text).await;
+        assert!(matches!(end, Progress::Failed(_)), "{end:?}");
+        assert_eq!(text.0, "Nearly ");
     }
 }

@@ -8,10 +8,8 @@ use tallybook_conversations::models::Catalog;
 use tallybook_database::now;
 use utoipa::ToSchema;
 
-use super::{
-    super::{error::ApiError, state::State},
-    ask::{PLAIN, no_such_model},
-};
+use super::super::{error::ApiError, state::State};
+use crate::http::openai::parse::{PLAIN, no_such_model};
 
 /// Time at which this process first listed its models. OpenAI's clients expect a time.
 static CREATED: LazyLock<i64> = LazyLock::new(|| now().timestamp());

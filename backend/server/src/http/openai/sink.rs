@@ -6,7 +6,7 @@ use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
 use tallybook_conversations::ClientCall;
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
 
-use super::refusal::Refusal;
+use super::error::Refusal;
 
 /// A receiver of an answer as it arrives.
 pub(crate) trait Sink {
@@ -44,7 +44,7 @@ pub(crate) trait Writer: Sink {
     fn begin(&mut self);
 
     /// Returns a keep-alive, which only says that the answer is still in progress.
-    fn sign_of_life(&mut self) -> Bytes;
+    fn keep_alive(&mut self) -> Bytes;
 
     /// Ends a complete answer.
     fn end(&mut self, finish: &str, usage: Usage);

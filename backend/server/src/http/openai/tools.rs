@@ -8,10 +8,12 @@ use tallybook_llm::ToolChoice;
 use tallybook_protocol::json_depth;
 use tallybook_tools::is_tool_name;
 
-use super::{
-    limits::{MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS, MAX_TOOL_DESCRIPTION_BYTES, MAX_TOOLS},
-    refusal::Refusal,
-    wire::{ChoiceOfTool, FunctionDefinition, ToolDefinition},
+use crate::http::openai::{
+    error::Refusal,
+    request::{
+        ChoiceOfTool, FunctionDefinition, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS, MAX_TOOL_DESCRIPTION_BYTES, MAX_TOOLS,
+        ToolDefinition,
+    },
 };
 
 /// Parses the tool definitions of a chat completion request.
@@ -112,10 +114,11 @@ mod tests {
     use tallybook_conversations::ClientTool;
     use tallybook_llm::ToolChoice;
 
-    use super::{super::wire, choice, read};
+    use super::{super::request::read_chat_request, choice, read};
 
     fn tools(tools: &Value) -> Result<Vec<ClientTool>, String> {
-        let request = wire::read(&json!({"tools": tools}).to_string()).map_err(|refusal| refusal.param.unwrap())?;
+        let request =
+            read_chat_request(&json!({"tools": tools}).to_string()).map_err(|refusal| refusal.param.unwrap())?;
         read(request.tools.unwrap()).map_err(|refusal| refusal.param.unwrap())
     }
 
@@ -158,7 +161,8 @@ mod tests {
     fn a_choice_is_one_of_what_there_is() {
         let look = tools(&json!([function("look", &Value::Null)])).unwrap();
         let read = |word: Value, tools: &[ClientTool]| {
-            let request = wire::read(&json!({"tool_choice": word}).to_string()).map_err(|refusal| refusal.param)?;
+            let request =
+                read_chat_request(&json!({"tool_choice": word}).to_string()).map_err(|refusal| refusal.param)?;
             choice(request.tool_choice, tools).map_err(|refusal| refusal.param)
         };
         let named = |name: &str| json!({"type": "function", "function": {"name": name}});

@@ -13,7 +13,9 @@ use super::{
     line::Line,
     operation::{self, Operation, Schema, Subject},
 };
-use crate::http::{content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, origin, preferences, state::State};
+use crate::http::{
+    content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, origin::origin, preferences, state::State,
+};
 
 #[derive(Template)]
 #[template(path = "api.html")]
@@ -50,8 +52,7 @@ pub(crate) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         words: Messages(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
-        address: origin::origin(state.public_url.as_ref(), &request)
-            .unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
+        address: origin(state.public_url.as_ref(), &request).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
         has_accounts: state.accounts.settings().required,
         subjects: operation::subjects(document),
         schemas: operation::schemas(document),

@@ -1,4 +1,8 @@
 //! The frame of every admin page: the header, the links, and the form in which an admin gives a reason for access.
+//! HTTP handler for `/admin/book.js`: the only script that the admin pages load. It extends pages that work without it. Its
+//! source is beside the templates.
+
+use std::sync::LazyLock;
 
 use actix_web::{
     HttpRequest, HttpResponse, ResponseError as _,
@@ -13,13 +17,13 @@ use tallybook_accounts::Caller;
 use tallybook_frontend::{Language, Theme};
 use tallybook_tool_history::{Subject, ToolHistory, ToolHistoryError};
 
-use super::{
-    super::{
-        error::ApiError,
-        preferences,
-        state::{AppState, State},
-    },
-    i18n::Messages,
+use crate::http::{
+    caller::Admin,
+    content_encoding::Text,
+    error::ApiError,
+    preferences,
+    state::{AppState, State},
+    tool_history::i18n::Messages,
 };
 
 /// Content security policy of the pages. They load the style, images, and one script, which loads further pages from this
@@ -123,4 +127,11 @@ pub(crate) async fn take_reason(
 /// Returns the path and query of the request.
 pub(crate) fn address(request: &HttpRequest) -> String {
     request.uri().path_and_query().map_or("/admin", |asked| asked.as_str()).to_owned()
+}
+
+static SCRIPT: LazyLock<Text> =
+    LazyLock::new(|| Text::new(include_str!("../../../templates/tool_history/book.js").to_owned()));
+
+pub(crate) async fn show(request: HttpRequest, _admin: Admin) -> HttpResponse {
+    SCRIPT.answer(&request, "text/javascript; charset=utf-8")
 }

@@ -13,7 +13,6 @@ mod i18n;
 mod list;
 mod playback;
 mod rerun;
-mod script;
 mod timeline;
 mod visible;
 
@@ -39,7 +38,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 /// Registers the pages.
 pub(crate) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
-        .service(Endpoint::at("/admin/book.js").on(Method::GET, script::show))
+        .service(Endpoint::at("/admin/book.js").on(Method::GET, frame::show))
         .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(

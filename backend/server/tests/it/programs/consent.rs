@@ -123,7 +123,7 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
     let response = ask(&app, &[], &question("I am hungry")).await;
     let uuid = conversation_of(&response);
     let said = words(response).await;
-    assert!(said.contains(&format!("/c/{uuid}\n\nNobody has decided yet.")), "{said}");
+    assert!(said.contains(&format!("/c/{uuid}\n\nThe call still waits for a decision.")), "{said}");
     assert_eq!(app.conversation(&uuid).await["awaiting_approval"], Value::Bool(true));
     app.shut_down().await;
 

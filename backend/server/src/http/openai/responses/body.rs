@@ -7,7 +7,7 @@ use tallybook_llm::ToolChoice;
 use tallybook_protocol::Usage;
 use utoipa::ToSchema;
 
-use super::{super::refusal::Refusal, ask::Repeated};
+use crate::http::openai::{error::Refusal, responses::request::Repeated};
 
 /// The properties of a response that do not change while it is written.
 pub(crate) struct Head {
@@ -73,8 +73,8 @@ impl Head {
         format!("msg_{}", self.id)
     }
 
-    pub(crate) fn response_id(&self) -> String {
-        format!("{}{}", super::ask::ID_BEGIN, self.id)
+    fn response_id(&self) -> String {
+        format!("{}{}", super::request::ID_BEGIN, self.id)
     }
 
     /// Returns the items of the answer so far: a message, unless there are only calls, and the calls with which the answer

@@ -8,12 +8,10 @@ use tallybook_conversations::ClientCall;
 use tallybook_protocol::Usage;
 use utoipa::ToSchema;
 
-use super::{
-    super::{
-        refusal::Refusal,
-        sink::{Sink, Writer},
-    },
-    body::{Head, OutputItem, OutputText, ResponseBody, State},
+use super::body::{Head, OutputItem, OutputText, ResponseBody, State};
+use crate::http::openai::{
+    error::Refusal,
+    sink::{Sink, Writer},
 };
 
 /// Writer of the events of one answer.
@@ -164,7 +162,7 @@ impl Writer for Events {
     }
 
     /// A comment would keep the connection alive, but some clients wait for events.
-    fn sign_of_life(&mut self) -> Bytes {
+    fn keep_alive(&mut self) -> Bytes {
         self.state("response.in_progress", State::InProgress);
         self.take()
     }

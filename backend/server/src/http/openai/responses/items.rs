@@ -1,17 +1,33 @@
 //! Parses the input of a Responses API request: a question, or the items of a history.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use tallybook_llm::ToolCallRequest;
+use utoipa::ToSchema;
 
-use super::{
-    super::{
-        conversation::{ConversationParser, ParsedConversation, text_of},
-        limits::MAX_MESSAGES,
-        refusal::Refusal,
-        wire::{self, Content, ContentPart},
-    },
-    wire::InputItem,
+use super::super::conversation::{ConversationParser, ParsedConversation, text_of};
+use crate::http::openai::{
+    error::Refusal,
+    request::{Content, ContentPart, MAX_MESSAGES, read_part},
 };
+
+/// An entry of the history. Which fields it has depends on its type.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ResponseInputItem)]
+pub(crate) struct InputItem {
+    /// Absent: a message.
+    #[serde(rename = "type")]
+    pub(crate) kind: Option<String>,
+    pub(crate) role: Option<String>,
+    pub(crate) content: Option<Content>,
+    pub(crate) call_id: Option<String>,
+    pub(crate) name: Option<String>,
+    /// Namespace of the function, if it has one.
+    pub(crate) namespace: Option<String>,
+    /// Arguments of a call, as JSON text.
+    pub(crate) arguments: Option<String>,
+    pub(crate) output: Option<Content>,
+}
 
 /// Types of content parts that are text.
 const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
@@ -24,11 +40,11 @@ const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", Content
 pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<ParsedConversation, Refusal> {
     let mut telling = ConversationParser::new("input", goes_on);
     if input.get().starts_with('"') {
-        let text: String = wire::read_part(input.get(), "input")?;
+        let text: String = read_part(input.get(), "input")?;
         telling.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
         return telling.end();
     }
-    let items: Vec<InputItem> = wire::read_part(input.get(), "input")?;
+    let items: Vec<InputItem> = read_part(input.get(), "input")?;
     if items.len() > MAX_MESSAGES {
         return Err(Refusal::bad("input", format!("There are too many items. Send at most {MAX_MESSAGES}.")));
     }

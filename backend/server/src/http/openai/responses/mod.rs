@@ -1,24 +1,154 @@
-//! `POST /v1/responses` (<https://platform.openai.com/docs/api-reference/responses>), for clients that speak no other API.
-//! `wire`, `items` and `ask` parse the request. `create`, `body` and `events` write the answer. `stored` has the answer by its
-//! id. The turn, its tools and its end are those of chat completions.
+//! HTTP handlers for the Responses API (<https://platform.openai.com/docs/api-reference/responses>): create, find, delete.
+//!
+//! `request` and `items` parse a request. `body` and `events` write the answer. The turn, its tools and its end are those of
+//! chat completions. Later requests can name a stored response as their previous one.
 
-mod ask;
 mod body;
-mod create;
 mod events;
 mod items;
-mod stored;
-mod wire;
+pub(crate) mod request;
 
-use utoipa::OpenApi;
+use actix_web::{
+    HttpRequest, HttpResponse,
+    web::{Json, Path},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tallybook_conversations::{ConversationService, ServiceError, StoredResponse};
+use tallybook_protocol::MessageStatus;
+use utoipa::{OpenApi, ToSchema};
 
-pub(crate) use create::create;
-pub(crate) use stored::{delete, find};
+use crate::http::{
+    answers::{ModelFailed, Unknown},
+    caller::Authenticated,
+    error::ApiError,
+    openai::{
+        chunk::WholeAnswer,
+        responses::{
+            body::{Head, ResponseBody},
+            events::{Events, ResponseEvent},
+            request::{Repeated, ResponseRequest, message_of, no_previous, parse_response_request},
+        },
+        run::{Answer, name_conversation, program_of},
+        sink::finish_of,
+    },
+    peer::Peer,
+    places::StreamPlace,
+    state::State,
+};
 
 /// Returns the API description of these routes.
 pub(crate) fn document() -> utoipa::openapi::OpenApi {
     #[derive(OpenApi)]
-    #[openapi(paths(create::create, stored::find, stored::delete), components(schemas(wire::InputItem)))]
+    #[openapi(paths(create, find, delete), components(schemas(items::InputItem)))]
     struct Documented;
     Documented::openapi()
+}
+
+/// Creates a response, streamed or not.
+///
+/// As for chat completions, Tallybook's tools run on the server, and the question and the answer are stored as a
+/// conversation.
+#[utoipa::path(
+    post, path = "/v1/responses", operation_id = "create_response", tag = "Programs", request_body = ResponseRequest,
+    params(
+        ("X-Tallybook-Conversation" = Option<String>, Header, max_length = 200,
+            description = "The conversation to continue, by its UUID or by an id of the client's own. Absent: a new one."),
+    ),
+    responses(
+        (status = 200, description = "The answer. In a stream, the data of each event names the event's type.",
+            content((ResponseBody<'static> = "application/json"), (ResponseEvent<'static> = "text/event-stream")),
+            headers(("X-Tallybook-Conversation" = Uuid, description = "Conversation in which the answer is stored."))),
+        Unknown, ModelFailed,
+    ),
+)]
+pub(crate) async fn create(
+    state: State,
+    Authenticated(caller): Authenticated,
+    peer: Peer,
+    _place: StreamPlace,
+    request: HttpRequest,
+    body: Json<Box<RawValue>>,
+) -> Result<HttpResponse, ApiError> {
+    let _served = peer.served();
+    let (asked, repeated) =
+        parse_response_request(body.get(), request.headers(), program_of(&caller), state.service.models())?;
+    let (name, is_stream) = (asked.name.clone(), asked.stream.is_some());
+    let answer = Answer::start(&state, &request, asked).await.map_err(|error| match error {
+        ApiError::Service(ServiceError::NoSuchResponse) => {
+            no_previous(repeated.previous_response_id.as_deref().unwrap_or_default()).into()
+        }
+        error => error,
+    })?;
+    let conversation = answer.conversation();
+    let head = Head { id: answer.id.clone(), created: answer.created_at.timestamp(), model: name, repeated };
+    let mut response = if is_stream {
+        answer.stream(&state, peer, Events::new(head)).await?
+    } else {
+        let mut whole = WholeAnswer::default();
+        let (finish, usage) = answer.collect(peer, &mut whole).await?;
+        let state = body::State::Ended { finish, usage };
+        let items = head.items(&whole.text, &whole.calls, state.item_status());
+        HttpResponse::Ok().json(head.body(state, items))
+    };
+    name_conversation(conversation, &mut response);
+    Ok(response)
+}
+
+/// Confirms that a response was deleted: later requests cannot continue from it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ResponseDeletion)]
+pub(crate) struct Deletion {
+    id: String,
+    object: &'static str,
+    deleted: bool,
+}
+
+/// Returns a stored response that later requests can continue from.
+#[utoipa::path(
+    get, path = "/v1/responses/{id}", operation_id = "find_response", tag = "Programs",
+    responses((status = 200, body = ResponseBody<'static>)),
+)]
+pub(crate) async fn find(
+    state: State,
+    Authenticated(caller): Authenticated,
+    id: Path<String>,
+) -> Result<HttpResponse, ApiError> {
+    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
+    let stored: StoredResponse = state.run(find).await?;
+    let repeated = Repeated {
+        previous_response_id: stored.previous.map(|id| format!("{}{id}", request::ID_BEGIN)),
+        store: true,
+        ..Repeated::default()
+    };
+    let model = stored.model.unwrap_or_default();
+    let head = Head { id: message_id.to_string(), created: stored.created_at.timestamp(), model, repeated };
+    let state = match (stored.status, &stored.error) {
+        (MessageStatus::Streaming | MessageStatus::AwaitingApproval, _) => body::State::InProgress,
+        (MessageStatus::Complete | MessageStatus::Stopped, _) => {
+            let finish = finish_of(stored.stop_reason.as_deref().unwrap_or_default());
+            body::State::Ended { finish, usage: stored.usage }
+        }
+        (_, Some((message, code))) => body::State::Failed { message, code },
+        (_, None) => body::State::Failed { message: "The answer was interrupted.", code: "interrupted" },
+    };
+    let items = head.items(&stored.content, &stored.calls, state.item_status());
+    Ok(HttpResponse::Ok().json(head.body(state, items)))
+}
+
+/// Deletes a stored response, so that no request can continue from it. Its conversation stays.
+#[utoipa::path(
+    delete, path = "/v1/responses/{id}", operation_id = "delete_response", tag = "Programs",
+    responses((status = 200, body = Deletion)),
+)]
+pub(crate) async fn delete(
+    state: State,
+    Authenticated(caller): Authenticated,
+    id: Path<String>,
+) -> Result<Json<Deletion>, ApiError> {
+    let (program, message_id) = (program_of(&caller), message_of(&id).ok_or(ServiceError::NoSuchResponse)?);
+    let delete = move |service: ConversationService| async move { service.delete_response(program, message_id).await };
+    state.run(delete).await?;
+    Ok(Json(Deletion { id: id.into_inner(), object: "response", deleted: true }))
 }

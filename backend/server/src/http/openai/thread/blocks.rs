@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::super::{
-    refusal::Refusal,
-    wire::{ChatMessage, Content, ContentPart, Function, ToolCall, read_part},
+use crate::http::openai::{
+    error::Refusal,
+    request::{ChatMessage, Content, ContentPart, Function, ToolCall, read_part},
 };
 
 /// A message, in the words of chat completions or with Anthropic's blocks as its content.

@@ -1,20 +1,20 @@
-//! Writes an answer as a stream of chunks in Tallybook's own format: `data:` lines, each with a JSON object that has a `type`.
+//! Writes an answer in Tallybook's own format: as a stream of chunks (`data:` lines, each with a JSON object that has a
+//! `type`), or as one response with its tool calls.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use serde::Serialize;
 use tallybook_agent::STEP_LIMIT;
-use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallId, ToolCallStart, Usage};
+use tallybook_protocol::{
+    MessageEnd, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage,
+};
 use utoipa::ToSchema;
 
-use super::{
-    super::{
-        refusal::Refusal,
-        sink::{Sink, Writer},
-        whole::UsageBody,
-    },
-    whole::{CallBody, Outcome},
+use crate::http::openai::{
+    chunk::UsageBody,
+    error::Refusal,
+    sink::{Sink, Writer},
 };
 
 /// One of them.
@@ -109,12 +109,12 @@ impl Sink for StreamChunks {
 
 impl Writer for StreamChunks {
     fn begin(&mut self) {
-        let sign = self.sign_of_life();
+        let sign = self.keep_alive();
         self.out.extend_from_slice(&sign);
     }
 
     /// An empty text, because every client of this API understands it.
-    fn sign_of_life(&mut self) -> Bytes {
+    fn keep_alive(&mut self) -> Bytes {
         let mut out = Vec::new();
         write(&mut out, &Chunk::Delta { delta: "" });
         out.into()
@@ -140,5 +140,94 @@ impl Writer for StreamChunks {
     fn take(&mut self) -> Bytes {
         self.flush();
         std::mem::take(&mut self.out).into()
+    }
+}
+
+/// Receiver of an answer that is sent as one response.
+#[derive(Default)]
+pub(crate) struct WholeThread {
+    pub(crate) text: String,
+    pub(crate) stop_reason: Option<String>,
+    tool_calls: Vec<ToolCall>,
+}
+
+impl WholeThread {
+    /// Returns the tool calls of the answer.
+    pub(crate) fn calls(&self) -> Vec<CallBody<'_>> {
+        self.tool_calls.iter().map(CallBody::of).collect()
+    }
+}
+
+impl Sink for WholeThread {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn text_taken_back(&mut self, bytes: usize) {
+        self.text.truncate(self.text.len().saturating_sub(bytes));
+    }
+
+    fn run_ended(&mut self, end: &MessageEnd) {
+        self.tool_calls.clone_from(&end.tool_calls);
+        self.stop_reason.clone_from(&end.stop_reason);
+    }
+
+    fn is_ready(&self) -> bool {
+        false
+    }
+}
+
+/// A call of one of our tools.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadToolCall)]
+pub(crate) struct CallBody<'a> {
+    pub(crate) id: String,
+    pub(crate) name: &'a str,
+    pub(crate) parameters: &'a RawJson,
+    #[serde(flatten)]
+    pub(crate) outcome: Option<Outcome<'a>>,
+}
+
+/// What came of it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolOutcome)]
+pub(crate) struct Outcome<'a> {
+    status: ToolCallStatus,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    /// The kind of failure, e.g. `timeout` or `denied`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_type: Option<&'a str>,
+}
+
+impl<'a> Outcome<'a> {
+    fn of_end(end: &'a ToolCallEnd) -> Self {
+        let ToolCallEnd { status, output, error, error_type, .. } = end;
+        Self::new(*status, output.as_deref(), error.as_deref(), error_type.as_deref())
+    }
+
+    fn new(
+        status: ToolCallStatus,
+        result: Option<&'a str>,
+        error: Option<&'a str>,
+        error_type: Option<&'a str>,
+    ) -> Self {
+        Self { status, success: status == ToolCallStatus::Success, result, error, error_type }
+    }
+}
+
+impl<'a> CallBody<'a> {
+    fn of(call: &'a ToolCall) -> Self {
+        let ToolCall { status, output, error, error_type, .. } = call;
+        let outcome = Outcome::new(*status, output.as_deref(), error.as_deref(), error_type.as_deref());
+        Self {
+            id: call.tool_call_id.to_string(),
+            name: &call.tool_name,
+            parameters: &call.input,
+            outcome: Some(outcome),
+        }
     }
 }

@@ -1,24 +1,88 @@
-//! Parses a Responses API request: the same as for a chat completion, and the previous response.
+//! Parses the request body of `POST /v1/responses` (<https://platform.openai.com/docs/api-reference/responses/create>). Fields
+//! that are null count as absent, and unknown fields are ignored.
 
 use std::collections::HashMap;
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use tallybook_conversations::{Chaining, ClientCall, GivenInput, ResponseInput, models::Catalog};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tallybook_conversations::{
+    Chaining, ClientCall, GivenInput, Program, ProgramRequest, ResponseInput, models::Catalog,
+};
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::is_tool_name;
-
-use super::{
-    super::{
-        ask::{Asked, StreamWish, at_least_one, chat_id, check_temperature, is_task, model, refuse_plain_tools},
-        conversation::ParsedConversation,
-        refusal::Refusal,
-        tools,
-        wire::{self, FunctionDefinition, is_there},
-    },
-    items::{self, full_name},
-    wire::{ResponseRequest, ToolDefinition},
+use utoipa::{
+    ToSchema,
+    openapi::{Array, Object, OneOfBuilder, Ref, Schema, schema::Type},
 };
+
+use crate::http::openai::{
+    conversation::ParsedConversation,
+    error::Refusal,
+    parse::{
+        AnswerRequest, StreamOptions, at_least_one, chat_id, check_temperature, is_task, model, refuse_client_tools,
+    },
+    request::{ChoiceOfTool, FunctionDefinition, ResponseFormat, is_set, nothing, off, read_as},
+    responses::items::{self, full_name},
+    tools,
+};
+
+/// A request for a response.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ResponseRequest {
+    /// Name of a model in `GET /v1/models`. Absent: the default model.
+    pub(crate) model: Option<String>,
+    /// A text, or a list of [`InputItem`].
+    #[schema(schema_with = text_or_items)]
+    pub(crate) input: Option<Box<RawValue>>,
+    pub(crate) instructions: Option<String>,
+    /// Id of the response to continue from.
+    pub(crate) previous_response_id: Option<String>,
+    pub(crate) store: Option<bool>,
+    pub(crate) stream: Option<bool>,
+    #[schema(minimum = 1)]
+    pub(crate) max_output_tokens: Option<i64>,
+    #[schema(minimum = 0, maximum = 2)]
+    pub(crate) temperature: Option<f64>,
+    /// Tools that the client runs itself, in addition to Tallybook's.
+    #[schema(max_items = 128)]
+    pub(crate) tools: Option<Vec<ToolDefinition>>,
+    pub(crate) tool_choice: Option<ChoiceOfTool>,
+    pub(crate) text: Option<TextOptions>,
+    #[schema(schema_with = off)]
+    pub(crate) background: Option<bool>,
+    #[schema(schema_with = nothing, required = false)]
+    pub(crate) conversation: Option<Box<RawValue>>,
+    #[schema(schema_with = nothing, required = false)]
+    pub(crate) prompt: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct TextOptions {
+    pub(crate) format: Option<ResponseFormat>,
+}
+
+/// A tool: a function of the client, a namespace of several functions, or a tool that only OpenAI runs, which is ignored.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ResponseTool)]
+pub(crate) struct ToolDefinition {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) name: Option<String>,
+    /// Functions of a namespace.
+    #[schema(no_recursion)]
+    pub(crate) tools: Option<Vec<Self>>,
+    pub(crate) description: Option<String>,
+    /// JSON Schema.
+    #[schema(value_type = Option<Object>)]
+    pub(crate) parameters: Option<Box<RawValue>>,
+}
+
+fn text_or_items() -> Schema {
+    let items = Array::new(Ref::from_schema_name("ResponseInputItem"));
+    OneOfBuilder::new().item(Object::with_type(Type::String)).item(items).build().into()
+}
 
 /// Prefix of every response id.
 pub(crate) const ID_BEGIN: &str = "resp_";
@@ -48,32 +112,37 @@ impl Repeated {
 }
 
 /// Parses a request.
-pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<(Asked, Repeated), Refusal> {
-    let request: ResponseRequest = wire::read_as(body, "response request")?;
-    refuse_what_cannot_be(&request)?;
+pub(crate) fn parse_response_request(
+    body: &str,
+    headers: &HeaderMap,
+    program: Program,
+    models: &Catalog,
+) -> Result<(AnswerRequest, Repeated), Refusal> {
+    let request: ResponseRequest = read_as(body, "response request")?;
+    refuse_unsupported(&request)?;
     let max_output_tokens = at_least_one("max_output_tokens", request.max_output_tokens)?;
     check_temperature(request.temperature)?;
     let sampling = Sampling { max_tokens: max_output_tokens, temperature: request.temperature, stop: Vec::new() };
     let is_stream = request.stream.unwrap_or(false);
-    let (name, model, is_plain) = model(request.model, models)?;
+    let (name, model, is_direct) = model(request.model, models)?;
     let (functions, names) = functions_of(request.tools.unwrap_or_default());
     let tools = tools::read_functions(functions)?;
     let tool_choice = tools::choice(request.tool_choice, &tools)?;
-    refuse_plain_tools(is_plain, &tools)?;
+    refuse_client_tools(is_direct, &tools)?;
     let previous = request.previous_response_id.as_deref().map(|id| message_of(id).ok_or_else(|| no_previous(id)));
     let previous = previous.transpose()?;
     let Some(input) = request.input else {
-        return Err(Refusal::bad("input", "There is no input. Send a question, or a list of items."));
+        return Err(Refusal::bad("input", "input is missing. Send a question, or a list of items."));
     };
-    let said = items::read(&input, previous.is_some())?;
-    let is_task = is_task(headers, &said, is_stream);
-    let is_plain = is_plain || is_task;
-    if is_plain && previous.is_some() {
+    let parsed = items::read(&input, previous.is_some())?;
+    let is_task = is_task(headers, &parsed, is_stream);
+    let is_direct = is_direct || is_task;
+    if is_direct && previous.is_some() {
         let message =
-            "A model that is asked plainly goes on from nothing. Leave previous_response_id out, or ask the agent.";
+            "A direct model call has no previous response. Leave previous_response_id out, or call the agent.";
         return Err(Refusal::bad("previous_response_id", message));
     }
-    let store = request.store.unwrap_or(true) && !is_plain;
+    let store = request.store.unwrap_or(true) && !is_direct;
     let repeated = Repeated {
         previous_response_id: request.previous_response_id,
         store,
@@ -82,20 +151,18 @@ pub(crate) fn read(body: &str, headers: &HeaderMap, models: &Catalog) -> Result<
         tool_choice: tool_choice.clone(),
         names,
     };
-    let ParsedConversation { system, history, question, .. } = said;
+    let ParsedConversation { system, history, question, .. } = parsed;
     let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let system = instructions.into_iter().chain(system).collect();
-    let asked = Asked {
+    let input = GivenInput { messages: history, system, sampling, tools, tool_choice };
+    let (chat_id, chaining) = (chat_id(headers, &CHAT_IDS)?, Chaining { previous, kept });
+    let asked = AnswerRequest {
         name,
-        model,
-        is_plain,
+        is_direct,
         is_task,
-        stream: is_stream.then_some(StreamWish { usage: true, tools: false }),
-        chat_id: chat_id(headers, &CHAT_IDS)?,
-        question,
-        input: GivenInput { messages: history, system, sampling, tools, tool_choice },
-        chaining: Chaining { previous, kept },
+        stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
+        request: ProgramRequest { program, chat_id, model, question, input, chaining },
     };
     Ok((asked, repeated))
 }
@@ -151,16 +218,16 @@ fn function(definition: ToolDefinition) -> FunctionDefinition {
     FunctionDefinition { name: name.unwrap_or_default(), description, parameters }
 }
 
-fn refuse_what_cannot_be(request: &ResponseRequest) -> Result<(), Refusal> {
+fn refuse_unsupported(request: &ResponseRequest) -> Result<(), Refusal> {
     let format = request.text.as_ref().and_then(|text| text.format.as_ref());
     let (param, message) = if request.background == Some(true) {
-        ("background", "Answers are made while their program waits. Leave background out.")
-    } else if is_there(request.conversation.as_deref()) {
-        ("conversation", "Conversations of that kind are not kept. Go on from an answer with previous_response_id.")
-    } else if is_there(request.prompt.as_deref()) {
-        ("prompt", "Prompts are not kept here. Send instructions and input.")
+        ("background", "Background responses are not supported. Leave background out.")
+    } else if is_set(request.conversation.as_deref()) {
+        ("conversation", "conversation is not supported. Continue from a response with previous_response_id.")
+    } else if is_set(request.prompt.as_deref()) {
+        ("prompt", "Stored prompts are not supported. Send instructions and input.")
     } else if format.is_some_and(|format| format.kind != "text") {
-        ("text.format", "Answers are text. Leave text.format out, or send {\"type\": \"text\"}.")
+        ("text.format", "Only text answers are supported. Leave text.format out, or send {\"type\": \"text\"}.")
     } else {
         return Ok(());
     };
@@ -171,7 +238,7 @@ fn refuse_what_cannot_be(request: &ResponseRequest) -> Result<(), Refusal> {
 mod tests {
     use tallybook_protocol::MessageId;
 
-    use super::message_of;
+    use crate::http::openai::responses::request::message_of;
 
     #[test]
     fn an_id_is_that_of_an_answer_and_nothing_else_is_one() {

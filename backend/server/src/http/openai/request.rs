@@ -1,5 +1,5 @@
-//! The request body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>). Fields
-//! that are null count as absent, and unknown fields are ignored.
+//! The request body of `POST /v1/chat/completions` (<https://platform.openai.com/docs/api-reference/chat/create>), and limits
+//! for API clients. Fields that are null count as absent, and unknown fields are ignored.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use utoipa::{
     },
 };
 
-use super::{super::body::parse, refusal::Refusal};
+use crate::http::{body::parse, openai::error::Refusal};
 
 /// What a program asks.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -165,7 +165,7 @@ pub(crate) struct Function {
 }
 
 /// Returns `true` if a field has a value other than null.
-pub(crate) fn is_there(json: Option<&RawValue>) -> bool {
+pub(crate) fn is_set(json: Option<&RawValue>) -> bool {
     json.is_some_and(|json| json.get() != "null")
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn off() -> Object {
 }
 
 /// Parses a body. The error names the field at fault.
-pub(crate) fn read(body: &str) -> Result<ChatRequest, Refusal> {
+pub(crate) fn read_chat_request(body: &str) -> Result<ChatRequest, Refusal> {
     read_as(body, "chat completion request")
 }
 
@@ -206,3 +206,28 @@ fn unreadable(place: String, reason: &str) -> Refusal {
     let message = format!("The field {place} cannot be read: {reason}.");
     Refusal::bad(place, message)
 }
+
+/// Maximum length of a client's own conversation id, in characters. The database column has this length.
+pub(crate) const MAX_CHAT_ID_CHARS: usize = 200;
+
+/// Maximum number of stop sequences. Every provider accepts this many.
+pub(crate) const MAX_STOPS: usize = 4;
+
+/// Maximum length of a stop sequence, in bytes.
+pub(crate) const MAX_STOP_BYTES: usize = 1024;
+
+/// Maximum number of messages in a request.
+pub(crate) const MAX_MESSAGES: usize = 10_000;
+
+/// Maximum number of client tools in a request, the same as for a tool server.
+pub(crate) const MAX_TOOLS: usize = 128;
+
+/// Maximum length of a client tool's description, in bytes.
+pub(crate) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
+
+/// Maximum size of a client tool's JSON schema in bytes, and (`MAX_SCHEMA_LEVELS`) its maximum depth.
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_SCHEMA_LEVELS: usize = 32;
+
+/// Maximum length of the input, output or error in a report on one of Tallybook's own tool calls, in bytes.
+pub(crate) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;
