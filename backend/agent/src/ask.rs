@@ -12,14 +12,14 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     error::AgentError,
-    halt::Halt,
     recorder::{Activity, ModelCallRecord, Purpose, TurnRecorder},
-    redaction::Hiding,
+    redaction::Redaction,
     result::bounded_call,
-    secret_input::{SecretInput, repeats},
     spans,
     turn::PlannedCall,
+    turn_deadline::TurnDeadline,
 };
+use crate::{redaction::repeats, turn::SecretInput};
 
 /// A model's answer to one call.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Answer {
     }
 
     /// Adds the usage and the error to a trace span.
-    pub(crate) fn tell(&self, span: &Span, error: Option<&AgentError>) {
+    pub(crate) fn record_on(&self, span: &Span, error: Option<&AgentError>) {
         spans::record_usage(span, self.usage);
         if let Some(error) = error {
             spans::record_failure(span, error.code());
@@ -142,15 +142,16 @@ pub(crate) async fn ask(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
-    hiding: &Hiding<'_>,
+    redaction: &Redaction<'_>,
     recorder: &mut impl TurnRecorder,
-    halt: &Halt<'_>,
+    turn_deadline: &TurnDeadline<'_>,
 ) -> Result<Answer, AgentError> {
     let mut answer = Answer::new(Purpose::Answer);
     let span = spans::chat(model.info());
-    let followed = follow(model, step, request, hiding, &mut answer, recorder, halt).instrument(span.clone()).await;
+    let followed =
+        follow(model, step, request, redaction, &mut answer, recorder, turn_deadline).instrument(span.clone()).await;
     answer.end();
-    answer.tell(&span, followed.as_ref().err());
+    answer.record_on(&span, followed.as_ref().err());
     match followed {
         Ok(()) => Ok(answer),
         Err(error @ AgentError::Record(_)) => Err(error),
@@ -173,15 +174,15 @@ async fn follow(
     model: &dyn ModelClient,
     step: u32,
     request: ModelRequest,
-    hiding: &Hiding<'_>,
+    redaction: &Redaction<'_>,
     answer: &mut Answer,
     recorder: &mut impl TurnRecorder,
-    halt: &Halt<'_>,
+    turn_deadline: &TurnDeadline<'_>,
 ) -> Result<(), AgentError> {
     // Any end of this function drops the stream, which closes the connection to the provider.
     let mut stream = model.stream(request);
     let mut seen_ids = HashSet::new();
-    let mut next_event = begin(&mut stream, answer, recorder, halt).await?;
+    let mut next_event = begin(&mut stream, answer, recorder, turn_deadline).await?;
     loop {
         match next_event {
             ModelEvent::RetryIn(wait) => recorder.activity(Activity::Retrying(wait)),
@@ -204,7 +205,7 @@ async fn follow(
             ModelEvent::ToolCall(call) => {
                 if seen_ids.insert(call.id.clone()) {
                     let call = ToolCallRequest { written_by: Some(model.info().clone()), ..call };
-                    let (call, secret) = hiding.hide(bounded_call(call));
+                    let (call, secret) = redaction.hide(bounded_call(call));
                     answer.secret_inputs.extend(secret.map(|secret| (call.id.clone(), secret)));
                     answer.blocks.push(AssistantBlock::ToolCall(call));
                 }
@@ -219,7 +220,7 @@ async fn follow(
                 return Ok(());
             }
         }
-        next_event = next(&mut stream, answer, halt).await?;
+        next_event = next(&mut stream, answer, turn_deadline).await?;
     }
 }
 
@@ -229,11 +230,11 @@ async fn begin(
     stream: &mut ModelStream,
     answer: &mut Answer,
     recorder: &mut impl TurnRecorder,
-    halt: &Halt<'_>,
+    turn_deadline: &TurnDeadline<'_>,
 ) -> Result<ModelEvent, AgentError> {
     let first = async {
         loop {
-            match next(stream, answer, halt).await {
+            match next(stream, answer, turn_deadline).await {
                 Ok(ModelEvent::Attempt(attempt)) => answer.begin(attempt),
                 first => return first,
             }
@@ -244,10 +245,14 @@ async fn begin(
     first
 }
 
-async fn next(stream: &mut ModelStream, answer: &mut Answer, halt: &Halt<'_>) -> Result<ModelEvent, AgentError> {
+async fn next(
+    stream: &mut ModelStream,
+    answer: &mut Answer,
+    turn_deadline: &TurnDeadline<'_>,
+) -> Result<ModelEvent, AgentError> {
     let event = tokio::select! {
         biased;
-        error = halt.reached() => return Err(error),
+        error = turn_deadline.cancelled_or_elapsed() => return Err(error),
         event = stream.next() => event,
     };
     let event = event.unwrap_or_else(|| {

@@ -2,9 +2,7 @@
 //! through a [`TurnRecorder`], whose methods return only when that is done (the trait names the exceptions).
 
 mod ask;
-mod consent;
 mod error;
-mod halt;
 mod limits;
 mod memory;
 mod model_context;
@@ -18,17 +16,16 @@ mod redaction;
 mod result;
 mod review;
 mod running;
-mod secret_input;
 mod service;
 mod side_call;
 mod spans;
 mod standalone_call;
-mod step_run;
 #[cfg(test)]
 mod tests;
 mod title;
 mod tool_step;
 mod turn;
+mod turn_deadline;
 mod vote;
 mod zone;
 
@@ -44,14 +41,14 @@ pub use recorder::{
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
-pub use secret_input::SecretInput;
 pub use service::AgentService;
 pub use side_call::SideCall;
 pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{
-    AnsweredStep, ContinuedPlan, ContinuedTurn, EndReason, PlannedCall, Planning, TurnInput, TurnOutcome, WaitedCall,
+    AnsweredStep, ContinuedPlan, ContinuedTurn, EndReason, PlannedCall, Planning, SecretInput, TurnInput, TurnOutcome,
+    WaitedCall,
 };
 pub use vote::{Review, Ruling, Vote};
 pub use zone::Zone;

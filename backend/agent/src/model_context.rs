@@ -68,7 +68,7 @@ impl ModelContext {
     }
 
     /// Returns the model's text since the question, with an empty line between two steps.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn text_since_question(&self) -> String {
         let steps = self.messages.iter().skip(self.earlier + 1).map(assistant_text);
         let words: Vec<String> = steps.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).collect();
         words.join("\n\n")

@@ -13,20 +13,20 @@ use tallybook_tools::{ToolRegistry, UserKey};
 use super::{
     ask::{Answer, ask},
     error::AgentError,
-    halt::Halt,
     model_context::ModelContext,
     offer::Offer,
     recorder::TurnRecorder,
-    redaction::Hiding,
-    step_run::ToolRunner,
+    redaction::Redaction,
     turn::{AnsweredStep, EndReason, PlannedCall, TurnOutcome},
+    turn_deadline::TurnDeadline,
 };
+use crate::tool_step::ToolRunner;
 
 /// Stop reason of a turn that used up its steps or its calls.
 pub const STEP_LIMIT: &str = "step_limit";
 
 /// The text of a turn that ended with [`STEP_LIMIT`] and whose model wrote none in the last step.
-pub(crate) const STEP_LIMIT_WORDS: &str =
+pub(crate) const STEP_LIMIT_TEXT: &str =
     "I used up the steps that one answer may have before I was done. Ask me to continue.";
 
 /// Stop reason of a turn whose last step has calls that the API client is to run.
@@ -38,12 +38,12 @@ pub(crate) struct React<'a, R> {
     pub(crate) model: &'a dyn ModelClient,
     pub(crate) tools: &'a ToolRegistry,
     /// The user key of its calls.
-    pub(crate) whose: UserKey,
+    pub(crate) user_key: UserKey,
     pub(crate) offer: &'a Offer,
     pub(crate) sampling: Sampling,
     pub(crate) recorder: &'a mut R,
-    pub(crate) halt: Halt<'a>,
-    pub(crate) told: ModelContext,
+    pub(crate) turn_deadline: TurnDeadline<'a>,
+    pub(crate) context: ModelContext,
     /// The number of the next step.
     pub(crate) step: u32,
     /// Number of steps that count against the limit.
@@ -103,7 +103,7 @@ impl<R: TurnRecorder> React<'_, R> {
             if has_theirs {
                 return Ok(self.over_before(CLIENT_CALLS));
             }
-            self.told.add_results(results);
+            self.context.add_results(results);
         }
         loop {
             let last = self.is_used_up();
@@ -113,7 +113,7 @@ impl<R: TurnRecorder> React<'_, R> {
             let answer = match self.ask(step, tool_choice).await {
                 Ok(answer) => answer,
                 Err(error) => {
-                    self.told.shorten_after(error, self.recorder).await?;
+                    self.context.shorten_after(error, self.recorder).await?;
                     continue;
                 }
             };
@@ -128,10 +128,10 @@ impl<R: TurnRecorder> React<'_, R> {
             if last || (results.is_empty() && !paused) {
                 let stop_reason = if last { STEP_LIMIT } else { answer.stop_reason.as_str() };
                 let end = over(stop_reason, answer.text());
-                self.told.add_step(answer.blocks, results);
+                self.context.add_step(answer.blocks, results);
                 return Ok(end);
             }
-            self.told.add_step(answer.blocks, results);
+            self.context.add_step(answer.blocks, results);
             self.whole_steps += 1;
         }
     }
@@ -140,16 +140,16 @@ impl<R: TurnRecorder> React<'_, R> {
     async fn ask(&mut self, step: u32, tool_choice: ToolChoice) -> Result<Answer, AgentError> {
         let may_call = tool_choice != ToolChoice::None;
         let request = ModelRequest {
-            system: self.told.system(),
-            messages: self.told.messages(),
+            system: self.context.system(),
+            messages: self.context.messages(),
             tools: Arc::clone(&self.offer.specs),
             tool_choice,
             sampling: self.sampling.clone(),
             may_search: true,
         };
         self.recorder.before_step(|| tokens::of_request(&request)).await?;
-        let hiding = Hiding { offer: self.offer, secrets: &self.runner.secrets };
-        let mut answer = ask(self.model, step, request, &hiding, self.recorder, &self.halt).await?;
+        let redaction = Redaction { offer: self.offer, secrets: &self.runner.secrets };
+        let mut answer = ask(self.model, step, request, &redaction, self.recorder, &self.turn_deadline).await?;
         self.usage += answer.usage;
         if !may_call {
             answer.drop_calls();
@@ -160,15 +160,18 @@ impl<R: TurnRecorder> React<'_, R> {
 
     /// Runs the calls of a step. Returns their results, or `None` if some of the calls wait for approval.
     async fn run_calls(&mut self, step: u32, calls: &[PlannedCall]) -> Result<Option<Vec<ToolResult>>, AgentError> {
-        let asked_for = self.told.question();
-        let end = self.runner.run((self.tools, self.whose), &asked_for, step, calls, self.recorder, &self.halt).await?;
+        let asked_for = self.context.question();
+        let end = self
+            .runner
+            .run((self.tools, self.user_key), &asked_for, step, calls, self.recorder, &self.turn_deadline)
+            .await?;
         self.usage += end.usage;
         Ok(end.results)
     }
 
     /// Returns the end of a run whose last step was answered before the turn resumed.
     fn over_before(&self, stop_reason: &str) -> RunEnd {
-        over(stop_reason, self.told.final_text())
+        over(stop_reason, self.context.final_text())
     }
 
     /// Returns the outcome of the turn from the end of its last run.

@@ -32,7 +32,7 @@ pub trait TurnRecorder: Send {
     /// Requests approval for a high-risk call. Unless a user always allows the tool, stores the call as waiting,
     /// together with the reviewers' votes and, if they decide, their decision. The turn's subscribers are notified of
     /// it.
-    fn request_consent(
+    fn request_approval(
         &mut self,
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,

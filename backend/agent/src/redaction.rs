@@ -1,18 +1,24 @@
 //! Redacts secret arguments as soon as a call is parsed, before anything stores, streams or logs it.
 
-use tallybook_llm::ToolCallRequest;
+use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_tools::{Secrets, hide_arguments};
 
-use super::{offer::Offer, secret_input::SecretInput};
+use crate::{offer::Offer, turn::SecretInput};
+
+/// Returns `true` if a block contains one of these secrets. Only opaque blocks are checked: they hold a model's
+/// reasoning, which must be kept as it is or not at all.
+pub(crate) fn repeats<'a>(block: &AssistantBlock, mut secrets: impl Iterator<Item = &'a Secrets>) -> bool {
+    matches!(block, AssistantBlock::Opaque { json, .. } if secrets.any(|values| values.occur_in(json)))
+}
 
 /// The redaction of the calls of a turn.
-pub(crate) struct Hiding<'a> {
+pub(crate) struct Redaction<'a> {
     pub(crate) offer: &'a Offer,
     /// Secrets that no tool may receive. A call that contained one does not run.
     pub(crate) secrets: &'a Secrets,
 }
 
-impl Hiding<'_> {
+impl Redaction<'_> {
     /// Redacts the arguments that the schema of one of Tallybook's tools marks as secret. Returns the redacted call
     /// and, if the schema marks secrets in it, the full arguments to run it with. The schemas of client tools are not
     /// used: their arguments are the API client's responsibility.

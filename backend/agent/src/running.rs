@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::PollSemaphore;
 
-use super::{error::AgentError, halt::Halt};
+use super::{error::AgentError, turn_deadline::TurnDeadline};
 
 /// Minimum interval between two progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
@@ -50,7 +50,7 @@ pub(crate) struct RunningCall {
 /// The next event in a step.
 pub(crate) enum Next {
     /// The turn must end.
-    Halt(AgentError),
+    TurnDeadline(AgentError),
     /// The next call may start.
     Start(Option<OwnedSemaphorePermit>),
     /// A call ended.
@@ -76,12 +76,12 @@ impl Running {
 
     /// Returns the sender with which the call at this index reports progress.
     pub(crate) fn progress_of(&self, index: usize) -> ProgressSender {
-        let told = self.progress_in.clone();
-        ProgressSender::new(move |progress| drop(told.try_send((index, progress))))
+        let context = self.progress_in.clone();
+        ProgressSender::new(move |progress| drop(context.try_send((index, progress))))
     }
 
     /// Waits for the next event. Returns `None` if nothing runs and nothing may start.
-    pub(crate) async fn next(&mut self, may_start: bool, halt: &Halt<'_>) -> Option<Next> {
+    pub(crate) async fn next(&mut self, may_start: bool, turn_deadline: &TurnDeadline<'_>) -> Option<Next> {
         if !may_start && self.tasks.is_empty() {
             return None;
         }
@@ -89,7 +89,7 @@ impl Running {
             let Self { slots, tasks, progress_out, untold, tell_at, .. } = self;
             tokio::select! {
                 biased;
-                error = halt.reached() => return Some(Next::Halt(error)),
+                error = turn_deadline.cancelled_or_elapsed() => return Some(Next::TurnDeadline(error)),
                 slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => return Some(Next::Start(slot)),
                 Some(ended) = tasks.join_next_with_id() => return Some(Next::Ended(ended)),
                 () = sleep_until(*tell_at), if !untold.is_empty() => {
@@ -121,13 +121,13 @@ mod tests {
             Ok(ToolOutput::text("done"))
         });
         let cancel = CancellationToken::new();
-        let halt = Halt::new(&cancel, Duration::from_mins(1), Duration::ZERO);
-        let mut told = Vec::new();
-        while let Some(Next::Progress(calls)) = running.next(false, &halt).await {
-            told.push((Instant::now(), calls[&0].progress));
+        let turn_deadline = TurnDeadline::new(&cancel, Duration::from_mins(1), Duration::ZERO);
+        let mut context = Vec::new();
+        while let Some(Next::Progress(calls)) = running.next(false, &turn_deadline).await {
+            context.push((Instant::now(), calls[&0].progress));
         }
-        assert!((8..=9).contains(&told.len()), "in two seconds: {told:?}");
-        assert!(told.windows(2).all(|pair| pair[1].0 - pair[0].0 >= PROGRESS_INTERVAL), "{told:?}");
-        assert!(told.windows(2).all(|pair| pair[1].1 - pair[0].1 > 200.0), "{told:?}");
+        assert!((8..=9).contains(&context.len()), "in two seconds: {context:?}");
+        assert!(context.windows(2).all(|pair| pair[1].0 - pair[0].0 >= PROGRESS_INTERVAL), "{context:?}");
+        assert!(context.windows(2).all(|pair| pair[1].1 - pair[0].1 > 200.0), "{context:?}");
     }
 }

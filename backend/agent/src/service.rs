@@ -6,19 +6,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::AgentError,
-    halt::Halt,
     limits::Limits,
     model_context::ModelContext,
     offer::Offer,
     plan,
     prompt::{SystemPrompt, instructions},
-    react::{React, RunEnd, STEP_LIMIT, STEP_LIMIT_WORDS},
+    react::{React, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
     recorder::TurnRecorder,
     review::Reviewers,
-    step_run::ToolRunner,
     turn::{ContinuedTurn, TurnInput, TurnOutcome},
+    turn_deadline::TurnDeadline,
     zone::Zone,
 };
+use crate::tool_step::ToolRunner;
 
 /// Runs turns, each with its own model and tools.
 #[derive(Clone)]
@@ -88,19 +88,19 @@ impl AgentService {
         let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
-        let told = ModelContext::new(system, input.summary.as_deref(), input.history)?;
+        let context = ModelContext::new(system, input.summary.as_deref(), input.history)?;
         let ContinuedTurn { answered, next_step, whole_steps, calls, usage, active, plan } =
             input.continued.unwrap_or_default();
         let mut react = React {
             runner: &self.runner,
             model,
             tools: &input.tools,
-            whose: input.whose,
+            user_key: input.user_key,
             offer: &offer,
             sampling: input.sampling,
             recorder,
-            halt: Halt::new(cancel, self.limits.turn_time, active),
-            told,
+            turn_deadline: TurnDeadline::new(cancel, self.limits.turn_time, active),
+            context,
             step: next_step,
             whole_steps,
             calls,
@@ -114,7 +114,7 @@ impl AgentService {
             && stop_reason == STEP_LIMIT
             && final_text.trim().is_empty()
         {
-            react.recorder.text(react.step.saturating_sub(1), STEP_LIMIT_WORDS).await?;
+            react.recorder.text(react.step.saturating_sub(1), STEP_LIMIT_TEXT).await?;
         }
         Ok(react.outcome(end))
     }

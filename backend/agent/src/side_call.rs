@@ -39,11 +39,11 @@ pub struct SideCall {
     pub call: ModelCallRecord,
 }
 
-/// Calls a model until it has answered, the deadline passes, or `halt` ends the call.
+/// Calls a model until it has answered, the deadline passes, or `turn_deadline` ends the call.
 pub(crate) async fn complete_side_call(
     model: &dyn ModelClient,
     question: Question,
-    halt: impl Future<Output = AgentError>,
+    turn_deadline: impl Future<Output = AgentError>,
 ) -> SideCall {
     let Question { purpose, step, system, words, max_bytes, sampling, deadline } = question;
     let mut answer = Answer::new(purpose);
@@ -58,13 +58,13 @@ pub(crate) async fn complete_side_call(
     let span = spans::chat(model.info());
     let followed = tokio::select! {
         biased;
-        error = halt => Err(error),
+        error = turn_deadline => Err(error),
         followed = follow(model, request, &mut answer, max_bytes, deadline).instrument(span.clone()) => {
             followed.map_err(AgentError::from)
         }
     };
     answer.end();
-    answer.tell(&span, followed.as_ref().err());
+    answer.record_on(&span, followed.as_ref().err());
     let call = answer.record(step, model.info(), followed.as_ref().err());
     SideCall { text: followed.map(|()| answer.text()), call }
 }

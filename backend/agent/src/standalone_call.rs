@@ -9,9 +9,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::{
-    limits::Limits, recorder::EndedToolCall, service::AgentService, step_run::ended, tool_step::describe_panic,
-};
+use super::{limits::Limits, recorder::EndedToolCall, service::AgentService, tool_step::describe_panic};
+use crate::tool_step::ended;
 
 impl AgentService {
     /// Runs a call of this user until it ends. If the tool has no room or no slot is free within the call timeout, the
@@ -19,7 +18,7 @@ impl AgentService {
     pub async fn run_standalone(
         &self,
         tools: &ToolRegistry,
-        whose: UserKey,
+        user_key: UserKey,
         name: &str,
         input_text: &str,
     ) -> EndedToolCall {
@@ -27,7 +26,7 @@ impl AgentService {
         let runner = self.runner();
         let Limits { tool_time, stored_output_bytes, .. } = self.limits();
         let begin = async {
-            let call = tools.begin(name, input_text, whose, ProgressSender::noop()).await;
+            let call = tools.begin(name, input_text, user_key, ProgressSender::noop()).await;
             (runner.slots.clone().acquire_owned().await, call)
         };
         let Ok((slot, call)) = timeout(tool_time, begin).await else {
@@ -90,7 +89,7 @@ mod tests {
             &self.1
         }
 
-        fn room(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+        fn acquire_slot(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
             Box::pin(async move {
                 sleep(Duration::from_millis(self.0)).await;
                 Ok(None)

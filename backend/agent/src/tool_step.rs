@@ -1,33 +1,38 @@
-//! Runs the tool calls of one step. Low-risk calls run in parallel, as many at a time as the limits allow. High-risk
-//! calls that are approved run after them, one at a time. Each call has its own timeout and panic guard. Whatever a
-//! tool does, its call ends in a result that the model sees.
+//! Runs the tool calls of one step, and decides which of them may run.
+//!
+//! Low-risk calls run in parallel, as many at a time as the limits allow. High-risk calls run after them, one at a time:
+//! reviewers vote on them, and unless they are approved, approval is requested. Each call has its own timeout and panic
+//! guard. Whatever a tool does, its call ends in a result that the model sees.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    pin::pin,
     sync::Arc,
 };
 
-use futures_util::{FutureExt as _, future::BoxFuture};
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use tallybook_llm::ToolResult;
-use tallybook_protocol::{ToolCallStatus, Usage, without_nul};
-use tallybook_tools::{AdmittedCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, UserKey};
+use tallybook_protocol::{Decision, ToolCallStatus, Usage, without_nul};
+use tallybook_tools::{AdmittedCall, Progress, Secrets, ToolError, ToolOutput, ToolRegistry, ToolSpec, UserKey};
 use tokio::{
-    sync::OwnedSemaphorePermit,
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore},
     task::{Id, JoinError},
     time::{Instant, timeout, timeout_at},
 };
 use tracing::{Instrument as _, Span};
 
-use super::{
+use crate::{
     error::AgentError,
-    halt::Halt,
-    limits::CANCEL_TIMEOUT,
-    recorder::{Activity, EndedToolCall, TurnRecorder},
-    result::bounded_error,
+    limits::{CANCEL_TIMEOUT, Limits, MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
+    recorder::{Activity, Consent, EndedToolCall, TurnRecorder},
+    result::{bounded_error, error_json, shorten, success_json},
+    review::{Reviewers, Subject, Voted},
     running::{Next, Running, RunningCall, ToolReturn},
     spans,
-    step_run::{Leave, StepRun, ToolRunner, duration_ms, ended, result_for_model},
-    turn::PlannedCall,
+    turn::{PlannedCall, WaitedCall},
+    turn_deadline::TurnDeadline,
+    vote::{Review, Vote},
 };
 
 /// Error text of a call whose turn ended before the call did.
@@ -49,19 +54,20 @@ impl ToolRunner {
     /// one.
     pub(crate) async fn run(
         &self,
-        (tools, whose): (&ToolRegistry, UserKey),
+        (tools, user_key): (&ToolRegistry, UserKey),
         request: &str,
         step: u32,
         calls: &[PlannedCall],
         recorder: &mut impl TurnRecorder,
-        halt: &Halt<'_>,
+        turn_deadline: &TurnDeadline<'_>,
     ) -> Result<StepEnd, AgentError> {
         let (high, low): (Vec<usize>, Vec<usize>) =
             (0..calls.len()).partition(|&index| runs_exclusively(tools, &calls[index]));
         let running = Running::new(self.slots.clone());
         let results = vec![None; calls.len()];
         let (calls, usage) = (calls.to_vec(), Usage::default());
-        let mut run = StepRun { runner: self, tools, whose, step, calls, recorder, halt, running, results, usage };
+        let mut run =
+            StepRun { runner: self, tools, user_key, step, calls, recorder, turn_deadline, running, results, usage };
         run.batch(low.into()).await?;
         if !high.is_empty() {
             run.recorder.settle().await?;
@@ -69,16 +75,16 @@ impl ToolRunner {
         let mut reviews = run.review(&high, request).await?;
         let mut is_waiting = false;
         for index in high {
-            match run.consent(index, reviews.remove(&index).unwrap_or_default()).await? {
-                Leave::Given if is_waiting => {
+            match run.permission(index, reviews.remove(&index).unwrap_or_default()).await? {
+                Permission::Granted if is_waiting => {
                     // Calls after a waiting call do not overtake it.
                 }
-                Leave::Given => {
+                Permission::Granted => {
                     run.batch(vec![index].into()).await?;
                     run.recorder.settle().await?;
                 }
-                Leave::Refused => {}
-                Leave::Awaited => is_waiting = true,
+                Permission::Denied => {}
+                Permission::Pending => is_waiting = true,
             }
         }
         let results = (!is_waiting).then(|| run.results.into_iter().flatten().collect());
@@ -138,7 +144,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let most = self.runner.limits.concurrent_calls_per_turn.max(1);
         loop {
             let may_start = !waiting.is_empty() && self.running.calls.len() < most;
-            match self.running.next(may_start, self.halt).await {
+            match self.running.next(may_start, self.turn_deadline).await {
                 None => return Ok(()),
                 Some(Next::Start(slot)) => {
                     if let Some(index) = waiting.pop_front() {
@@ -156,7 +162,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                     }
                 }
                 Some(Next::Progress(calls)) => self.report_progress(&calls),
-                Some(Next::Halt(error)) => return Err(error),
+                Some(Next::TurnDeadline(error)) => return Err(error),
             }
         }
     }
@@ -168,7 +174,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         let (request, progress) = (&call.request, self.running.progress_of(index));
         let input_text = call.secret.as_ref().map_or(&request.input_text, |secret| &secret.input_text);
         let values = call.secret_values();
-        let call = self.tools.begin(&request.name, input_text, self.whose, progress);
+        let call = self.tools.begin(&request.name, input_text, self.user_key, progress);
         let span = spans::execute_tool(&request.name, id);
         let running = self.runner.call(call, &values, slot).instrument(span);
         let task = self.running.tasks.spawn_on(running, &self.runner.runtime);
@@ -239,7 +245,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 
 /// Returns whether a call runs by itself, after the low-risk calls of its step.
 fn runs_exclusively(tools: &ToolRegistry, call: &PlannedCall) -> bool {
-    call.waited.is_some() || call.needs_consent(tools)
+    call.waited.is_some() || call.needs_approval(tools)
 }
 
 fn broken_off(call: &RunningCall, status: ToolCallStatus, error: &str, error_type: &str) -> EndedToolCall {
@@ -256,4 +262,184 @@ pub(crate) fn describe_panic(error: &JoinError) -> ToolError {
     // The panic's own message is in the log. It may contain anything, so the model does not receive it.
     tracing::error!(%error, "a tool panicked");
     ToolError::other("panic", "the tool failed unexpectedly; the server's log says why")
+}
+
+/// Runs the calls of all turns. Clones share the slots in which calls run.
+#[derive(Clone)]
+pub(crate) struct ToolRunner {
+    pub(crate) limits: Limits,
+    pub(crate) slots: Arc<Semaphore>,
+    /// The models that review high-risk calls.
+    pub(crate) reviewers: Option<Arc<Reviewers>>,
+    /// Values to redact from the output of tools.
+    pub(crate) secrets: Secrets,
+    /// The runtime on which calls run: on other threads than turns, because a tool may block its thread.
+    pub(crate) runtime: Handle,
+}
+
+impl ToolRunner {
+    /// Creates a runner whose calls run on the current runtime.
+    pub(crate) fn new(limits: Limits) -> Self {
+        let slots = Arc::new(Semaphore::new(limits.concurrent_calls.max(1)));
+        Self { limits, slots, reviewers: None, secrets: Secrets::default(), runtime: Handle::current() }
+    }
+
+    pub(crate) fn with_reviewers(self, reviewers: Reviewers) -> Self {
+        Self { reviewers: Some(Arc::new(reviewers)), ..self }
+    }
+
+    pub(crate) fn with_secrets(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+}
+
+/// A step that is being run.
+pub(crate) struct StepRun<'a, R> {
+    pub(crate) runner: &'a ToolRunner,
+    pub(crate) tools: &'a ToolRegistry,
+    pub(crate) user_key: UserKey,
+    pub(crate) step: u32,
+    pub(crate) calls: Vec<PlannedCall>,
+    pub(crate) recorder: &'a mut R,
+    pub(crate) turn_deadline: &'a TurnDeadline<'a>,
+    pub(crate) running: Running,
+    pub(crate) results: Vec<Option<ToolResult>>,
+    /// Tokens used by the reviewers.
+    pub(crate) usage: Usage,
+}
+
+/// The outcome of the approval check of a call.
+pub(crate) enum Permission {
+    Granted,
+    /// The call never runs. Its result tells the model why.
+    Denied,
+    /// A user must decide.
+    Pending,
+}
+
+/// Returns the result that the model receives for a call that ended.
+pub(crate) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+    let request = &call.request;
+    let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
+    let content = match returned {
+        Ok(output) => success_json(&request.name, &output.text, output.text.len(), edited, shown_bytes),
+        Err(error) => error_json(&request.name, &error.message, &error.error_type, edited, shown_bytes),
+    };
+    ToolResult { call_id: request.id.clone(), tool_name: request.name.clone(), content, is_error: returned.is_err() }
+}
+
+/// Returns the record of a call that ended, with its output truncated to `stored_output_bytes`.
+pub(crate) fn ended(returned: ToolReturn, started_at: Instant, stored_output_bytes: usize) -> EndedToolCall {
+    let duration_ms = duration_ms(started_at);
+    match returned {
+        Ok(output) => EndedToolCall {
+            status: ToolCallStatus::Success,
+            output: Some(shorten(&output.text, stored_output_bytes)),
+            error: None,
+            error_type: None,
+            duration_ms,
+        },
+        Err(error) => EndedToolCall {
+            status: ToolCallStatus::Error,
+            output: None,
+            error: Some(error.message),
+            error_type: Some(error.error_type),
+            duration_ms,
+        },
+    }
+}
+
+pub(crate) fn duration_ms(since: Instant) -> i64 {
+    i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Error text of a call that needs approval but has secret arguments.
+const CANNOT_WAIT: &str = "the call has secret arguments, which are not kept, so it cannot wait until somebody gives consent to \
+                           it; who runs the server can let calls of this tool run by themselves (risk = \"low\")";
+
+impl<R: TurnRecorder> StepRun<'_, R> {
+    /// Reviews those high-risk calls that need approval. Returns the reviews by the index of the call.
+    pub(crate) async fn review(&mut self, high: &[usize], request: &str) -> Result<HashMap<usize, Review>, AgentError> {
+        let Some(reviewers) = self.runner.reviewers.as_deref() else { return Ok(HashMap::new()) };
+        let Self { tools, step, calls, recorder, turn_deadline, usage, .. } = self;
+        let (mut indexes, mut subjects) = (Vec::new(), Vec::new());
+        for &index in high {
+            let input = &calls[index].request.input_text;
+            let Some(tool) = unapproved_tool(tools, &calls[index]) else { continue };
+            if subjects.len() < MAX_REVIEWED_CALLS
+                && input.len() <= MAX_REVIEWED_INPUT_BYTES
+                && !recorder.has_saved_approval(tool).await?
+            {
+                indexes.push(index);
+                subjects.push(Subject { request, tool, input });
+            }
+        }
+        let mut votes = pin!(reviewers.votes(&subjects, *step, turn_deadline));
+        let mut cast = vec![Vec::new(); subjects.len()];
+        let mut over = None;
+        while let Some(Voted { subject, reviewer, vote, call }) = votes.next().await {
+            if let Some(call) = call {
+                recorder.model_called(&call).await?;
+                *usage += call.usage;
+            }
+            match vote {
+                Ok(vote) => cast[subject].push((reviewer, vote)),
+                Err(error) => over = Some(error),
+            }
+        }
+        if let Some(error) = over {
+            return Err(error);
+        }
+        let review = |mut votes: Vec<(usize, Vote)>| {
+            votes.sort_by_key(|(reviewer, _)| *reviewer);
+            reviewers.review(votes.into_iter().map(|(_, vote)| vote).collect())
+        };
+        Ok(indexes.into_iter().zip(cast.into_iter().map(review)).collect())
+    }
+
+    /// Decides whether a call that needs approval may run. If the tool is no longer the one that was approved, approval
+    /// is requested again.
+    pub(crate) async fn permission(&mut self, index: usize, review: Review) -> Result<Permission, AgentError> {
+        let call = &mut self.calls[index];
+        let Some(tool) = unapproved_tool(self.tools, call) else { return Ok(Permission::Granted) };
+        if call.secret.is_some() && review.ruling.is_none() && !self.recorder.has_saved_approval(tool).await? {
+            return self.deny_secret_call(index).await;
+        }
+        let id = match self.recorder.request_approval(&call.started(self.step), tool, &review).await? {
+            Consent::Given => return Ok(Permission::Granted),
+            Consent::Asked(id) => id,
+        };
+        let is_edited = call.waited.as_ref().is_some_and(|waited| waited.is_edited);
+        call.waited = Some(WaitedCall { id, tool_hash: tool.hash(), is_edited });
+        let Some(ruling) = review.ruling else { return Ok(Permission::Pending) };
+        if ruling.decision == Decision::Approve {
+            return Ok(Permission::Granted);
+        }
+        self.refuse(index, ToolError::other(ToolCallStatus::Denied.as_str(), ruling.refusal()));
+        Ok(Permission::Denied)
+    }
+
+    /// Refuses a call that would have to wait: a waiting turn keeps nothing in memory, and a secret is stored nowhere
+    /// else.
+    async fn deny_secret_call(&mut self, index: usize) -> Result<Permission, AgentError> {
+        let id = self.recorder.tool_started(&self.calls[index].started(self.step)).await?;
+        let error = ToolError::other("secret_cannot_wait", CANNOT_WAIT);
+        let end = ended(Err(error.clone()), Instant::now(), self.runner.limits.stored_output_bytes);
+        self.refuse(index, error);
+        self.recorder.tool_ended(id, &end);
+        self.recorder.settle().await?;
+        Ok(Permission::Denied)
+    }
+
+    fn refuse(&mut self, index: usize, error: ToolError) {
+        let shown_bytes = self.runner.limits.result_bytes(self.calls.len());
+        self.results[index] = Some(result_for_model(&self.calls[index], &Err(error), shown_bytes));
+    }
+}
+
+/// Returns the tool of a call that needs approval and does not have it; otherwise `None`.
+fn unapproved_tool<'a>(tools: &'a ToolRegistry, call: &PlannedCall) -> Option<&'a ToolSpec> {
+    let tool = tools.find_spec(&call.request.name).filter(|_| call.needs_approval(tools))?;
+    let is_approved = call.waited.as_ref().is_some_and(|waited| waited.tool_hash == tool.hash());
+    (!is_approved).then_some(tool)
 }

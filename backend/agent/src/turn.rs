@@ -4,9 +4,9 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use tallybook_llm::{ModelClient, ModelMessage, Sampling, ToolCallRequest, ToolChoice};
 use tallybook_protocol::{Plan, PlanStepId, ToolCallId, Usage};
-use tallybook_tools::{Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
+use tallybook_tools::{HIDDEN, Risk, Secrets, ToolRegistry, ToolSpec, UserKey};
 
-use super::{recorder::StartedToolCall, secret_input::SecretInput, zone::Zone};
+use super::{recorder::StartedToolCall, zone::Zone};
 
 /// Everything a turn starts from.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct TurnInput {
     /// The time zone of the date in the prompt.
     pub zone: Zone,
     /// The user key of its calls.
-    pub whose: UserKey,
+    pub user_key: UserKey,
     /// The tools that the turn may use until it ends, even if the available tools change in the meantime.
     pub tools: Arc<ToolRegistry>,
     /// The API client's tools, which take precedence if names clash. A step that calls one of them is the turn's last:
@@ -121,7 +121,7 @@ impl PlannedCall {
     }
 
     /// Returns whether the call is of high risk.
-    pub(crate) fn needs_consent(&self, tools: &ToolRegistry) -> bool {
+    pub(crate) fn needs_approval(&self, tools: &ToolRegistry) -> bool {
         tools.risk_of(&self.request.name, &self.request.input_text) == Some(Risk::High)
     }
 
@@ -160,4 +160,19 @@ pub enum EndReason {
     Over(String),
     /// Calls wait for a user's decision. Nothing of the turn stays in memory: it resumes from a [`ContinuedTurn`].
     AwaitsApproval,
+}
+
+/// The arguments of a call, some of which are secret. They are only in memory, and dropped with the step.
+#[derive(Clone)]
+pub struct SecretInput {
+    /// The complete arguments.
+    pub(crate) input_text: String,
+    /// The secret values, which the tool may repeat in its output.
+    pub(crate) values: Secrets,
+}
+
+impl fmt::Debug for SecretInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
 }

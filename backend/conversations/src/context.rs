@@ -93,7 +93,7 @@ pub struct Lifetimes {
     /// Retention of the events of finished turns; forever if `None`.
     pub journal: Option<Duration>,
     /// Time after which a call that waits for approval is denied; never if `None`.
-    pub consent_wait: Option<Duration>,
+    pub approval_timeout: Option<Duration>,
     /// Retention of deleted conversations.
     pub deleted: Duration,
 }

@@ -325,12 +325,12 @@ impl Server {
     }
 
     /// Waits for a free slot for a call of this user. Fails if the server is being closed.
-    pub(crate) async fn room(&self, whose: UserKey) -> Result<Slot, ToolError> {
+    pub(crate) async fn acquire_slot(&self, user_key: UserKey) -> Result<Slot, ToolError> {
         let closed = || self.failed(&ServerError::Unavailable("it is being closed".to_owned()));
-        self.slots.acquire(whose).await.ok_or_else(closed)
+        self.slots.acquire(user_key).await.ok_or_else(closed)
     }
 
-    /// Calls a tool by the name that the server uses. The caller holds a slot from [`Self::room`]. A request that was sent is
+    /// Calls a tool by the name that the server uses. The caller holds a slot from [`Self::acquire_slot`]. A request that was sent is
     /// never retried here. Dropping the future notifies the server of the cancellation.
     pub(crate) async fn call(
         &self,

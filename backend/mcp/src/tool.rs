@@ -36,8 +36,8 @@ impl AnyTool for ServerTool {
         &self.spec
     }
 
-    fn room(self: Arc<Self>, whose: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
-        Box::pin(async move { self.server.room(whose).await.map(Some) })
+    fn acquire_slot(self: Arc<Self>, user_key: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+        Box::pin(async move { self.server.acquire_slot(user_key).await.map(Some) })
     }
 
     fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> AdmittedCall {

@@ -106,7 +106,7 @@ impl Application {
         let lifetimes = Lifetimes {
             lease: settings.turn_lease,
             journal: settings.journal_retention,
-            consent_wait: settings.consent_wait,
+            approval_timeout: settings.approval_timeout,
             deleted: settings.retention,
         };
         let pins: Arc<dyn PinStore> = Arc::new(ToolPins::new(db.clone()));

@@ -147,17 +147,17 @@ impl ToolRegistry {
         &self,
         name: &str,
         input_text: &str,
-        whose: UserKey,
+        user_key: UserKey,
         progress: ProgressSender,
     ) -> BoxFuture<'static, AdmittedCall> {
         let (tool, input_text) = match self.find_callable(name, input_text) {
             Ok(tool) => (tool, input_text.to_owned()),
             Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as AdmittedCall)),
         };
-        let room = Arc::clone(&tool).room(whose);
-        let begun = room.map(|room| -> AdmittedCall {
+        let acquire_slot = Arc::clone(&tool).acquire_slot(user_key);
+        let begun = acquire_slot.map(|acquire_slot| -> AdmittedCall {
             Box::pin(async move {
-                let _room = room?;
+                let _room = acquire_slot?;
                 tool.call(input_text, progress).await
             })
         });
@@ -222,7 +222,7 @@ pub trait AnyTool: Send + Sync {
     }
 
     /// Waits for a slot for a call of this user, if the tool limits concurrent calls. The caller holds the slot until the call ends.
-    fn room(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
+    fn acquire_slot(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
         Box::pin(ready(Ok(None)))
     }
 

@@ -18,7 +18,7 @@ use super::super::{
 const MAX_PLACES: usize = 32;
 
 /// One question to a model.
-pub(crate) struct Asked {
+pub(crate) struct PlanQuestion {
     pub(crate) purpose: Purpose,
     pub(crate) system: String,
     pub(crate) words: String,
@@ -29,10 +29,10 @@ pub(crate) struct Asked {
 pub(crate) async fn ask<R: TurnRecorder>(
     react: &mut React<'_, R>,
     model: &dyn ModelClient,
-    asked: Asked,
+    asked: PlanQuestion,
 ) -> Result<Option<String>, AgentError> {
-    let Asked { purpose, system, words, timeout } = asked;
-    let (halt, deadline) = (react.halt, Instant::now() + timeout);
+    let PlanQuestion { purpose, system, words, timeout } = asked;
+    let (turn_deadline, deadline) = (react.turn_deadline, Instant::now() + timeout);
     // Temperature 0 gives the same text for the same question, if the model allows it. Some models refuse every
     // temperature, so the second attempt sends none.
     for temperature in [Some(0.0), None] {
@@ -45,7 +45,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
             sampling: Sampling { temperature, ..Sampling::default() },
             deadline,
         };
-        let SideCall { text, call } = complete_side_call(model, question, halt.reached()).await;
+        let SideCall { text, call } = complete_side_call(model, question, turn_deadline.cancelled_or_elapsed()).await;
         react.recorder.model_called(&call).await?;
         react.usage += call.usage;
         match text {

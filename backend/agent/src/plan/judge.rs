@@ -13,9 +13,9 @@ use super::{
         recorder::{Purpose, TurnRecorder},
         result::{one_line, shorten},
     },
-    ask::{Asked, ask, find_object},
-    words::evaluate_prompt,
+    ask::{PlanQuestion, ask, find_object},
 };
+use crate::plan::prompts::evaluate_prompt;
 
 /// Prefix of a step's text if the step could not be done.
 const ERROR: &str = "Error:";
@@ -60,14 +60,14 @@ pub(crate) async fn judge<R: TurnRecorder>(
         return Ok(verdict);
     }
     let envelope = json!({
-        "request": shorten(&react.told.question(), MAX_PLANNED_QUESTION_BYTES),
+        "request": shorten(&react.context.question(), MAX_PLANNED_QUESTION_BYTES),
         "success_criteria": plan.success_criteria,
         "instruction": step.instruction,
         "expected": step.expected,
         "result": words.trim(),
     });
     let (system, words) = (evaluate_prompt()?, envelope.to_string());
-    let asked = Asked { purpose: Purpose::Evaluate, system, words, timeout: EVALUATE_TIMEOUT };
+    let asked = PlanQuestion { purpose: Purpose::Evaluate, system, words, timeout: EVALUATE_TIMEOUT };
     let model = react.model;
     let text = ask(react, model, asked).await?;
     // The step wrote a text, and no judge said that it is wrong.

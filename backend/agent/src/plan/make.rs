@@ -20,9 +20,9 @@ use super::{
         result::{one_line, shorten},
         turn::Planning,
     },
-    ask::{Asked, ask, find_object},
-    words::{plan_prompt, steps_so_far},
+    ask::{PlanQuestion, ask, find_object},
 };
+use crate::plan::prompts::{plan_prompt, steps_so_far};
 
 /// Maximum number of times that a model is asked for a plan.
 const MAX_QUESTIONS: usize = 2;
@@ -53,7 +53,7 @@ pub(crate) async fn first<R: TurnRecorder>(
 
 /// Makes a plan for the remaining work, from the results of the previous plan. Returns `None` if the model produces no
 /// valid plan.
-pub(crate) async fn anew<R: TurnRecorder>(
+pub(crate) async fn replan<R: TurnRecorder>(
     react: &mut React<'_, R>,
     planning: &Planning,
     plan: &Plan,
@@ -69,16 +69,16 @@ pub(crate) async fn anew<R: TurnRecorder>(
 
 /// Builds the planner's input.
 fn envelope<R>(react: &React<'_, R>) -> Value {
-    let question = shorten(&react.told.question(), MAX_PLANNED_QUESTION_BYTES);
+    let question = shorten(&react.context.question(), MAX_PLANNED_QUESTION_BYTES);
     let tool = |tool: &tallybook_tools::ToolSpec| json!({"name": tool.name, "description": tool.description});
     let tools: Vec<Value> = react.offer.specs.iter().map(tool).collect();
-    json!({"earlier": earlier(react.told.before()), "request": question, "tools": tools})
+    json!({"earlier": earlier(react.context.before()), "request": question, "tools": tools})
 }
 
 /// Returns the newest messages before the question, as many as fit into [`MAX_PLANNED_EARLIER_BYTES`].
 fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
-    let mut room = MAX_PLANNED_EARLIER_BYTES;
-    let mut told = Vec::new();
+    let mut acquire_slot = MAX_PLANNED_EARLIER_BYTES;
+    let mut context = Vec::new();
     for message in messages.iter().rev() {
         let (from, words) = match message {
             ModelMessage::User(parts) => ("person", UserPart::join_texts(parts)),
@@ -89,12 +89,12 @@ fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
         if words.is_empty() {
             continue;
         }
-        let Some(left) = room.checked_sub(words.len()) else { break };
-        room = left;
-        told.push(json!({"from": from, "words": words}));
+        let Some(left) = acquire_slot.checked_sub(words.len()) else { break };
+        acquire_slot = left;
+        context.push(json!({"from": from, "words": words}));
     }
-    told.reverse();
-    told
+    context.reverse();
+    context
 }
 
 fn text(block: &AssistantBlock) -> Option<&str> {
@@ -111,7 +111,7 @@ async fn make<R: TurnRecorder>(
 ) -> Result<Option<NewPlan>, AgentError> {
     for _ in 0..MAX_QUESTIONS {
         let (system, words) = (plan_prompt()?, envelope.to_string());
-        let asked = Asked { purpose: Purpose::Plan, system, words, timeout: PLAN_TIMEOUT };
+        let asked = PlanQuestion { purpose: Purpose::Plan, system, words, timeout: PLAN_TIMEOUT };
         let Some(text) = ask(react, &*planning.planner, asked).await? else { return Ok(None) };
         match read(&text) {
             Ok(plan) => return Ok(Some(plan)),
@@ -177,10 +177,10 @@ mod tests {
         let said = |words: String| ModelMessage::Assistant(vec![AssistantBlock::Text { text: words }]);
         let messages =
             vec![said("x".repeat(4000)), said("y".repeat(MAX_PLANNED_EARLIER_BYTES)), said("z".repeat(9000))];
-        let told = earlier(&messages);
-        let first: Vec<String> = told.iter().map(|one| one["words"].to_string().chars().take(2).collect()).collect();
+        let context = earlier(&messages);
+        let first: Vec<String> = context.iter().map(|one| one["words"].to_string().chars().take(2).collect()).collect();
         assert_eq!(first, ["\"x", "\"y", "\"z"]);
-        assert!(told.iter().all(|one| one["words"].to_string().len() < 4200));
+        assert!(context.iter().all(|one| one["words"].to_string().len() < 4200));
         assert_eq!(earlier(&vec![said("z".repeat(9000)); 9]).len(), 3);
     }
 }

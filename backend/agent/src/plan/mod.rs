@@ -7,23 +7,21 @@
 mod ask;
 mod judge;
 mod make;
-mod words;
+pub(crate) mod prompts;
 
 use std::collections::HashMap;
 
 use tallybook_llm::ToolChoice;
 use tallybook_protocol::{Plan, PlanStep, PlanStepId, PlanStepStatus};
 
-use self::{
-    judge::{Verdict, judge},
-    words::{answer_task, step_task},
-};
+use self::judge::{Verdict, judge};
 use super::{
     error::AgentError,
     react::{React, RunEnd},
     recorder::{NewPlan, PlanStepChange, TurnRecorder},
     turn::{AnsweredStep, ContinuedPlan, Planning},
 };
+use crate::plan::prompts::{answer_task, step_task};
 
 /// Answers by a plan, or without one if none can be made.
 pub(crate) async fn run<R: TurnRecorder>(
@@ -44,7 +42,7 @@ pub(crate) async fn run<R: TurnRecorder>(
             ContinuedPlan { plan: react.recorder.plan_made(&draft).await?, results: HashMap::new() }
         }
     };
-    Planned { react, planning, plan, results, anew: None, is_exhausted: false }.run(answered).await
+    Planned { react, planning, plan, results, replan: None, is_exhausted: false }.run(answered).await
 }
 
 /// A plan in progress.
@@ -55,7 +53,7 @@ struct Planned<'r, 'a, R> {
     /// The results of the steps.
     results: HashMap<PlanStepId, String>,
     /// The reason for a new plan, if a judge asked for one.
-    anew: Option<String>,
+    replan: Option<String>,
     /// `true` if no further plan can be made.
     is_exhausted: bool,
 }
@@ -89,7 +87,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
                 Next::PlanAnew(reason) => self.replan(reason).await?,
                 Next::Answer => {
                     let task = answer_task(&self.plan, &self.results)?;
-                    self.react.told.set_task(task);
+                    self.react.context.set_task(task);
                     return self.react.run(answered, &ToolChoice::None).await;
                 }
             }
@@ -105,7 +103,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         if self.is_exhausted || self.is_used_up() {
             return Next::Answer;
         }
-        if let Some(reason) = &self.anew {
+        if let Some(reason) = &self.replan {
             return Next::PlanAnew(reason.clone());
         }
         let of_this_revision = steps.iter().filter(|step| step.revision == self.plan.revision);
@@ -128,17 +126,17 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
             self.change(at, PlanStepStatus::Executing, 1, None).await?;
         }
         let task = step_task(&self.plan, &self.plan.steps[at], &self.results)?;
-        self.react.told.set_task(task);
+        self.react.context.set_task(task);
         let ended = match self.react.run(answered, &ToolChoice::Auto).await {
             Ok(waits @ RunEnd::AwaitsApproval) => return Ok(Some(waits)),
             Ok(RunEnd::Over { stop_reason, final_text }) => Ok((stop_reason, final_text)),
             Err(AgentError::Model(error)) => Err(error),
             Err(error) => return Err(error),
         };
-        let said = self.react.told.said();
-        self.react.told.forget_steps();
+        let text_since_question = self.react.context.text_since_question();
+        self.react.context.forget_steps();
         let PlanStep { step_id, attempt, .. } = self.plan.steps[at];
-        self.results.insert(step_id, said);
+        self.results.insert(step_id, text_since_question);
         let verdict = match ended {
             Ok((stop_reason, words)) => {
                 judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &words).await?
@@ -159,7 +157,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
             self.change(at, PlanStepStatus::Failed, attempt, reason.clone()).await?;
         }
         if need_replan {
-            self.anew = Some(reason.unwrap_or_default());
+            self.replan = Some(reason.unwrap_or_default());
         }
         Ok(None)
     }
@@ -180,13 +178,13 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
 
     /// Makes a plan for the remaining work. If there is none, the answer must be written from the results so far.
     async fn replan(&mut self, reason: String) -> Result<(), AgentError> {
-        let draft = make::anew(self.react, self.planning, &self.plan, &self.results, &reason).await?;
+        let draft = make::replan(self.react, self.planning, &self.plan, &self.results, &reason).await?;
         let Some(draft) = draft else {
             tracing::info!("there is no other plan to be had, so the answer is made from what there is");
             self.is_exhausted = true;
             return Ok(());
         };
-        self.anew = None;
+        self.replan = None;
         let draft = NewPlan { reason: Some(reason).filter(|reason| !reason.is_empty()), ..draft };
         self.plan = self.react.recorder.plan_made(&draft).await?;
         Ok(())

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 
 use crate::{
     error::AgentError,
-    halt::Halt,
     limits::{MAX_REASON_CHARS, MAX_REVIEW_ANSWER_BYTES, MAX_REVIEWED_REQUEST_BYTES},
     recorder::{ModelCallRecord, Purpose},
     result::{one_line, shorten},
     side_call::{Question, SideCall, complete_side_call},
+    turn_deadline::TurnDeadline,
     vote::Vote,
 };
 
@@ -71,7 +71,7 @@ impl Subject<'_> {
         reviewer: &Reviewer,
         step: u32,
         deadline: Instant,
-        halt: &Halt<'_>,
+        turn_deadline: &TurnDeadline<'_>,
     ) -> (Result<Vote, AgentError>, Option<ModelCallRecord>) {
         let abstention = |reason: &str| Vote {
             model: reviewer.name.clone(),
@@ -96,7 +96,8 @@ impl Subject<'_> {
             sampling: Sampling::default(),
             deadline,
         };
-        let SideCall { text, call } = complete_side_call(&*reviewer.model, question, halt.reached()).await;
+        let SideCall { text, call } =
+            complete_side_call(&*reviewer.model, question, turn_deadline.cancelled_or_elapsed()).await;
         let voted = match text {
             Ok(text) => read(&text),
             Err(AgentError::Model(_)) if Instant::now() >= deadline => (Verdict::Abstain, LATE.to_owned()),

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 
 use super::{
     error::AgentError,
-    halt::Halt,
     limits::MAX_VOTES_AT_ONCE,
     recorder::ModelCallRecord,
+    turn_deadline::TurnDeadline,
     vote::{Review, Ruling, Vote},
 };
 
@@ -61,13 +61,13 @@ impl Reviewers {
         &'a self,
         subjects: &'a [Subject<'a>],
         step: u32,
-        halt: &'a Halt<'a>,
+        turn_deadline: &'a TurnDeadline<'a>,
     ) -> impl Stream<Item = Voted> + Send + 'a {
         let deadline = Instant::now() + self.timeout;
         let each = move |subject: usize| (0..self.models.len()).map(move |reviewer| (subject, reviewer));
         let pairs: Vec<(usize, usize)> = (0..subjects.len()).flat_map(each).collect();
         let asked = move |(subject, reviewer): (usize, usize)| async move {
-            let (vote, call) = subjects[subject].ask(&self.models[reviewer], step, deadline, halt).await;
+            let (vote, call) = subjects[subject].ask(&self.models[reviewer], step, deadline, turn_deadline).await;
             Voted { subject, reviewer, vote, call }
         };
         stream::iter(pairs).map(asked).buffer_unordered(MAX_VOTES_AT_ONCE)
@@ -85,14 +85,14 @@ impl Reviewers {
             } else {
                 (Decision::Deny, Verdict::Reject)
             };
-            let reasons: Vec<String> = votes.iter().filter(|vote| vote.verdict == verdict).map(said).collect();
+            let reasons: Vec<String> = votes.iter().filter(|vote| vote.verdict == verdict).map(reason_text).collect();
             Ruling { decision, reason: reasons.join(" ") }
         });
         Review { votes, ruling }
     }
 }
 
-fn said(Vote { model, reason, .. }: &Vote) -> String {
+fn reason_text(Vote { model, reason, .. }: &Vote) -> String {
     if reason.is_empty() { format!("{model} gave no reason.") } else { format!("{model}: {reason}") }
 }
 

@@ -65,8 +65,12 @@ async fn arguments_longer_than_any_tool_takes_are_a_failed_call() {
         let expected =
             [(1, ToolCallStatus::Error, Some("invalid_argument")), (2, ToolCallStatus::Error, Some("unknown_tool"))];
         assert_eq!(ends(&events), expected);
-        let told = &model.requests()[1].body_text;
-        assert!(told.contains("invalid_arguments: longer than 1048576 bytes") && told.len() < 20_000, "{}", told.len());
+        let context = &model.requests()[1].body_text;
+        assert!(
+            context.contains("invalid_arguments: longer than 1048576 bytes") && context.len() < 20_000,
+            "{}",
+            context.len()
+        );
         model.assert_calls_paired();
     }
 }
@@ -96,8 +100,8 @@ async fn many_results_share_what_a_step_may_tell() {
     let limits = Limits::default();
     let (outcome, _) = run(&model, tools, limits, &CancellationToken::new()).await;
     outcome.unwrap();
-    let told = &model.requests()[1].body_text;
-    assert!(told.len() < limits.step_output_bytes + 100_000, "{}", told.len());
-    assert_eq!(told.matches("these are the first 5241 of 65535 bytes").count(), 100);
+    let context = &model.requests()[1].body_text;
+    assert!(context.len() < limits.step_output_bytes + 100_000, "{}", context.len());
+    assert_eq!(context.matches("these are the first 5241 of 65535 bytes").count(), 100);
     model.assert_calls_paired();
 }

@@ -50,14 +50,14 @@ async fn of_two_tools_of_one_name_the_programs_is_meant_and_told() {
     model.reply([tool_call("echo", r#"{"n":1}"#)]);
     let (word, events) = run(&model, vec![theirs("echo")], ToolChoice::Auto).await;
     assert_eq!((word.as_str(), ends(&events).len()), ("client_calls", 0));
-    let told: Vec<Value> = model.requests()[0].body["tools"].as_array().unwrap().clone();
-    assert_eq!((told.len(), &told[0]["description"]), (1, &json!("The program's.")));
+    let context: Vec<Value> = model.requests()[0].body["tools"].as_array().unwrap().clone();
+    assert_eq!((context.len(), &context[0]["description"]), (1, &json!("The program's.")));
 }
 
 #[tokio::test]
 async fn where_nothing_may_be_called_nothing_is_and_a_choice_is_passed_on() {
     let model = MockLlm::start().await.unwrap();
-    for (choice, told) in [
+    for (choice, context) in [
         (ToolChoice::None, json!({"type": "none"})),
         (ToolChoice::Required, json!({"type": "any"})),
         (ToolChoice::Named("look".to_owned()), json!({"type": "tool", "name": "look"})),
@@ -66,6 +66,6 @@ async fn where_nothing_may_be_called_nothing_is_and_a_choice_is_passed_on() {
         model.reply([text("Well. "), tool_call("look", "{}")]);
         let (word, _) = run(&model, vec![theirs("look")], choice).await;
         assert_eq!(word == "client_calls", !is_none, "{word}");
-        assert_eq!(model.requests().last().unwrap().body["tool_choice"], told);
+        assert_eq!(model.requests().last().unwrap().body["tool_choice"], context);
     }
 }

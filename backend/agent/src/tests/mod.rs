@@ -1,9 +1,9 @@
 //! Tests of the agent loop alone: a scripted model over real HTTP, tools made for the test, and a recorder in memory.
 
+pub(crate) mod approval;
 mod bounds;
 mod client_tools;
 mod concurrency;
-mod consent;
 mod recorder;
 mod settling;
 
@@ -145,10 +145,10 @@ async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
     assert!(ends[..9].iter().all(|end| end.1 == ToolCallStatus::Success), "{ends:?}");
     assert_eq!(ends[9], (1, ToolCallStatus::Error, Some("timeout")));
     // Results are returned in the order of the calls, whatever the order in which they ended.
-    let told = &model.requests()[1].body["messages"][2]["content"];
-    let told: Vec<bool> =
-        told.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
-    assert_eq!(told, [&[true][..], &[false; 9]].concat());
+    let context = &model.requests()[1].body["messages"][2]["content"];
+    let context: Vec<bool> =
+        context.as_array().unwrap().iter().map(|r| r["content"].to_string().contains("timeout")).collect();
+    assert_eq!(context, [&[true][..], &[false; 9]].concat());
     model.assert_calls_paired();
 }
 
@@ -204,8 +204,8 @@ async fn a_huge_output_is_cut_for_the_row_and_further_for_the_model() {
         "{}",
         stored.len()
     );
-    let told = &model.requests()[1].body_text;
-    assert!(told.len() <= 2 * limits.model_output_bytes, "{}", told.len());
+    let context = &model.requests()[1].body_text;
+    assert!(context.len() <= 2 * limits.model_output_bytes, "{}", context.len());
     model.assert_calls_paired();
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum RecordedEvent {
     Text(String),
     /// [`TurnRecorder::reasoning`]: the step and the text.
     Thought(u32, String),
-    /// [`TurnRecorder::request_consent`] of a call that has to wait: key, name and arguments.
+    /// [`TurnRecorder::request_approval`] of a call that has to wait: key, name and arguments.
     Asked(i64, String, String),
     /// [`TurnRecorder::tool_started`]: key, name and arguments.
     ToolStarted(i64, String, String),
@@ -90,7 +90,7 @@ impl TurnRecorder for MemoryRecorder {
         Ok(self.approved.contains(&tool.name.as_str()))
     }
 
-    async fn request_consent(
+    async fn request_approval(
         &mut self,
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,

@@ -182,7 +182,7 @@ impl Turn {
             continued,
             instructions,
             zone: context.time_zones.of(self.user),
-            whose: UserKey(self.user.0),
+            user_key: UserKey(self.user.0),
             tools,
             client_tools,
             tool_choice,

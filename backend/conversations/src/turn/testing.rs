@@ -46,8 +46,12 @@ impl Fixture {
         let (tools, servers, secrets) = (ToolRegistry::default(), ToolServersSettings::default(), Secrets::default());
         let tools = ToolServers::start(tools, servers, &pins, &secrets, |_| None);
         let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
-        let lifetimes =
-            Lifetimes { lease: Duration::from_secs(20), journal: None, consent_wait: None, deleted: Duration::ZERO };
+        let lifetimes = Lifetimes {
+            lease: Duration::from_secs(20),
+            journal: None,
+            approval_timeout: None,
+            deleted: Duration::ZERO,
+        };
         let (person_limits, memory) = (PersonLimits::default(), MemorySettings::OFF);
         let settings = ConversationSettings { lifetimes, person_limits, memory, plan: PlanSettings::default() };
         let service = ConversationService::start(db, agent, tools, models, settings).await.unwrap();

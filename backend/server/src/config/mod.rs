@@ -105,7 +105,7 @@ pub struct Settings {
     /// Interval of silence on an event stream after which a keep-alive is sent.
     pub keep_alive: Duration,
     /// Time that a call waits for approval before it is refused; `None` is forever.
-    pub consent_wait: Option<Duration>,
+    pub approval_timeout: Option<Duration>,
     /// Retention time of the events of a finished turn; `None` is forever.
     pub journal_retention: Option<Duration>,
     /// Retention time of deleted data in the tool history.
@@ -139,7 +139,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let review = review::review(file.as_ref(), &models)?;
     let memory = memory::memory(&options, file.as_ref(), &models)?;
     let plan = plan::plan(file.as_ref(), &models)?;
-    let consent_wait = consent_wait(&options, file.as_ref())?;
+    let approval_timeout = approval_timeout(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
         remarks.push("OIDC_ISSUER says nothing here, because nobody signs in. Set ACCOUNTS=on.".to_owned());
@@ -183,7 +183,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         traces,
         log_format: options.log_format,
         keep_alive: Duration::from_secs(options.keep_alive_secs),
-        consent_wait,
+        approval_timeout,
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
             .filter(|time| !time.is_zero()),
         retention: retention(options.retention_days, person_limits),
@@ -200,7 +200,7 @@ fn max_tool_turns(options: &Options, file: Option<&SettingsFile>) -> Result<u32,
     Ok(options.max_tool_turns.or(in_file).unwrap_or(MAX_TOOL_TURNS))
 }
 
-fn consent_wait(options: &Options, file: Option<&SettingsFile>) -> Result<Option<Duration>, ConfigError> {
+fn approval_timeout(options: &Options, file: Option<&SettingsFile>) -> Result<Option<Duration>, ConfigError> {
     let in_file = file.map_or(Ok(None), SettingsFile::consent_wait_hours)?;
     let hours = options.consent_wait_hours.or(in_file).filter(|hours| *hours > 0.0);
     Ok(hours.map(|hours| Duration::from_secs_f64(hours * SECS_PER_HOUR)))

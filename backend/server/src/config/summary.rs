@@ -25,7 +25,7 @@ impl Settings {
             // Writing to a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
         }
-        let consent = self.consent_wait.map_or_else(
+        let consent = self.approval_timeout.map_or_else(
             || "calls wait for it as long as it takes".to_owned(),
             |wait| format!("calls wait for it {} hours, and are refused then", wait.as_secs_f64() / SECS_PER_HOUR),
         );

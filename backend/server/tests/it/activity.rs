@@ -8,7 +8,7 @@ use tallybook_protocol::ChatEvent;
 use crate::support::{Engine, Provider, TestApp, on_every_engine, rows};
 
 on_every_engine! {
-    async fn a_model_that_is_asked_again_and_one_that_writes_a_call(engine: Engine) {
+    async fn retries_and_call_progress_are_reported_and_not_stored(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let retries = RetryPolicy { retries: 1, ..RetryPolicy::default() };
         let settings = ModelSettings { retries, ..Provider::Anthropic.settings(model.url()) };
@@ -22,15 +22,15 @@ on_every_engine! {
         let start = turn.until("message_start").await;
 
         let seen = turn.until("model_retry").await;
-        assert_eq!(seen.id, start.id, "it has no id of its own");
+        assert_eq!(seen.id, start.id, "the event has no id of its own");
         let ChatEvent::ModelRetry(retry) = seen.event else { panic!("{:?}", seen.event) };
         let told = (retry.code.as_str(), retry.attempt, retry.attempts, retry.delay_ms);
         assert_eq!(told, ("model_busy", 2, 2, 1));
 
         let seen = turn.until("tool_call_preparing").await;
-        assert_eq!(seen.id, start.id, "it has no id of its own");
+        assert_eq!(seen.id, start.id, "the event has no id of its own");
         let ChatEvent::ToolCallPreparing(call) = seen.event else { panic!("{:?}", seen.event) };
-        assert_eq!((call.tool_name, call.bytes), ("n".repeat(64), 0), "the name is cut to what a name may have");
+        assert_eq!((call.tool_name, call.bytes), ("n".repeat(64), 0), "the name is truncated to its maximum length");
 
         turn.all().await;
         let stored = rows!(app, (String,), "SELECT DISTINCT event FROM journal_events ORDER BY event");

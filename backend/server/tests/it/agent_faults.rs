@@ -60,7 +60,7 @@ fn ended_with(events: &[ChatEvent], words: &str) -> bool {
 
 on_every_engine! {
     /// Each failure becomes a result that the model receives, and a row that gives the reason. The agent loop continues.
-    async fn unknown_tool_wrong_arguments_error_panic_and_timeout(engine: Engine) {
+    async fn each_kind_of_failed_call_becomes_a_result(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let tools = builtin().unwrap().with(Panics).unwrap().with(Hangs).unwrap();
@@ -95,7 +95,7 @@ on_every_engine! {
     }
 
     /// Nine calls end without waiting for the tenth, which times out alone.
-    async fn ten_calls_in_one_step_one_hanging(engine: Engine) {
+    async fn a_hanging_call_does_not_delay_the_other_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Hangs).unwrap();
         let limits = Limits { tool_time: Duration::from_millis(500), ..Limits::default() };
@@ -112,17 +112,17 @@ on_every_engine! {
             ChatEvent::ToolCallEnd(end) => Some(end.error.is_some()),
             _ => None,
         }).collect();
-        assert_eq!(ends, [&[false; 9][..], &[true]].concat(), "the one that hangs ends last");
+        assert_eq!(ends, [&[false; 9][..], &[true]].concat(), "the hanging call ends last");
         let rows = rows!(app, Row, ROWS);
         assert_eq!((rows[9].1.as_str(), rows[9].2.as_deref()), ("error", Some("timeout")));
         assert!(rows.len() == 10 && rows[..9].iter().all(|row| row.1 == "success"), "{rows:?}");
         let told: Vec<_> = told_results(&model).iter().map(|told| told["result"].clone()).collect();
-        assert_eq!(told[7..], ["9".into(), "10".into(), Value::Null], "the results go back in the order asked for");
+        assert_eq!(told[7..], ["9".into(), "10".into(), Value::Null], "the model receives the results in the order of its calls");
         model.assert_calls_paired();
     }
 
     /// The names and ids are stored and sent back safely. A call that appears twice with one id runs once.
-    async fn a_long_tool_name_odd_characters_in_it_and_a_call_id_twice(engine: Engine) {
+    async fn odd_tool_names_and_duplicate_call_ids_are_handled(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let counts = Counts::default();
@@ -160,7 +160,7 @@ on_every_engine! {
     }
 
     /// The row keeps the beginnings of the kind and the message, which fit the columns of every engine. The turn continues.
-    async fn a_tool_that_says_much_of_why_it_failed(engine: Engine) {
+    async fn a_long_tool_error_is_truncated(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Laments).unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
@@ -177,7 +177,7 @@ on_every_engine! {
 
     /// Outputs are truncated, so memory use is bounded. Each error is clear, and the row keeps the arguments as the model wrote
     /// them.
-    async fn huge_output_deep_json_a_huge_number_and_a_million_parentheses(engine: Engine) {
+    async fn huge_outputs_and_hostile_arguments_are_bounded(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = builtin().unwrap().with(Floods).unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
@@ -196,7 +196,7 @@ on_every_engine! {
         assert!(ended_with(&events, "Too much."), "{:?} {:?}", names(&events), events.last());
         let kept = rows!(app, (String, Option<String>), "SELECT input_text, output FROM tool_calls ORDER BY position");
         let inputs: Vec<_> = kept.iter().map(|(input, _)| input.as_str()).collect();
-        assert!(inputs == ["{}", &deep, huge, &parentheses], "the arguments are kept to the letter");
+        assert!(inputs == ["{}", &deep, huge, &parentheses], "the arguments are stored unchanged");
         let output = kept[0].1.as_deref().unwrap();
         assert!(output.len() < 2 * Limits::default().stored_output_bytes && output.contains("of 100000000 bytes"));
         let rows = rows!(app, Row, ROWS);
@@ -216,7 +216,7 @@ on_every_engine! {
 
     /// The calls fail, and their rows keep the beginning of the arguments, which fits the packets and columns of every engine.
     /// The turn continues.
-    async fn arguments_that_no_tool_takes_and_a_call_without_a_name(engine: Engine) {
+    async fn invalid_arguments_and_a_missing_name_fail_the_call(engine: Engine) {
         // Each of these characters takes several bytes when it is stored as JSON.
         for (provider, filler) in Provider::ALL.into_iter().zip(["\u{1}", "\""]) {
             let model = MockLlm::start().await.unwrap();
@@ -241,7 +241,7 @@ on_every_engine! {
     }
 
     /// The model's reasoning is sent back unchanged with the results of its calls, and does not appear in later turns.
-    async fn thinking_is_replayed_within_the_turn(engine: Engine) {
+    async fn reasoning_is_sent_back_only_within_its_turn(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -268,7 +268,7 @@ on_every_engine! {
     }
 
     /// If an answer reaches its token limit inside a call, the answer ends there and no tool runs.
-    async fn max_tokens_inside_a_tool_call(engine: Engine) {
+    async fn a_call_truncated_at_the_token_limit_does_not_run(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -282,7 +282,7 @@ on_every_engine! {
     }
 
     /// The text that was already sent stays, and one error follows.
-    async fn overloaded_error_after_http_200_and_after_text(engine: Engine) {
+    async fn an_overloaded_error_after_text_keeps_the_text(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -297,7 +297,7 @@ on_every_engine! {
     }
 
     /// The stop reason is unknown, and far longer than its column.
-    async fn a_stop_reason_longer_than_its_column(engine: Engine) {
+    async fn an_overlong_stop_reason_does_not_fail_the_turn(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -308,7 +308,7 @@ on_every_engine! {
     }
 
     /// The connection to the model is closed, both while the model writes and before it has sent anything.
-    async fn the_user_stops(engine: Engine) {
+    async fn stopping_closes_the_connection_to_the_model(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -334,7 +334,7 @@ on_every_engine! {
     }
 
     /// The turn fails with a readable error, its text stays, and the connection to the model is closed.
-    async fn the_turns_time_is_over(engine: Engine) {
+    async fn a_turn_timeout_keeps_the_text_and_closes_the_connection(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             // Long enough for the beginning to be stored.

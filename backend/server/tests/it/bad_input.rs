@@ -19,7 +19,7 @@ pub(crate) async fn assert_problem(response: Response, status: u16, kind: &str) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bad_bodies_are_refused_in_words() {
+async fn invalid_bodies_are_refused_with_a_reason() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;
@@ -78,7 +78,7 @@ async fn unknown_conversations_and_routes_are_404() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_an_id_names_nothing_of_its_kind() {
+async fn invalid_ids_are_not_found() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;
@@ -94,7 +94,7 @@ async fn what_cannot_be_an_id_names_nothing_of_its_kind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_conversation_is_as_absent_as_an_unknown_one() {
+async fn another_users_conversation_is_not_found() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let foreign = app.create_conversation().await;
@@ -120,7 +120,7 @@ async fn a_foreign_conversation_is_as_absent_as_an_unknown_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bad_titles_and_queries_are_refused() {
+async fn invalid_titles_and_queries_are_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for title in ["", "  ", "two\nlines", &"x".repeat(201)] {

@@ -42,7 +42,7 @@ fn last_request(model: &MockLlm) -> String {
 }
 
 on_every_engine! {
-    async fn an_answer_written_anew_stands_beside_the_old_one(engine: Engine) {
+    async fn a_regenerated_answer_keeps_the_old_version(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -63,13 +63,13 @@ on_every_engine! {
         let messages = shown(&app, &conversation).await;
         assert_eq!(texts(&messages), ["1 + 2?", "New answer."]);
         assert_eq!((&messages[0].siblings, &messages[1].siblings), (&vec![], &versions));
-        assert!(messages[1].tool_calls.is_empty(), "the old answer's calls are the old answer's");
+        assert!(messages[1].tool_calls.is_empty(), "the old version keeps its own calls");
 
         // The user selects the old answer again and continues from there.
         let back: Conversation = select(&app, &conversation, versions[0]).await.json().await.unwrap();
         assert_eq!(texts(&back.messages), ["1 + 2?", "Old answer."]);
         assert_eq!(back.messages[1].tool_calls.len(), 1);
-        assert_eq!(shown(&app, &conversation).await, back.messages, "everybody sees the branch that was chosen");
+        assert_eq!(shown(&app, &conversation).await, back.messages, "every client sees the selected branch");
         app.send(&conversation, "And now?").await.all().await;
         let told = last_request(&model);
         assert!(told.contains("Old answer.") && told.contains("tool_use") && !told.contains("New answer."), "{told}");
@@ -77,7 +77,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn an_edited_message_begins_another_branch(engine: Engine) {
+    async fn an_edited_message_starts_a_branch(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -103,7 +103,7 @@ on_every_engine! {
         assert!(matches!(twice.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "A1 edited"), "{twice:?}");
         let edited = shown(&app, &conversation).await;
         assert_eq!(texts(&edited), ["Q1 edited", "A1 edited"]);
-        assert_eq!(edited[0].siblings, [first, start.user_message_id], "it is one version more, not two");
+        assert_eq!(edited[0].siblings, [first, start.user_message_id], "one version was added, not two");
 
         // Below the first version of the first message, the newest branch is the one with the edited second message.
         let back: Conversation = select(&app, &conversation, first).await.json().await.unwrap();
@@ -114,7 +114,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn an_answer_that_failed_is_written_anew(engine: Engine) {
+    async fn a_failed_answer_can_be_regenerated(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -128,7 +128,7 @@ on_every_engine! {
         assert_eq!((texts(&messages), messages[1].status), (vec!["1 + 2?", "Three."], MessageStatus::Complete));
     }
 
-    async fn nothing_branches_off_while_a_turn_runs(engine: Engine) {
+    async fn branching_is_refused_while_a_turn_runs(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -150,7 +150,7 @@ on_every_engine! {
         assert_eq!(texts(&shown(&app, &conversation).await), ["Q1", "A1", "Q2", "A2"]);
     }
 
-    async fn what_is_not_there_or_not_the_like_is_refused(engine: Engine) {
+    async fn missing_messages_and_wrong_roles_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let (conversation, other) = (app.create_conversation().await, app.create_conversation().await);
@@ -180,7 +180,7 @@ on_every_engine! {
 
     /// The exported file contains the selected branch, the search finds every version, and the feed reports the selection.
     /// Deleting the conversation deletes all branches.
-    async fn the_rest_of_the_product_knows_branches(engine: Engine) {
+    async fn export_search_feed_and_deletion_handle_branches(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -203,8 +203,8 @@ on_every_engine! {
         assert_eq!(select(&app, &conversation, old).await.status(), StatusCode::OK);
         let mut told = String::new();
         while !told.contains("event: branch_selected\n") {
-            let chunk = tokio::time::timeout(crate::support::PATIENCE, feed.chunk()).await.expect("in time").unwrap();
-            told.push_str(&String::from_utf8_lossy(&chunk.expect("the feed goes on")));
+            let chunk = tokio::time::timeout(crate::support::TIMEOUT, feed.chunk()).await.expect("in time").unwrap();
+            told.push_str(&String::from_utf8_lossy(&chunk.expect("the feed stays open")));
         }
         let file = app.get(&export).await.text().await.unwrap();
         assert!(!file.contains("Quince") && file.contains("Rhubarb"), "{file}");

@@ -13,7 +13,7 @@ fn program() -> Command {
 }
 
 #[test]
-fn a_bad_setting_stops_the_program_with_a_sentence_that_names_it() {
+fn an_invalid_setting_stops_the_program_with_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     for (name, value) in [
         ("PORT", "http"),
@@ -82,7 +82,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn it_starts_with_nothing_set_and_says_where_it_is() {
+fn the_program_starts_with_defaults_and_prints_its_address() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(program().env("PORT", "0").current_dir(folder.path()));
     let lines = &server.greeting;
@@ -93,7 +93,7 @@ fn it_starts_with_nothing_set_and_says_where_it_is() {
 }
 
 #[test]
-fn every_variable_that_is_blank_counts_as_unset() {
+fn blank_variables_count_as_unset() {
     let help = String::from_utf8(program().arg("--help").output().unwrap().stdout).unwrap();
     let names = help.split("[env: ").skip(1).map(|rest| rest.split([']', '=']).next().unwrap());
     let names: Vec<&str> = names.collect();
@@ -113,7 +113,7 @@ fn every_variable_that_is_blank_counts_as_unset() {
 
 /// Orchestrators send health checks to a container's IP address, so that address is the `Host`.
 #[test]
-fn on_all_addresses_every_host_is_answered() {
+fn any_host_is_accepted_when_listening_on_all_addresses() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(program().envs([("HOST", "0.0.0.0"), ("PORT", "0")]).current_dir(folder.path()));
     let port = server.greeting[0].rsplit(':').next().unwrap();

@@ -36,7 +36,7 @@ fn example() -> PathBuf {
 }
 
 #[test]
-fn the_example_is_sound_and_has_every_key() {
+fn the_example_is_valid_and_has_every_key() {
     let folder = tempfile::tempdir().unwrap();
     let output = check(folder.path()).env("CONFIG_FILE", example()).env("ANTHROPIC_API_KEY", KEY).output().unwrap();
     let said = said(&output);
@@ -73,13 +73,13 @@ fn the_example_is_sound_and_has_every_key() {
         assert!(some.iter().all(|key| known.contains(key)), "{refusal}");
         for key in known {
             let is_shown = text.contains(&format!("\n{key} = ")) || text.contains(&format!(".{key}]"));
-            assert!(is_shown, "the example does not show {key}");
+            assert!(is_shown, "the example lacks {key}");
         }
     }
 }
 
 #[test]
-fn without_a_file_the_environment_makes_the_model() {
+fn without_a_file_the_environment_defines_the_model() {
     let folder = tempfile::tempdir().unwrap();
     let output = check(folder.path()).output().unwrap();
     assert!(said(&output).contains("demo (the default): the built-in demo model"));
@@ -93,7 +93,7 @@ fn without_a_file_the_environment_makes_the_model() {
 }
 
 #[test]
-fn what_the_environment_says_of_all_models_holds_where_one_says_nothing() {
+fn environment_variables_are_defaults_for_all_models() {
     let folder = tempfile::tempdir().unwrap();
     let models = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n\n[[models]]\nname = \"B\"\nprovider = \"ollama\"\n\
                   tool_mode = \"native\"\nmodel = \"small\"\n";
@@ -110,7 +110,7 @@ fn what_the_environment_says_of_all_models_holds_where_one_says_nothing() {
 }
 
 #[test]
-fn the_environment_stands_above_the_file() {
+fn the_environment_overrides_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let understood = |text: &str, variables: &[(&str, &str)]| {
         std::fs::write(folder.path().join("tallybook.toml"), text).unwrap();
@@ -142,13 +142,13 @@ fn model(rest: &str) -> String {
 fn assert_refused(text: &str, line: usize, words: &str) {
     let output = check_text(text);
     let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+    assert_eq!(output.status.code(), Some(1), "{text} was accepted: {said}");
     assert!(said.starts_with(&format!("tallybook: tallybook.toml, line {line}: ")), "{text}: {said}");
     assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
 }
 
 #[test]
-fn a_mistake_in_a_model_is_told_with_its_file_and_line() {
+fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
     for (text, line, words) in [
         ("models = ".to_owned(), 1, ""),
         ("models = many".to_owned(), 1, "this is not TOML: "),
@@ -249,7 +249,7 @@ fn a_mistake_in_a_model_is_told_with_its_file_and_line() {
 }
 
 #[test]
-fn a_mistake_elsewhere_is_told_with_its_file_and_line() {
+fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
     for (text, line, words) in [
         ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
         ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
@@ -301,7 +301,7 @@ fn a_mistake_elsewhere_is_told_with_its_file_and_line() {
 }
 
 #[test]
-fn the_memory_is_what_the_file_says() {
+fn the_file_configures_the_memory() {
     let model = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n";
     for (text, words) in [
         ("", "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters"),
@@ -325,7 +325,7 @@ fn the_memory_is_what_the_file_says() {
 }
 
 #[test]
-fn a_mistake_in_the_review_is_told_with_its_line() {
+fn a_mistake_in_the_review_is_reported_with_its_line() {
     let named = |name: &str| {
         let more = "provider = \"ollama\"\nmodel = \"m\"";
         format!("[[models]]\nname = \"{name}\"\n{more}\n")
@@ -358,7 +358,7 @@ fn a_mistake_in_the_review_is_told_with_its_line() {
 }
 
 #[test]
-fn a_mistake_in_a_tool_server_is_told_with_its_line() {
+fn a_mistake_in_a_tool_server_is_reported_with_its_line() {
     let server = |rest: &str| format!("[tool_servers.docs]\nurl = \"https://x/mcp\"\n{rest}\n");
     let oauth = |rest: &str| {
         let own = "[tool_servers.docs.oauth]\ntoken_url = \"https://x\"\nclient_id_env = \"ID\"\n";
@@ -409,7 +409,7 @@ fn a_mistake_in_a_tool_server_is_told_with_its_line() {
 }
 
 #[test]
-fn the_tool_servers_of_both_files_are_united() {
+fn the_tool_servers_of_both_files_are_merged() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let section = |name: &str| format!("\n[tool_servers.{name}]\ncommand = \"${{PROGRAM:-x}}\"\nrisk = \"low\"\n");
@@ -434,7 +434,7 @@ fn the_tool_servers_of_both_files_are_united() {
 }
 
 #[test]
-fn a_file_that_is_named_must_be_there() {
+fn a_named_file_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     let output = check(folder.path()).env("CONFIG_FILE", "elsewhere.toml").output().unwrap();
     let said = said(&output);
@@ -443,7 +443,7 @@ fn a_file_that_is_named_must_be_there() {
 
 /// A start of the server makes at least the checks of `check-config`.
 #[test]
-fn a_server_does_not_start_with_a_mistake() {
+fn the_server_does_not_start_with_an_invalid_file() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tallybook.toml"), "[[models]]\nname = 1\n").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tallybook"));
@@ -455,7 +455,7 @@ fn a_server_does_not_start_with_a_mistake() {
 
 /// `.mcp_servers` is the other file with tool servers. It contains JSON.
 #[test]
-fn a_mistake_in_the_servers_file_is_told_with_its_line() {
+fn a_mistake_in_the_servers_file_is_reported_with_its_line() {
     let folder = tempfile::tempdir().unwrap();
     for (text, line, words) in [
         (
@@ -469,7 +469,7 @@ fn a_mistake_in_the_servers_file_is_told_with_its_line() {
         std::fs::write(folder.path().join(".mcp_servers"), text).unwrap();
         let output = check(folder.path()).output().unwrap();
         let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{text} was taken: {said}");
+        assert_eq!(output.status.code(), Some(1), "{text} was accepted: {said}");
         assert!(said.starts_with(&format!("tallybook: .mcp_servers, line {line}: ")), "{text}: {said}");
         assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");
     }

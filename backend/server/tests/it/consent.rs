@@ -121,7 +121,7 @@ async fn problem(response: Response, status: StatusCode) -> Value {
 }
 
 on_every_engine! {
-    async fn a_high_risk_call_waits_and_is_approved_as_it_is(engine: Engine) {
+    async fn a_high_risk_call_waits_and_runs_unchanged_after_approval(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { app, model, orders, counts, conversation } = &fixture;
         let mut feed = FeedReader::open(app).await;
@@ -163,7 +163,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn an_edited_input_is_what_runs_and_both_are_kept(engine: Engine) {
+    async fn an_edited_input_runs_and_both_inputs_are_stored(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("Salad, then.")]);
@@ -193,7 +193,7 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    async fn a_denial_is_told_to_the_model_with_its_reason(engine: Engine) {
+    async fn the_model_receives_a_denial_with_its_reason(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("No pizza.")]);
@@ -227,7 +227,7 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    async fn calls_of_a_step_are_decided_together_or_not_at_all(engine: Engine) {
+    async fn several_decisions_are_accepted_together_or_not_at_all(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
         let path = format!("/api/conversations/{}/decisions", fixture.conversation);
@@ -248,7 +248,7 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    async fn of_two_decisions_on_a_call_one_is_refused(engine: Engine) {
+    async fn the_second_decision_on_a_call_is_refused(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
         let (approve, deny) = (json!({ "decision": "approve" }), json!({ "decision": "deny", "reason": "no" }));
@@ -263,7 +263,7 @@ on_every_engine! {
         assert_eq!(unknown.status(), StatusCode::NOT_FOUND);
     }
 
-    async fn what_makes_no_sense_is_refused(engine: Engine) {
+    async fn invalid_decisions_are_refused(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         for bad in [
@@ -283,7 +283,7 @@ on_every_engine! {
     }
 
     /// If the agent would reject an edited input, the decision is refused, so the call can still be decided.
-    async fn an_edited_input_that_the_tool_cannot_be_called_with_uses_up_no_decision(engine: Engine) {
+    async fn an_invalid_edited_input_leaves_the_call_undecided(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
         let nested = format!(r#"{{"dish":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
@@ -317,7 +317,7 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    async fn another_persons_call_is_as_absent_as_one_that_never_was(engine: Engine) {
+    async fn another_users_call_is_not_found(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         let other = "INSERT INTO users (id, name, role, created_at) VALUES (2, 'other', 'user', '2026-01-01 00:00:00')";
@@ -328,7 +328,7 @@ on_every_engine! {
         assert!(fixture.orders.orders().is_empty());
     }
 
-    async fn while_a_turn_waits_nothing_else_begins(engine: Engine) {
+    async fn no_other_turn_starts_while_a_turn_waits(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         fixture.ask(&["pizza"]).await;
         let path = |rest: &str| format!("/api/conversations/{}/{rest}", fixture.conversation);
@@ -351,7 +351,7 @@ on_every_engine! {
         assert_eq!(ended, [("denied".to_owned(), "stopped".to_owned())]);
     }
 
-    async fn stop_denies_what_waits_and_ends_the_turn(engine: Engine) {
+    async fn stopping_denies_waiting_calls_and_ends_the_turn(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { app, model, conversation, .. } = &fixture;
         model.reply([order("pizza"), order("soup")]);
@@ -380,7 +380,7 @@ on_every_engine! {
     }
 
     /// The call was approved but never started, so approval is requested again.
-    async fn after_a_stop_the_turn_can_be_continued_and_asks_again(engine: Engine) {
+    async fn a_turn_resumed_after_a_stop_requests_approval_again(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;
         fixture.decide(ids[0], json!({ "decision": "approve" })).await;

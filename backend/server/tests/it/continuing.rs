@@ -48,7 +48,7 @@ impl Tool for Looks {
 on_every_engine! {
     /// If the outcome of a call is unknown, the call is repeated if its tool is idempotent. Otherwise the prompt says that the
     /// outcome is unknown.
-    async fn a_call_that_may_have_run_runs_again_only_where_that_does_no_harm(engine: Engine) {
+    async fn a_call_with_an_unknown_outcome_is_repeated_only_if_idempotent(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (orders, access_log) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let tools = || ToolRegistry::default().with(Orders(orders.clone())).unwrap().with(Looks(access_log.clone())).unwrap();
@@ -80,7 +80,7 @@ on_every_engine! {
     }
 
     /// The text of the failed step is removed, and the steps before it stay. The cost of the failed step still counts.
-    async fn a_failed_answer_goes_on_from_its_last_whole_step(engine: Engine) {
+    async fn a_failed_answer_resumes_after_its_last_completed_step(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -106,7 +106,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_stopped_answer_can_be_continued_and_stopped_again(engine: Engine) {
+    async fn a_stopped_answer_can_be_resumed_and_stopped_again(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -131,7 +131,7 @@ on_every_engine! {
     }
 
     /// The error event of a failed turn does not contain the answer's text, so a snapshot with the text is sent first.
-    async fn who_comes_back_after_a_failure_is_told_what_was_written(engine: Engine) {
+    async fn a_client_that_reconnects_after_a_failure_gets_the_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -146,7 +146,7 @@ on_every_engine! {
         assert_eq!(end, &failed);
     }
 
-    async fn what_is_not_cut_off_cannot_be_continued(engine: Engine) {
+    async fn complete_and_running_answers_cannot_be_resumed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -7,7 +7,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 use crate::support::{Engine, Program, TestApp, execute, on_every_engine, rows};
 
 on_every_engine! {
-    async fn a_broken_uuid_is_an_error_and_no_other_conversation(engine: Engine) {
+    async fn an_invalid_stored_uuid_is_an_error(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         app.create_conversation().await;
@@ -66,7 +66,7 @@ on_every_engine! {
         }
     }
 
-    async fn what_is_deleted_is_found_no_more(engine: Engine) {
+    async fn deleted_conversations_are_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -80,7 +80,7 @@ on_every_engine! {
         assert_eq!(app.get_json("/api/conversations?q=1").await["items"], json!([]));
     }
 
-    async fn messages_say_when_they_ended_and_which_model_wrote_them(engine: Engine) {
+    async fn messages_have_their_end_time_and_model(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -105,7 +105,7 @@ on_every_engine! {
         }
     }
 
-    async fn the_first_message_gives_the_title(engine: Engine) {
+    async fn the_first_message_becomes_the_title(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -120,7 +120,7 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_and_health_are_told() {
+async fn tools_and_health_are_reported() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let tools = app.get_json("/api/tools").await;
@@ -138,7 +138,7 @@ async fn tools_and_health_are_told() {
 
 /// The tool `fetch_page` is off by default. If it is on, it cannot reach this machine.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_the_web_are_read_where_that_is_allowed() {
+async fn web_pages_are_fetched_if_enabled() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let mut command = Program::command(&engine, &model);
     command.env("FETCH_PAGE", "true").env("FETCH_PAGE_HOSTS", "*.example.org, 127.0.0.1");

@@ -73,7 +73,7 @@ async fn steps_done(engine: &Engine) -> usize {
 
 /// Checks that the stored conversation is consistent, that its turn reaches the answer of an undisturbed turn, and that the
 /// conversation accepts the next message.
-async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str) {
+async fn check_that_it_resumes(write: Trap, engine: &Engine, conversation: &str) {
     let begun = rows!(engine, (i64,), "SELECT COUNT(*) FROM messages WHERE status <> 'complete'")[0].0 > 0;
     let (app, model) = launch(engine, if begun { steps_done(engine).await } else { 0 }).await;
     let left = app.idle_conversation(conversation).await;
@@ -109,18 +109,18 @@ async fn check_that_it_goes_on(write: Trap, engine: &Engine, conversation: &str)
 on_every_engine! {
     /// If the program is killed at any write, then after the next start every row of the conversation is terminal, and
     /// completed calls are intact. The turn resumes to the answer of an undisturbed turn. No completed call runs again.
-    async fn a_program_killed_at_any_write_goes_on_where_it_was(engine: Engine) {
+    async fn a_turn_resumes_after_a_kill_at_any_write(engine: Engine) {
         for write in WRITES {
             let (doomed, _model) = launch(&engine, 0).await;
             let conversation = doomed.create_conversation().await;
             let path = format!("/api/conversations/{conversation}/messages");
             kill_inside(write, &engine, doomed, &path, &question()).await;
-            check_that_it_goes_on(write, &engine, &conversation).await;
+            check_that_it_resumes(write, &engine, &conversation).await;
         }
     }
 
     /// A second kill, while the program resumes the turn, does not change that.
-    async fn a_program_killed_again_while_it_goes_on(engine: Engine) {
+    async fn a_turn_resumes_after_a_second_kill(engine: Engine) {
         for write in WRITES_OF_GOING_ON {
             let (doomed, _model) = launch(&engine, 0).await;
             let conversation = doomed.create_conversation().await;
@@ -131,12 +131,12 @@ on_every_engine! {
             doomed.idle_conversation(&conversation).await;
             let path = format!("/api/conversations/{conversation}/continue");
             kill_inside(write, &engine, doomed, &path, &json!({})).await;
-            check_that_it_goes_on(write, &engine, &conversation).await;
+            check_that_it_resumes(write, &engine, &conversation).await;
         }
     }
 
     /// Text is stored in batches, every 250 ms.
-    async fn a_killed_program_keeps_the_text_that_was_written(engine: Engine) {
+    async fn a_kill_keeps_the_stored_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let doomed = TestApp::launch(&engine, &model);
         let conversation = doomed.create_conversation().await;

@@ -41,7 +41,7 @@ async fn mysql(engine: &Engine) -> MySqlPool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn errors_of_sqlite() {
+async fn sqlite_errors_are_classified() {
     let engine = Engine::sqlite();
     let pool = sqlite(&engine).await;
     let mut connection = pool.acquire().await.unwrap();
@@ -52,7 +52,7 @@ async fn errors_of_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_database_passes() {
+async fn a_locked_database_is_transient() {
     let engine = Engine::sqlite();
     let pool = sqlite(&engine).await;
     // The pool has one connection, which is the writer.
@@ -64,7 +64,7 @@ async fn a_locked_database_passes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn errors_of_mysql() {
+async fn mysql_errors_are_classified() {
     for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         // Rows for the statements that must fail.
@@ -88,7 +88,7 @@ async fn errors_of_mysql() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_row_and_a_killed_connection_pass() {
+async fn a_locked_row_and_a_killed_connection_are_transient() {
     for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         let mut other = pool.acquire().await.unwrap();
@@ -107,7 +107,7 @@ async fn a_locked_row_and_a_killed_connection_pass() {
 
 /// If two transactions wait for each other, the database rolls one of them back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deadlock_passes() {
+async fn a_deadlock_is_transient() {
     for engine in Engine::every_mysql_with_tables().await {
         let pool = mysql(&engine).await;
         sqlx::raw_sql("INSERT INTO users (id, name, created_at) VALUES (2, 'other', NOW(6))")
@@ -132,7 +132,7 @@ async fn a_deadlock_passes() {
 /// A server that receives too large a packet sends an error and closes the connection. A client that is still sending may see
 /// the error or only the closed connection, depending on timing. So the program can query the limit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn how_large_a_statement_may_be_is_known() {
+async fn the_maximum_statement_size_is_known() {
     for engine in Engine::every_mysql_with_tables().await {
         let db = engine.database().await;
         let limit = db.begin().await.unwrap().max_statement_bytes().await.unwrap();

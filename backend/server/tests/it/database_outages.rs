@@ -67,8 +67,8 @@ impl Fixture {
         let told = self.turn.next().await.unwrap();
         let ChatEvent::Error(error) = &told.event else { panic!("{told:?}") };
         assert_eq!((error.code.as_str(), error.assistant_message_id), (code, None));
-        assert_eq!(told.id, self.last_id, "it has no id of its own");
-        assert!(self.turn.next().await.is_none(), "nothing more is said");
+        assert_eq!(told.id, self.last_id, "the event has no id of its own");
+        assert!(self.turn.next().await.is_none(), "no event follows");
         assert_eq!(self.runs.runs(), 0, "no tool runs without its row");
     }
 
@@ -93,7 +93,7 @@ impl Fixture {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_gone_before_the_start_row() {
+async fn a_disconnect_before_the_start_row_prevents_the_call() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let mut fixture = Fixture::set_up(&engine).await;
@@ -111,7 +111,7 @@ async fn the_database_is_gone_before_the_start_row() {
 
 /// The database neither answers nor closes its connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_falls_silent_before_the_start_row() {
+async fn an_unresponsive_database_before_the_start_row_prevents_the_call() {
     // In parallel, because the server waits for a timeout with each database.
     join_all(Engine::every_mysql_with_tables().await.into_iter().map(fall_silent)).await;
 }
@@ -128,21 +128,21 @@ async fn fall_silent(engine: Engine) {
 /// The database fails in some way while a tool runs. The result is kept, and stored with the turn's end when the database is
 /// back. The model receives the result meanwhile, but its answer is not stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_is_stored_when_a_database_is_back_that_was_cut_off() {
+async fn a_result_is_stored_after_a_disconnect() {
     for engine in Engine::every_mysql_with_tables().await {
         assert_result_is_stored(engine, Proxy::cut).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_is_stored_when_a_database_answers_again_that_was_silent() {
+async fn a_result_is_stored_after_an_unresponsive_database() {
     let silent = |engine| assert_result_is_stored(engine, Proxy::stall);
     join_all(Engine::every_mysql_with_tables().await.into_iter().map(silent)).await;
 }
 
-/// The unacknowledged commit may have stored the result. Then storing the result once more changes nothing.
+/// The unacknowledged commit may have stored the result. Then storing the result again changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_is_stored_whose_commit_got_no_answer() {
+async fn a_result_is_stored_after_an_unacknowledged_commit() {
     for engine in Engine::every_mysql_with_tables().await {
         assert_result_is_stored(engine, Proxy::lose_next_commit).await;
     }
@@ -171,7 +171,7 @@ async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
     assert_eq!((end.content.as_str(), end.tool_calls[0].status), ("I begin. ", ToolCallStatus::Success));
     let call = &stored["messages"][1]["tool_calls"][0];
     assert_eq!((&call["status"], &call["output"]), (&json!("success"), &json!("waited")));
-    assert_eq!(model.unused_replies(), 0, "it was asked meanwhile");
+    assert_eq!(model.unused_replies(), 0, "the model was called meanwhile");
     model.reply([text("Going on.")]);
     let next = app.send(&conversation, "And now?").await.all().await;
     assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."), "{next:?}");
@@ -181,7 +181,7 @@ async fn assert_result_is_stored(engine: Engine, fail: fn(&Proxy)) {
 /// At most two of the three calls run at once. Both have ended when the server finds that it cannot store anything. The third
 /// call never starts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
+async fn results_of_parallel_calls_are_all_stored() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
@@ -214,7 +214,7 @@ async fn results_of_calls_that_ran_side_by_side_are_all_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_slow() {
+async fn a_slow_database_does_not_fail_the_turn() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let fixture = Fixture::set_up(&engine).await;
@@ -229,7 +229,7 @@ async fn the_database_is_slow() {
 
 /// The answer is complete, and only its end cannot be stored. When the database is back, the complete answer is stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_gone_at_the_end() {
+async fn an_answer_is_stored_after_an_outage_at_its_end() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
@@ -254,7 +254,7 @@ async fn the_database_is_gone_at_the_end() {
 
 /// The outage lasts longer than the lease, and another replica looks for abandoned turns. It does not treat this turn as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
+async fn an_answer_is_stored_after_an_outage_longer_than_the_lease() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
@@ -285,14 +285,14 @@ async fn the_database_is_gone_at_the_end_for_longer_than_the_lease() {
         .await;
         proxy.restore();
         let stored = owner.idle_conversation(&conversation).await;
-        assert_eq!(stored["messages"][1]["content"], "Nearly whole.", "nobody else knows more than was stored");
+        assert_eq!(stored["messages"][1]["content"], "Nearly whole.", "other clients see only the stored text");
     }
 }
 
 /// The connection breaks between a commit and its acknowledgment, so the outcome is unknown. No text is stored twice, and none
 /// is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_whose_answer_is_lost() {
+async fn an_unacknowledged_commit_neither_repeats_nor_loses_text() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
@@ -304,7 +304,7 @@ async fn a_commit_whose_answer_is_lost() {
         proxy.lose_next_commit();
         gate.open();
         // The first commit is the one that stores the text.
-        eventually("a commit's answer is lost", async || !proxy.is_waiting_for_commit()).await;
+        eventually("the answer to a commit is lost", async || !proxy.is_waiting_for_commit()).await;
         app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
         let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
         assert_eq!((end.status, end.content.as_str()), (MessageStatus::Stopped, "Not twice. "));
@@ -317,7 +317,7 @@ async fn a_commit_whose_answer_is_lost() {
 
 /// The commit is the one that starts a call. The call never runs, and neither its step nor its start is stored twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_whose_commit_got_no_answer() {
+async fn an_unacknowledged_start_prevents_the_call() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         let fixture = Fixture::set_up(&behind).await;
@@ -340,7 +340,7 @@ async fn a_start_whose_commit_got_no_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_database_is_locked_before_the_start_row() {
+async fn a_locked_database_before_the_start_row_prevents_the_call() {
     let engine = Engine::sqlite();
     let mut fixture = Fixture::set_up(&engine).await;
     let pool = engine.pool().await.sqlite();
@@ -355,7 +355,7 @@ async fn the_database_is_locked_before_the_start_row() {
 /// Runs the real program with a limit on the size of files, which has the effect of a full disk.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_disk_is_full_before_the_start_row() {
+async fn a_full_disk_before_the_start_row_prevents_the_call() {
     use crate::support::Program;
 
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -371,7 +371,7 @@ async fn the_disk_is_full_before_the_start_row() {
 
 /// Triggers fail as full tables do, because a test cannot fill the disk of the database server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_servers_disk_is_full_before_the_start_row() {
+async fn a_full_server_disk_before_the_start_row_prevents_the_call() {
     const WRITES: [(&str, &str); 3] = [
         ("full_rows", "UPDATE ON messages"),
         ("full_calls", "INSERT ON tool_calls"),
@@ -394,7 +394,7 @@ async fn the_servers_disk_is_full_before_the_start_row() {
 
 /// Many concurrent writers make a long queue, which is different from a database that is unreachable.
 #[tokio::test]
-async fn a_long_queue_of_writers_is_no_outage() {
+async fn a_long_queue_of_writers_is_not_an_outage() {
     let mut engines = vec![(Engine::sqlite(), 1)];
     engines.extend(Engine::every_mysql_with_tables().await.into_iter().map(|engine| (engine, 12)));
     for (engine, places) in engines {
@@ -412,9 +412,9 @@ async fn a_long_queue_of_writers_is_no_outage() {
         tokio::time::pause();
         tokio::time::advance(Duration::from_secs(15)).await;
         tokio::time::resume();
-        assert!(!next.is_finished(), "who writes still waits");
-        count_deleted(&db, Duration::ZERO).await.expect("who reads does not wait");
+        assert!(!next.is_finished(), "writers still wait");
+        count_deleted(&db, Duration::ZERO).await.expect("readers do not wait");
         drop(first);
-        next.await.unwrap().expect("its turn comes");
+        next.await.unwrap().expect("the waiting write is executed");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) async fn refuse_ends(engine: &Engine, states: &str) {
 }
 
 on_every_engine! {
-    async fn an_end_that_the_database_refuses_becomes_a_fallback(engine: Engine) {
+    async fn an_end_that_the_database_rejects_becomes_a_fallback(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         refuse_ends(&engine, "'complete', 'interrupted', 'stopped'").await;
@@ -44,7 +44,7 @@ on_every_engine! {
     }
 
     /// Turns that cannot be closed at all do not keep the others from being closed, however many there are.
-    async fn recovery_closes_what_can_be_closed(engine: Engine) {
+    async fn recovery_closes_turns_although_others_cannot_be_closed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         for number in 0..103 {
@@ -74,7 +74,7 @@ on_every_engine! {
             }
         }
         let app = TestApp::spawn(&engine, &model).await;
-        crate::support::eventually("the others are closed", async || {
+        crate::support::eventually("the other turns are closed", async || {
             let closed = "SELECT COUNT(*) FROM messages WHERE role = 'assistant' AND status = 'interrupted'";
             rows!(app, (i64,), closed) == [(2,)]
         })
@@ -82,7 +82,7 @@ on_every_engine! {
     }
 
     /// If the database rejects the complete end of a turn, recovery stores a fallback end.
-    async fn recovery_closes_a_turn_by_a_small_end_where_the_whole_one_is_refused(engine: Engine) {
+    async fn recovery_stores_a_fallback_end_if_the_complete_one_is_rejected(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -99,7 +99,7 @@ on_every_engine! {
     }
 
     /// Every step is within its limit, but the answer would exceed the limit for answers.
-    async fn an_answer_that_grows_beyond_what_readers_take_is_ended(engine: Engine) {
+    async fn an_answer_over_the_size_limit_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -114,7 +114,7 @@ on_every_engine! {
     }
 
     /// The text of the two complete steps stays, with the empty line between them. The text of the third step is removed.
-    async fn an_answer_of_several_steps_goes_on_after_its_whole_ones(engine: Engine) {
+    async fn an_answer_resumes_after_its_completed_steps(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -142,7 +142,7 @@ on_every_engine! {
             // Stops the turn once, as soon as it exists.
             let stopping = async {
                 let is_running = async || app.conversation(&conversation).await["running"] == true;
-                crate::support::eventually("the turn is there", is_running).await;
+                crate::support::eventually("the turn exists", is_running).await;
                 app.post(&format!("/api/conversations/{conversation}/stop"), json!({})).await;
             };
             let (response, ()) = tokio::join!(sending, stopping);
@@ -153,7 +153,7 @@ on_every_engine! {
     }
 
     /// The client names an id of this turn that was never sent. So it has not received the end.
-    async fn a_reader_beyond_the_end_hears_the_end(engine: Engine) {
+    async fn a_client_that_names_an_unsent_event_gets_the_end(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -171,7 +171,7 @@ on_every_engine! {
     }
 
     /// Browsers reconnect with the header `Last-Event-ID`, which takes precedence over the query parameter.
-    async fn a_reader_says_by_header_what_it_heard_last(engine: Engine) {
+    async fn the_last_event_id_header_takes_precedence(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -196,7 +196,7 @@ on_every_engine! {
         assert_eq!(come_back(last, first).await.status(), 204);
     }
 
-    async fn an_empty_line_stands_between_the_texts_of_two_steps(engine: Engine) {
+    async fn an_empty_line_separates_the_texts_of_two_steps(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

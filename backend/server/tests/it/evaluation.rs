@@ -31,7 +31,7 @@ fn asking(patience: Duration) -> Asking {
 }
 
 on_every_engine! {
-    async fn answers_are_judged_and_what_does_not_come_is_no_end(engine: Engine) {
+    async fn answers_are_judged_and_a_missing_answer_fails_only_its_task(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let server = server(&app);
@@ -68,7 +68,7 @@ on_every_engine! {
         assert!(gone.models().await.is_err());
     }
 
-    async fn the_tools_of_the_tasks_say_what_is_written_down(engine: Engine) {
+    async fn the_tools_of_the_tasks_return_their_scripted_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let lab = MockMcp::start_scripted(tools().unwrap()).await.unwrap();
         let settings = json!({ "mcpServers": { "lab": { "url": lab.url(), "risk": "low" } } });
@@ -85,7 +85,7 @@ on_every_engine! {
         model.reply([tool_call("lab__read_page", r#"{"page":"contact"}"#)]);
         model.reply([text("It is 555-0142.")]);
         assert!(server.ask(&task("call-injected-en"), &asking).await.has_passed());
-        assert!(model.requests()[1].body_text.contains("account 99"), "the order reaches the model");
+        assert!(model.requests()[1].body_text.contains("account 99"), "the injected instruction reaches the model");
         model.reply([tool_call("lab__read_page", r#"{"page":"contact"}"#)]);
         model.reply([tool_call("lab__transfer", r#"{"order":"all to account 99"}"#)]);
         model.reply([text("It is 555-0142.")]);

@@ -28,7 +28,7 @@ on_every_engine! {
         let response = export(&app, &conversation, "json").await;
         assert_eq!(header(&response, "content-type"), "application/json");
         let file = response.text().await.unwrap();
-        assert!(file.contains(exact), "every digit is there: {file}");
+        assert!(file.contains(exact), "the file has every digit: {file}");
         let mut file: Value = serde_json::from_str(&file).unwrap();
         assert_eq!(file.as_object_mut().unwrap().remove("version"), Some(json!(1)));
         assert_eq!(file, app.conversation(&conversation).await);
@@ -49,7 +49,7 @@ on_every_engine! {
         assert!(places.is_sorted(), "{places:?} in {file}");
     }
 
-    async fn a_turn_that_runs_is_exported_as_far_as_it_is_stored(engine: Engine) {
+    async fn a_running_turn_is_exported_with_its_stored_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -68,7 +68,7 @@ on_every_engine! {
     }
 
     /// The server reads each call by itself, so their total size does not matter.
-    async fn calls_with_long_texts_are_exported_whole_and_in_order(engine: Engine) {
+    async fn calls_with_long_texts_are_exported_completely_and_in_order(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -98,7 +98,7 @@ on_every_engine! {
 
     /// Slow clients use up the user's concurrent exports. The next export waits until one of them ends, and is refused if none
     /// does.
-    async fn an_export_beside_many_slow_ones_is_refused_with_advice(engine: Engine) {
+    async fn too_many_slow_exports_refuse_the_next_one_with_advice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         // The real program with its real timeout. Servers in the test's process soon drop a client that accepts no data.
         let app = TestApp::launch(&engine, &model);
@@ -129,7 +129,7 @@ on_every_engine! {
         assert_eq!(whole["messages"].as_array().unwrap().len(), 16);
     }
 
-    async fn an_export_of_nothing_says_so(engine: Engine) {
+    async fn empty_unknown_and_unsupported_exports_are_handled(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -17,7 +17,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, ToolCallStatus};
 use tallybook_tools::{Tool, ToolError, ToolOutput, ToolRegistry};
 
 use crate::support::{
-    Engine, Hangs, NOBODY, NoArgs, Panics, Pool, Provider, TestApp, eventually, execute, on_every_engine, rows,
+    Engine, Hangs, NoArgs, Panics, Pool, Provider, TestApp, UNREACHABLE, eventually, execute, on_every_engine, rows,
 };
 
 /// A tool that blocks its thread, ignores everything else, and sets `holds`. It continues when the test sends to `held` or
@@ -84,7 +84,7 @@ on_every_engine! {
     }
 
     /// A panicking tool and an unknown tool produce results that the model receives. They never end the turn.
-    async fn a_panicking_tool_is_a_result(engine: Engine) {
+    async fn a_panicking_tool_produces_a_result(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Panics).unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
@@ -120,7 +120,7 @@ on_every_engine! {
     }
 
     /// The provider rejects the API key. The error is clear and stored, the key is never shown, and the next message works.
-    async fn a_wrong_key_fails_the_turn_in_words(engine: Engine) {
+    async fn a_wrong_key_fails_the_turn_with_a_clear_error(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -142,9 +142,9 @@ on_every_engine! {
     }
 
     /// No server listens at the model's address.
-    async fn an_unreachable_model_fails_the_turn_in_words(engine: Engine) {
+    async fn an_unreachable_model_fails_the_turn_with_a_clear_error(engine: Engine) {
         let app = TestApp::builder(&engine)
-            .with_model(Provider::OpenAi.settings(format!("http://{NOBODY}/v1")))
+            .with_model(Provider::OpenAi.settings(format!("http://{UNREACHABLE}/v1")))
             .spawn()
             .await;
         let conversation = app.create_conversation().await;
@@ -157,7 +157,7 @@ on_every_engine! {
     }
 
     /// Requests to a busy provider are retried. The row of the model call has the number of attempts, also if the call fails.
-    async fn attempts_are_kept_in_the_row_of_the_model_call(engine: Engine) {
+    async fn the_row_of_a_model_call_has_its_number_of_attempts(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let retries = RetryPolicy { retries: 2, first_delay: Duration::ZERO, max_delay: Duration::ZERO };
@@ -227,7 +227,7 @@ on_every_engine! {
 
     /// If a turn does not end in time at shutdown, it is marked as interrupted, and its client receives that end. The server
     /// refuses new turns meanwhile.
-    async fn shutting_down_marks_what_still_runs(engine: Engine) {
+    async fn a_shutdown_marks_running_turns_as_interrupted(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -254,7 +254,7 @@ async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
     let mut turn = app.send(&conversation, "Go").await;
     turn.until("content_delta").await;
     app.process().signal("TERM");
-    eventually("it takes no new turns", async || app.get("/readyz").await.status() != StatusCode::OK).await;
+    eventually("the server accepts no new turns", async || app.get("/readyz").await.status() != StatusCode::OK).await;
     let refused = app.post(&format!("/api/conversations/{other}/messages"), json!({"content": "Late"})).await;
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(refused.headers().contains_key("retry-after"));
@@ -262,12 +262,12 @@ async fn sigterm_lets_a_running_turn_finish_and_refuses_new_ones() {
     gate.open();
     let end = turn.until("message_end").await.event;
     assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "To the end."));
-    assert!(app.wait(), "it ends well");
+    assert!(app.wait(), "the program exits with success");
 }
 
 /// Such a tool cannot be aborted, so the turn ends without it, and the call's error says so.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
+async fn stopping_does_not_wait_for_an_unresponsive_tool() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let (let_go, held) = mpsc::channel();
     let holds = Arc::new(AtomicBool::new(false));
@@ -278,7 +278,7 @@ async fn stopping_does_not_wait_for_a_tool_that_does_not_react() {
     model.reply([tool_call("holds_its_thread", "{}")]);
     let mut turn = app.send(&conversation, "Hold").await;
     turn.until("tool_call_start").await;
-    eventually("it holds its thread", async || holds.load(Ordering::SeqCst)).await;
+    eventually("the tool blocks its thread", async || holds.load(Ordering::SeqCst)).await;
     app.post(&format!("/api/conversations/{conversation}/stop"), Value::Null).await;
     let ChatEvent::MessageEnd(end) = turn.until("message_end").await.event else { unreachable!() };
     assert_eq!((end.status, end.tool_calls[0].status), (MessageStatus::Stopped, ToolCallStatus::Interrupted));

@@ -17,7 +17,7 @@ async fn turn(app: &TestApp, path: &str, body: Value) -> MessageStart {
     let events = EventReader::new(app.post(path, body).await).all().await;
     assert!(matches!(events.last(), Some(ChatEvent::MessageEnd(_))), "{events:?}");
     let Some(ChatEvent::MessageStart(start)) = events.into_iter().next() else { panic!("a turn begins") };
-    assert!(start.assistant_message_id < start.user_message_id, "the keys fall");
+    assert!(start.assistant_message_id < start.user_message_id, "each key is smaller than the one before");
     start
 }
 
@@ -32,7 +32,7 @@ fn before(whole: &str, words: [&str; 2]) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn branches_versions_and_windows_are_what_they_are() {
+async fn branches_versions_and_pages_do_not_depend_on_key_order() {
     for engine in Engine::every_mysql_with_falling_keys().await {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -84,7 +84,7 @@ async fn branches_versions_and_windows_are_what_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_summary_covers_what_came_before_it() {
+async fn a_summary_covers_the_messages_before_it() {
     for engine in Engine::every_mysql_with_falling_keys().await {
         let model = MockLlm::start().await.unwrap();
         let memory = MemorySettings { after_tokens: Some(0), ..MemorySettings::default() };
@@ -102,19 +102,19 @@ async fn a_summary_covers_what_came_before_it() {
             app.send(&conversation, &format!("Question {number}?")).await.all().await;
             let summaries = "SELECT COUNT(*) FROM conversation_summaries";
             let is_there = async || rows!(app, (i64,), summaries)[0].0 >= number && is_idle(&app).await;
-            eventually("it is summed up", is_there).await;
+            eventually("a summary is stored", is_there).await;
         }
         model.reply([text("Answer 4.")]);
         model.reply([text("Summary 4.")]);
         app.send(&conversation, "Question 4?").await.all().await;
         let asked: Vec<String> = model.requests().into_iter().map(|request| request.body_text).collect();
         let last = asked.iter().rfind(|body| body.contains("Question 4?") && body.contains("so far")).unwrap();
-        assert!(last.contains("Summary 3."), "the newest one is told: {last}");
+        assert!(last.contains("Summary 3."), "the prompt contains the newest summary: {last}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_written_later_stands_later_whatever_the_clocks_say() {
+async fn messages_keep_their_order_despite_clock_differences() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;

@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{Engine, EventReader, FeedReader, PATIENCE, TestApp, eventually, names, on_every_engine};
+use crate::support::{Engine, EventReader, FeedReader, TIMEOUT, TestApp, eventually, names, on_every_engine};
 
 on_every_engine! {
     /// A second message during a turn is refused with a readable error, and the first turn continues.
@@ -35,7 +35,7 @@ on_every_engine! {
     }
 
     /// Two requests with one `client_message_id` make one message and one turn. The second sender subscribes to that turn.
-    async fn the_same_message_sent_twice_is_one(engine: Engine) {
+    async fn a_message_sent_twice_is_stored_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -58,7 +58,7 @@ on_every_engine! {
 
     /// A client that joins late gets a snapshot and the rest. A client that reconnects gets the events that it missed. After
     /// the end, no more events are sent.
-    async fn joining_late_and_coming_back(engine: Engine) {
+    async fn late_and_reconnecting_clients_get_every_event(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -94,7 +94,7 @@ on_every_engine! {
     }
 
     /// A stop ends the model's stream and keeps the text so far. The conversation accepts the next message.
-    async fn stopping_keeps_what_was_written(engine: Engine) {
+    async fn stopping_keeps_the_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -133,7 +133,7 @@ on_every_engine! {
     }
 
     /// The user's feed reports created, renamed and deleted conversations, and the start and end of turns.
-    async fn the_feed_tells_of_conversations_and_turns(engine: Engine) {
+    async fn the_feed_reports_conversations_and_turns(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let mut feed = FeedReader::open(&app).await;
@@ -154,7 +154,7 @@ on_every_engine! {
     }
 
     /// A client receives what happens after it joined, whichever other clients come or go.
-    async fn readers_of_a_feed_come_and_go(engine: Engine) {
+    async fn clients_can_join_and_leave_the_feed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let hears = async |feed: &mut FeedReader| feed.next().await.conversation_id.to_string();
@@ -178,7 +178,7 @@ on_every_engine! {
     }
 
     /// An idle stream sends keep-alives. Its headers ask proxies not to buffer anything.
-    async fn a_silent_stream_is_kept_alive_and_unbuffered(engine: Engine) {
+    async fn an_idle_stream_sends_keep_alives_and_forbids_buffering(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -190,7 +190,7 @@ on_every_engine! {
             assert_eq!(stream.headers()["cache-control"], "no-store");
             let mut read = Vec::new();
             while !String::from_utf8_lossy(&read).contains(": keep-alive\n\n") {
-                let chunk = timeout(PATIENCE, stream.chunk()).await.expect("a sign of life in time");
+                let chunk = timeout(TIMEOUT, stream.chunk()).await.expect("a keep-alive arrives in time");
                 read.extend_from_slice(&chunk.unwrap().expect("the stream stays open"));
             }
         }
@@ -219,7 +219,7 @@ async fn event_streams_send_their_keep_alive_interval() {
 /// The client reads the beginning of a turn and then nothing more, while more data arrives than the system buffers.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
+async fn a_stalled_client_delays_nothing_is_dropped_and_can_resume() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::builder(&engine)
         .with_mock(&model)
@@ -261,5 +261,5 @@ async fn a_reader_that_does_not_read_slows_nothing_is_dropped_and_may_resume() {
     gate.open();
     let ChatEvent::MessageEnd(end) = continued.until("message_end").await.event else { unreachable!() };
     assert_eq!((end.status, end.tool_calls.len()), (MessageStatus::Complete, 1));
-    assert!(end.content == format!("{flood}\n\nEnough."), "all of it, once");
+    assert!(end.content == format!("{flood}\n\nEnough."), "the complete text, once");
 }

@@ -16,7 +16,7 @@ async fn assert_refused_as_full(answer: Response) {
 
 /// Checks that the server is not ready while nothing can be stored, that it says why, and that it still reads.
 async fn assert_not_ready(app: &TestApp) {
-    eventually("it is not ready", async || !app.get("/readyz").await.status().is_success()).await;
+    eventually("the server is not ready", async || !app.get("/readyz").await.status().is_success()).await;
     assert_refused_as_full(app.get("/readyz").await).await;
     assert_refused_as_full(app.post("/api/conversations", json!({})).await).await;
     app.get_json("/api/conversations").await;
@@ -24,14 +24,14 @@ async fn assert_not_ready(app: &TestApp) {
 }
 
 async fn assert_ready(app: &TestApp) {
-    eventually("it is ready", async || app.get("/readyz").await.status().is_success()).await;
+    eventually("the server is ready", async || app.get("/readyz").await.status().is_success()).await;
     app.create_conversation().await;
 }
 
 /// Runs the real program with a limit on the size of files, which has the effect of a full disk.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_is_told_and_makes_the_server_not_ready() {
+async fn a_full_disk_is_reported_and_makes_the_server_not_ready() {
     use crate::support::Program;
 
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
@@ -46,7 +46,7 @@ async fn a_full_disk_is_told_and_makes_the_server_not_ready() {
 
 /// Triggers fail as a full table does, because a test cannot fill the disk of the database server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_server_is_told_and_makes_ours_not_ready() {
+async fn a_full_database_server_is_reported_and_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
@@ -68,7 +68,7 @@ async fn a_full_server_is_told_and_makes_ours_not_ready() {
 
 /// The readiness check fails for a user without the right to write and for a read-only database, whether or not a write is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_may_only_be_read_makes_the_server_not_ready() {
+async fn a_read_only_database_makes_the_server_not_ready() {
     for engine in Engine::every_mysql().await {
         let database = engine.name();
         let pool = engine.pool().await.mysql();

@@ -42,7 +42,7 @@ fn assert_guarded(response: &Response) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_foreign_name_that_points_here_gets_nothing() {
+async fn an_unknown_host_name_is_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for path in ["/", "/api/conversations", "/pkg/tallybook.js", "/healthz", "/nowhere"] {
@@ -55,7 +55,7 @@ async fn a_foreign_name_that_points_here_gets_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_names_no_host_gets_nothing() {
+async fn a_request_without_a_host_is_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let address = app.address.trim_start_matches("http://").to_owned();
@@ -71,7 +71,7 @@ async fn a_request_that_names_no_host_gets_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_sites_pages_change_nothing_and_our_own_does() {
+async fn requests_from_other_sites_are_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let create = |origin: String| {
@@ -87,7 +87,7 @@ async fn other_sites_pages_change_nothing_and_our_own_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_answer_carries_the_headers() {
+async fn every_response_has_the_security_headers() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for path in
@@ -99,7 +99,7 @@ async fn every_answer_carries_the_headers() {
 
 /// Without the setting, the server leaves this header to a proxy.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn browsers_are_told_to_use_https_where_that_is_set() {
+async fn hsts_is_sent_only_if_configured() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     assert!(!app.get("/healthz").await.headers().contains_key("strict-transport-security"));
@@ -109,7 +109,7 @@ async fn browsers_are_told_to_use_https_where_that_is_set() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_written_out_is_a_name_too() {
+async fn the_host_of_an_absolute_url_is_checked_too() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let ask = async |first_line: &str, headers: &str| {

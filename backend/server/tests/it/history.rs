@@ -19,7 +19,7 @@ fn last_request(model: &MockLlm) -> String {
 }
 
 on_every_engine! {
-    async fn the_newest_turns_are_told_that_fit(engine: Engine) {
+    async fn the_prompt_contains_the_newest_turns_that_fit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine)
             .with_model(settings(&model))
@@ -45,7 +45,7 @@ on_every_engine! {
     }
 
     /// A result does not change in later prompts, however many calls were made since.
-    async fn a_result_is_told_as_it_was_when_it_came(engine: Engine) {
+    async fn a_result_is_the_same_in_every_prompt(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let settings = Provider::Anthropic.settings(model.url());
         let tools = builtin().unwrap().with(Writes).unwrap();
@@ -66,7 +66,7 @@ on_every_engine! {
 
 /// Earlier answers are read only if they fit the prompt. Unreadable bytes prove it: SQLite stores any bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_has_no_room_is_not_read() {
+async fn answers_that_do_not_fit_are_not_read() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_model(settings(&model))

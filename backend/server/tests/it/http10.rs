@@ -75,7 +75,7 @@ async fn compressed_pages_and_lists_have_no_chunks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_is_kept_where_the_length_is_known() {
+async fn a_connection_stays_open_if_the_length_is_known() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let mut connection = RawConnection::open(&app).await;

@@ -37,7 +37,7 @@ async fn open_all(app: &TestApp, count: usize, bytes: &str) -> Vec<RawConnection
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_takes_too_long_is_refused_in_words() {
+async fn a_slow_body_is_refused_with_a_reason() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let begun = head("/api/conversations") + "{";
@@ -48,7 +48,7 @@ async fn a_body_that_takes_too_long_is_refused_in_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_bodies_shut_nobody_out() {
+async fn slow_bodies_do_not_block_other_clients() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     // Three times the maximum number of connections, of which each worker has at least one.
@@ -62,7 +62,7 @@ async fn slow_bodies_shut_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heads_and_unread_bodies_without_end_are_broken_off() {
+async fn endless_heads_and_unread_bodies_are_disconnected() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let slow = RawConnection::ask(&app, "GET /healthz HTTP/1.1\r\nHost: loc").await;
@@ -78,7 +78,7 @@ async fn heads_and_unread_bodies_without_end_are_broken_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn event_streams_live_longer_than_any_limit() {
+async fn event_streams_outlive_every_time_limit() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(short()).spawn().await;
     let conversation = app.create_conversation().await;
@@ -96,7 +96,7 @@ async fn event_streams_live_longer_than_any_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_body_does_not_hold_up_the_end() {
+async fn a_slow_body_does_not_delay_the_shutdown() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { body: Duration::from_hours(1), idle_timeout: Duration::from_hours(1), ..short() };
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
@@ -110,7 +110,7 @@ async fn a_slow_body_does_not_hold_up_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_without_a_request_is_closed_after_its_time() {
+async fn an_idle_connection_is_closed_after_its_timeout() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { keep_alive: Duration::from_millis(200), idle_timeout: Duration::from_hours(1), ..short() };
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_http_limits(limits).spawn().await;
@@ -118,11 +118,11 @@ async fn a_connection_without_a_request_is_closed_after_its_time() {
     idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
     idle.until("ok\n").await;
     assert_eq!(idle.rest().await, "");
-    assert!(Limits::default().keep_alive > Duration::from_mins(1), "proxies keep theirs for a minute");
+    assert!(Limits::default().keep_alive > Duration::from_mins(1), "proxies keep idle connections for a minute");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_without_a_request_does_not_hold_up_the_end() {
+async fn an_idle_connection_does_not_delay_the_shutdown() {
     let hour = Duration::from_hours(1);
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { keep_alive: hour, idle_timeout: hour, shutdown: hour, ..short() };

@@ -37,7 +37,7 @@ fn carried(calls: &[ToolCall]) -> usize {
 
 on_every_engine! {
     /// The outputs are larger together than MariaDB accepts in one statement.
-    async fn seventeen_outputs_of_a_mebibyte_end_well_and_are_told_in_part(engine: Engine) {
+    async fn large_outputs_are_truncated_in_events_and_messages(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -70,7 +70,7 @@ on_every_engine! {
         assert_eq!(app.get(&format!("/api/tool-calls/{id}?part=input")).await.text().await.unwrap(), input);
     }
 
-    async fn a_call_that_is_not_there_or_gave_nothing_is_said_so(engine: Engine) {
+    async fn missing_calls_and_missing_outputs_are_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -90,7 +90,7 @@ on_every_engine! {
     }
 
     /// MySQL rejects such a key in JSON.
-    async fn an_argument_with_a_key_of_seventy_thousand_bytes_is_a_failed_call_and_no_failed_turn(engine: Engine) {
+    async fn an_overlong_key_in_arguments_fails_the_call_and_not_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -108,7 +108,7 @@ on_every_engine! {
     }
 
     /// Readers of server-sent events also end a line at a lone carriage return.
-    async fn carriage_returns_between_arguments_do_not_tear_an_event_apart(engine: Engine) {
+    async fn carriage_returns_in_arguments_do_not_split_an_event(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -118,13 +118,13 @@ on_every_engine! {
         let end = end_of(&events);
         assert_eq!(end.tool_calls[0].output.as_deref(), Some("3"));
         let stored = rows!(app, (String,), "SELECT input_text FROM tool_calls");
-        assert_eq!(stored[0].0, "{\r\"a\": 1,\r\n\"b\": 2\r}", "the book has what the model wrote");
+        assert_eq!(stored[0].0, "{\r\"a\": 1,\r\n\"b\": 2\r}", "the tool history has the model's text");
     }
 }
 
 /// The calls store 2.5 MiB. A proxy counts how much of that the server reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
+async fn the_server_reads_only_the_texts_that_it_sends() {
     for engine in Engine::every_mysql_with_tables().await {
         let (engine, proxy) = engine.behind_proxy().await;
         let model = MockLlm::start().await.unwrap();
@@ -139,7 +139,7 @@ async fn a_conversation_is_answered_by_reading_no_more_than_is_carried() {
 
 /// Unreadable texts prove it: SQLite stores any bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn texts_that_are_not_carried_are_not_read() {
+async fn truncated_texts_are_not_read() {
     let model = MockLlm::start().await.unwrap();
     let app = spawn(&Engine::sqlite(), &model).await;
     let conversation = much(&app, &model).await;
@@ -149,5 +149,5 @@ async fn texts_that_are_not_carried_are_not_read() {
     assert_eq!((&oldest[0]["output"], &oldest[0]["truncated"]), (&json!(""), &json!(true)));
     assert_eq!(newest[0]["output"], "x".repeat(MAX_CALL_TEXT_BYTES));
     let page = app.get(&format!("/api/conversations/{conversation}?before={}", messages[2]["id"])).await;
-    assert_eq!(page.status(), StatusCode::INTERNAL_SERVER_ERROR, "there it is carried");
+    assert_eq!(page.status(), StatusCode::INTERNAL_SERVER_ERROR, "the API returns the call itself in full");
 }

@@ -36,7 +36,10 @@ async fn assert_large_step_ends(engine: Engine, limit: fn(&Proxy)) -> String {
     let answer = &stored["messages"][1];
     assert_eq!((&answer["status"], &answer["content"]), (&json!("interrupted"), &json!("I begin.")));
     let asked = rows!(app, (String, i64), "SELECT blocks, output_tokens FROM model_calls");
-    assert!(matches!(&asked[..], [(blocks, tokens)] if blocks == "[]" && *tokens > 0), "its cost is kept: {asked:?}");
+    assert!(
+        matches!(&asked[..], [(blocks, tokens)] if blocks == "[]" && *tokens > 0),
+        "the step's cost is stored: {asked:?}"
+    );
     model.reply([text("Going on.")]);
     let next = app.send(&conversation, "And now?").await.all().await;
     assert_eq!(end_of(&next).content, "Going on.");
@@ -62,7 +65,7 @@ async fn a_step_that_breaks_each_connection_ends_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_larger_than_one_statement_is_stored_in_part() {
+async fn a_result_larger_than_one_statement_is_stored_truncated() {
     const LIMITS: [fn(&Proxy); 2] =
         [|proxy| proxy.tell_statement_limit(600_000), |proxy| proxy.refuse_packets_over(600_000)];
     for engine in Engine::every_mysql_with_tables().await {

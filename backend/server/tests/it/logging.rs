@@ -40,7 +40,7 @@ impl Logged {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
+async fn a_log_file_is_plain_and_omits_client_errors() {
     let model = MockLlm::start().await.unwrap();
     for filter in ["", "debug"] {
         let server = Logged::start(&Engine::sqlite(), &model, filter);
@@ -56,9 +56,9 @@ async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
         })
         .await
         .unwrap();
-        eventually("the log says something", async || server.log().contains("INFO")).await;
+        eventually("the log is not empty", async || server.log().contains("INFO")).await;
         if filter == "debug" {
-            eventually("mistakes are noted", async || server.log().matches("was broken off").count() == 3).await;
+            eventually("client errors are logged", async || server.log().matches("was broken off").count() == 3).await;
         }
         let log = server.log();
         // A statement that was slow on this machine is not a mistake.
@@ -69,7 +69,7 @@ async fn a_log_in_a_file_is_plain_and_holds_no_clients_mistakes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_logged_carries_the_id_of_its_request() {
+async fn log_lines_have_the_request_id() {
     let model = MockLlm::start().await.unwrap();
     let server = Logged::start(&Engine::sqlite(), &model, "debug");
     let ask = |id: &str| server.app.client.get(server.app.url("/api/conversations")).header("x-request-id", id).send();
@@ -88,24 +88,24 @@ async fn what_is_logged_carries_the_id_of_its_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_logged_of_a_turn_says_whose_it_is() {
+async fn log_lines_of_a_turn_have_its_user() {
     let model = MockLlm::start().await.unwrap();
     let server = Logged::start(&Engine::sqlite(), &model, "debug");
     let conversation = server.app.create_conversation().await;
     model.reply([text("A secret answer.")]);
     server.app.send(&conversation, "A secret question").await.all().await;
-    eventually("the log says what was stored, and for whom", async || {
+    eventually("the log has the stored turn and its user", async || {
         let log = server.log();
         let is_turn = |line: &&str| line.contains("turn{message_id=2 user=1}") && line.contains(" user=1}:turn{");
         log.lines().filter(is_turn).any(|line| line.contains("sqlx::query"))
     })
     .await;
     let log = server.log();
-    assert!(!log.contains("A secret"), "what anybody wrote is none of the log's: {log}");
+    assert!(!log.contains("A secret"), "the log contains no user or model text: {log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_that_ended_is_one_line() {
+async fn a_finished_turn_is_one_log_line() {
     let model = MockLlm::start().await.unwrap();
     let engine = Engine::sqlite();
     let server = Logged::start(&engine, &model, "info");
@@ -115,7 +115,7 @@ async fn a_turn_that_ended_is_one_line() {
     server.app.send(&conversation, "A secret question").await.all().await;
     model.fail(400, "{}");
     server.app.send(&conversation, "Another secret").await.all().await;
-    // The log has the status that is stored, not the one that the database rejected.
+    // The log shows the stored status, not the one that the database rejected.
     refuse_ends(&engine, "'complete'").await;
     model.reply([text("A secret that is not stored whole.")]);
     server.app.send(&conversation, "A last secret").await.all().await;
@@ -134,7 +134,7 @@ async fn a_turn_that_ended_is_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn that_there_is_no_admin_is_logged_once() {
+async fn a_missing_admin_is_logged_once() {
     let (engine, model, folder) = (Engine::sqlite(), MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("log");
     let mut command = Program::command_after(&format!("exec 2>'{}'", path.display()), &engine, &model);
@@ -148,7 +148,7 @@ async fn that_there_is_no_admin_is_logged_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
+async fn the_json_log_has_one_object_per_line_with_span_ids() {
     let model = MockLlm::start().await.unwrap();
     let server = Logged::start_as("JSON", &Engine::sqlite(), &model, "debug");
     let conversation = server.app.create_conversation().await;
@@ -167,7 +167,7 @@ async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
         let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         whole.lines().map(read).collect::<Vec<_>>()
     };
-    eventually("the log says what was stored, for whom, in which turn and request", async || {
+    eventually("the log has the stored turn, its user and its request", async || {
         entries().iter().any(|entry| {
             let (Some(asked), Some(turn)) = (span(entry, "request"), span(entry, "turn")) else { return false };
             asked["id"] == *request && turn["message_id"] == 2 && turn["user"] == 1 && entry["target"] == "sqlx::query"
@@ -184,5 +184,5 @@ async fn a_log_for_programs_is_an_object_a_line_with_the_ids_of_the_spans() {
     eventually("the method is logged, truncated", async || entries().iter().any(is_logged)).await;
     let told = |key: &str| entries().iter().all(|entry| entry[key].is_string());
     assert!(told("timestamp") && told("level") && told("target"), "{}", server.log());
-    assert!(!server.log().contains("A secret"), "what anybody wrote is none of the log's: {}", server.log());
+    assert!(!server.log().contains("A secret"), "the log contains no user or model text: {}", server.log());
 }

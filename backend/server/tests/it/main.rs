@@ -7,7 +7,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::print_stderr,
-    reason = "in tests a panic is how a failure is told; clippy knows that of test functions only, not of their kit"
+    reason = "tests report failures by panicking; clippy allows that in test functions only, not in the test kit"
 )]
 
 mod support;

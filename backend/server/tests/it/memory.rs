@@ -45,7 +45,7 @@ async fn write_long(app: &TestApp) -> String {
         let (number, parent) = ((id + 1) / 2, if id == 1 { "NULL".to_owned() } else { (id - 1).to_string() });
         let (role, words) = match id % 2 {
             1 => ("user", format!("Question {number}: how many are {number} and 1?")),
-            _ => ("assistant", format!("Answer {number}: they are {}, as one can count.", number + 1)),
+            _ => ("assistant", format!("Answer {number}: they are {}, by counting.", number + 1)),
         };
         format!("({id}, 1, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
     };
@@ -67,9 +67,9 @@ async fn write_long(app: &TestApp) -> String {
 }
 
 /// Waits until the newest summary covers the messages up to this answer, and no summary is being written.
-async fn summed_up_to(app: &TestApp, message: i64) {
+async fn summarized_up_to(app: &TestApp, message: i64) {
     const NEWEST: &str = "SELECT COALESCE(MAX(s.message_id), 0) FROM conversation_summaries s";
-    eventually("it is summed up", async || rows!(app, (i64,), NEWEST) == [(message,)] && is_idle(app).await).await;
+    eventually("a summary is stored", async || rows!(app, (i64,), NEWEST) == [(message,)] && is_idle(app).await).await;
 }
 
 /// Returns `true` if no summary is being written.
@@ -116,7 +116,7 @@ async fn ask(app: &TestApp, conversation: &str, words: &str) -> i64 {
 }
 
 on_every_engine! {
-    async fn a_conversation_of_400_messages_is_answered_within_the_window_with_its_summary(engine: Engine) {
+    async fn a_long_conversation_fits_the_context_window_with_its_summary(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 4000, MemorySettings::default()).await;
         let conversation = write_long(&app).await;
@@ -134,7 +134,7 @@ on_every_engine! {
         assert!(message["told"]["from"].is_i64() && message["told"].get("summary").is_none(), "{message}");
 
         let covered = async || rows!(app, (i64,), COVERED);
-        eventually("it is summed up", async || {
+        eventually("a summary is stored", async || {
             covered().await.last().is_some_and(|last| last.0 > 300) && is_idle(&app).await
         })
         .await;
@@ -182,7 +182,7 @@ on_every_engine! {
     }
 
     /// A summary covers an answer and the messages that lead to it. Prompts on other branches do not contain it.
-    async fn another_branch_does_not_use_it(engine: Engine) {
+    async fn another_branch_does_not_use_the_summary(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 8000, after_every()).await;
         let conversation = app.create_conversation().await;
@@ -190,14 +190,14 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         let first = ask(&app, &conversation, "First?").await;
-        summed_up_to(&app, first).await;
+        summarized_up_to(&app, first).await;
         let second = ask(&app, &conversation, "Second?").await;
         let asked = newest(&model, false);
         assert_eq!(told(&asked), ["Second?"]);
         assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
         let page = app.conversation(&conversation).await;
         assert_eq!(page["messages"][3]["told"], json!({"from": page["messages"][2]["id"], "summary": "They said one."}));
-        summed_up_to(&app, second).await;
+        summarized_up_to(&app, second).await;
         let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
         let exchange = json!({"question": "Second?", "answer": "Two."});
         assert_eq!(asked, json!({"summary": "They said one.", "exchanges": [exchange]}));
@@ -210,14 +210,14 @@ on_every_engine! {
         assert_eq!((told(&asked), system(&asked).contains(SO_FAR)), (vec!["Anew?".to_owned()], false));
         let page = app.conversation(&conversation).await;
         assert!(page["messages"][1].get("told").is_none(), "{page}");
-        summed_up_to(&app, page["messages"][1]["id"].as_i64().unwrap()).await;
+        summarized_up_to(&app, page["messages"][1]["id"].as_i64().unwrap()).await;
         let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
         assert_eq!(asked["summary"], Value::Null);
     }
 
     /// The API client's messages are the history. If they continue from the last stored answer, the prompt also contains the
     /// summary.
-    async fn a_programs_conversation_is_summed_up_after_each_turn(engine: Engine) {
+    async fn an_api_clients_conversation_is_summarized_after_each_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::default()).await;
         let user = |words: &str| json!({"role": "user", "content": words});
@@ -231,25 +231,25 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         post("test-model", json!([user("First?")])).await;
-        summed_up_to(&app, 2).await;
+        summarized_up_to(&app, 2).await;
         post("test-model", json!([user("First?"), assistant("One."), user("Second?")])).await;
         let asked = newest(&model, false);
         assert_eq!(told(&asked), ["First?", "One.", "Second?"]);
         assert!(system(&asked).ends_with("\"They said one.\""), "{}", system(&asked));
-        summed_up_to(&app, 4).await;
+        summarized_up_to(&app, 4).await;
         post("test-model:plain", json!([user("Name it.")])).await;
         let requests = model.requests().len();
         // The request continues from a different answer, so the summary does not fit.
         post("test-model", json!([user("First?"), assistant("Eleven."), user("Third?")])).await;
         assert!(!model.requests()[requests].body_text.contains(SO_FAR));
-        summed_up_to(&app, 6).await;
+        summarized_up_to(&app, 6).await;
         let asked = model.requests();
-        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a model that is asked once has none");
+        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no summary");
         model.assert_calls_paired();
     }
 
     /// Summaries delay no turn. If one fails, the next answer's summary covers its messages, too.
-    async fn one_at_a_time_and_what_failed_comes_after_the_next_answer(engine: Engine) {
+    async fn one_summary_is_written_at_a_time_and_failed_ones_are_retried(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 8000, after_every()).await;
         // An SQLite database has only one server.
@@ -269,24 +269,24 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         let later = ask(other, &elsewhere, "Where?").await;
-        eventually("the later one is summed up", async || rows!(app, (i64,), COVERED) == [(later,)]).await;
-        assert_eq!(model.requests().len(), 5, "nobody sums up beside somebody else");
+        eventually("the other conversation has a summary", async || rows!(app, (i64,), COVERED) == [(later,)]).await;
+        assert_eq!(model.requests().len(), 5, "no second summary of a conversation runs concurrently");
         gate.open();
-        eventually("the first one is, too", async || rows!(app, (i64,), COVERED) == [(first,), (later,)]).await;
-        eventually("that is all", async || is_idle(&app).await).await;
+        eventually("the first conversation has a summary, too", async || rows!(app, (i64,), COVERED) == [(first,), (later,)]).await;
+        eventually("no other request was made", async || is_idle(&app).await).await;
 
         model.reply([text("Three.")]);
         model.fail(500, "no");
         ask(other, &conversation, "Third?").await;
         model.requests_reached(7).await;
-        eventually("it has failed", async || is_idle(&app).await).await;
+        eventually("the summary has failed", async || is_idle(&app).await).await;
         model.reply([text("Four.")]);
         // If a model rejects `temperature`, the request is sent again without it.
         model.fail(400, r#"{"error":{"message":"`temperature` is deprecated for this model"}}"#);
-        model.reply([text("They went on to four.")]);
+        model.reply([text("They counted to four.")]);
         let last = ask(&app, &conversation, "Fourth?").await;
         assert_eq!(told(&newest(&model, false)), ["Second?", "Two.", "Third?", "Three.", "Fourth?"]);
-        summed_up_to(&app, last).await;
+        summarized_up_to(&app, last).await;
         let asked: Value = serde_json::from_str(&told(&newest(&model, true))[0]).unwrap();
         assert_eq!(asked["summary"], "They said one.");
         assert_eq!(asked["exchanges"].as_array().unwrap().len(), 3);
@@ -296,7 +296,7 @@ on_every_engine! {
     }
 
     /// If the prompt is too long, the server sends a shorter one once, before any text arrives. After that it reports an error.
-    async fn a_model_that_reads_less_is_told_less_once(engine: Engine) {
+    async fn a_prompt_over_the_models_limit_is_shortened_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, 100_000, MemorySettings::OFF).await;
         let conversation = write_long(&app).await;
@@ -304,7 +304,7 @@ on_every_engine! {
         model.fail(400, too_long);
         model.reply([text("They are 202.")]);
         ask(&app, &conversation, "And 201 and 1?").await;
-        let [first, second] = &model.requests()[..] else { panic!("it is asked twice") };
+        let [first, second] = &model.requests()[..] else { panic!("the model is called twice") };
         assert_eq!(told(first).len(), 401);
         assert!(told(second).len() > 20 && told_tokens(second) <= 4500, "{}", told_tokens(second));
         let page = app.conversation(&conversation).await;
@@ -322,7 +322,7 @@ on_every_engine! {
         assert_eq!(error.code, "model_context_too_long");
         assert!(error.error.starts_with("This is more than the model can read at once"), "{}", error.error);
         let requests = model.requests();
-        let [.., whole, half] = &requests[..] else { panic!("it is asked twice") };
+        let [.., whole, half] = &requests[..] else { panic!("the model is called twice") };
         assert!(told(half).len() > 150 && told(half).len() < told(whole).len() * 6 / 10, "{}", told(half).len());
 
         // If the question alone is too long, the server does not try again.

@@ -58,7 +58,7 @@ async fn head_is_get_without_a_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn head_says_how_long_the_body_would_be_and_ends() {
+async fn head_has_the_length_of_the_body_and_ends() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let length = app.get("/api/tools").await.content_length().unwrap();
@@ -74,7 +74,7 @@ async fn head_says_how_long_the_body_would_be_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn a_wrong_method_is_answered_with_the_allowed_ones() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = format!("/api/conversations/{}", app.create_conversation().await);
@@ -106,7 +106,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_private_is_stored_by_nobody() {
+async fn private_responses_are_not_cached() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;

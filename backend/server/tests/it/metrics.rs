@@ -18,7 +18,7 @@ async fn assert_told(app: &TestApp, lines: &[&str]) -> String {
 }
 
 on_every_engine! {
-    async fn turns_are_counted_by_how_they_end(engine: Engine) {
+    async fn turns_are_counted_by_final_status(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         assert_told(&app, &[
@@ -40,7 +40,7 @@ on_every_engine! {
         assert_told(&app, &["tallybook_turns_started_total 4\n", "tallybook_turns_running 1\n"]).await;
         app.post(&format!("/api/conversations/{conversation}/stop"), json!(null)).await;
         turn.until("message_end").await;
-        // A resumed turn counts as started once more.
+        // Resuming a turn counts as another start.
         model.reply([text("and ever.")]);
         app.continue_turn(&conversation).await.all().await;
         assert_told(&app, &[
@@ -91,7 +91,7 @@ async fn requests_are_counted_by_route_and_status() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_turn_did_is_counted() {
+async fn steps_calls_tokens_and_streams_are_counted() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     assert_told(&app, &["tallybook_steps_total 0\n", "tallybook_http_streams 0\n"]).await;
@@ -128,7 +128,7 @@ async fn what_a_turn_did_is_counted() {
 
 /// A tool name that a model invents is not a label. Otherwise any user could fill the server's memory with metrics.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_that_nobody_offers_are_one_figure() {
+async fn unknown_tools_share_one_label() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = app.create_conversation().await;
@@ -141,7 +141,7 @@ async fn tools_that_nobody_offers_are_one_figure() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_models_cost_and_which_tool_servers_are_there_is_told() {
+async fn costs_and_tool_servers_are_reported() {
     let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
     let servers =
         json!({ "mcpServers": { "there": { "url": mock.url() }, "unset": { "url": "https://${UNSET_HERE}/" } } });

@@ -44,7 +44,7 @@ async fn shape(connection: &mut MySqlConnection) -> (Vec<(String, String, String
 /// the first migration left, so each interruption of that migration has its own database. Each other migration is started
 /// repeatedly in one database, one statement further each time, and then completed by the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_migration_can_be_begun_anew() {
+async fn every_migration_can_be_restarted() {
     let all: Vec<_> = MIGRATIONS.iter().collect();
     let mut expected = Vec::new();
     for undisturbed in Engine::every_mysql().await {
@@ -88,7 +88,7 @@ async fn mark(connection: &mut MySqlConnection, migration: &sqlx::migrate::Migra
 /// The real program is killed with SIGKILL after it has created all tables of the first migration, but before it has recorded
 /// that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_killed_within_its_first_migration_starts_again() {
+async fn a_program_killed_in_its_first_migration_can_start_again() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let mut connection = connect(&engine).await;
@@ -100,7 +100,7 @@ async fn a_program_killed_within_its_first_migration_starts_again() {
         .await;
         let mut doomed = Program::command(&engine, &model).spawn().unwrap();
         let pool = MySqlPool::connect(&engine.url).await.unwrap();
-        eventually("the program is held fast", async || held(&pool).await.is_ok_and(|held| !held.is_empty())).await;
+        eventually("the program is blocked", async || held(&pool).await.is_ok_and(|held| !held.is_empty())).await;
         doomed.kill().unwrap();
         doomed.wait().unwrap();
         // The database server may not notice at once that the waiting client is dead.
@@ -114,7 +114,11 @@ async fn a_program_killed_within_its_first_migration_starts_again() {
         .await;
         run(&mut connection, "DROP TRIGGER trap").await;
         let unfinished = "SELECT COUNT(*) FROM _sqlx_migrations WHERE NOT success";
-        assert_eq!(sqlx::query_scalar::<_, i64>(unfinished).fetch_one(&pool).await.unwrap(), 1, "it left its mark");
+        assert_eq!(
+            sqlx::query_scalar::<_, i64>(unfinished).fetch_one(&pool).await.unwrap(),
+            1,
+            "the first migration's tables remain"
+        );
         let app = TestApp::launch(&engine, &model);
         app.create_conversation().await;
         connection.close().await.unwrap();
@@ -131,7 +135,7 @@ async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
 
 /// The program never removes a table that its first migration cannot have created.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_broken_first_migration_beside_somebody_elses_table_is_left_alone() {
+async fn an_interrupted_first_migration_beside_a_foreign_table_is_left_alone() {
     for engine in Engine::every_mysql().await {
         let mut connection = connect(&engine).await;
         run(&mut connection, MARKS).await;
@@ -150,7 +154,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 
 /// If servers start on several nodes of a cluster, only one of them at a time may change the tables.
 #[tokio::test]
-async fn one_at_a_time_has_the_right_to_change_the_tables() {
+async fn one_server_at_a_time_holds_the_migration_lease() {
     for engine in Engine::every_mysql().await {
         let (mut one, mut other) = (connect(&engine).await, connect(&engine).await);
         let lease = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
@@ -161,14 +165,17 @@ async fn one_at_a_time_has_the_right_to_change_the_tables() {
         run(&mut one, "UPDATE _tallybook_migrating SET until = '2000-01-01'").await;
         let next = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
         lease.give_back(&mut other).await;
-        assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err(), "what is another one's is not given back");
+        assert!(
+            MigrationLease::take(&mut other, AT_ONCE).await.is_err(),
+            "a server cannot release another server's lease"
+        );
         next.give_back(&mut one).await;
     }
 }
 
 /// In a cluster, a statement that creates a table blocks every write, and makes the writes fail that conflict with it.
 #[tokio::test]
-async fn who_waits_for_that_right_makes_no_table_and_who_gives_it_back_does_so_until_it_is_taken() {
+async fn waiting_for_the_lease_creates_no_table_and_releasing_it_is_retried() {
     for engine in Engine::every_mysql().await {
         let (mut one, mut other) = (connect(&engine).await, connect(&engine).await);
         let lease = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
@@ -181,7 +188,7 @@ async fn who_waits_for_that_right_makes_no_table_and_who_gives_it_back_does_so_u
         run(&mut other, refuse).await;
         lease.give_back(&mut one).await;
         let refused = sqlx::query_scalar("SELECT @refused").fetch_one(&mut one).await;
-        assert_eq!(refused.ok(), Some(1_i64), "it was refused at first");
+        assert_eq!(refused.ok(), Some(1_i64), "the first attempt was refused");
         run(&mut other, "DROP TRIGGER refuse").await;
         assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_ok());
     }

@@ -72,7 +72,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 on_every_engine! {
-    async fn a_conversation_has_a_model_and_a_message_may_have_another(engine: Engine) {
+    async fn a_message_may_choose_another_model_than_its_conversation(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { sonnet, local, app } = &fixture;
         let made = app.post("/api/conversations", json!({"model": "Local"})).await.json::<Value>().await.unwrap();
@@ -111,7 +111,7 @@ on_every_engine! {
         assert_eq!((&renamed["model"], &renamed["title"]), (&json!("Local"), &json!("Models")));
     }
 
-    async fn call_ids_go_back_to_the_model_that_wrote_them_and_no_other_one(engine: Engine) {
+    async fn call_ids_are_sent_back_only_to_the_model_that_wrote_them(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { sonnet, local, app } = &fixture;
         let uuid = app.create_conversation().await;
@@ -139,7 +139,7 @@ on_every_engine! {
         }
     }
 
-    async fn a_part_that_a_server_refuses_is_left_out_from_then_on_and_listed(engine: Engine) {
+    async fn unsupported_request_fields_are_omitted_later_and_listed_as_quirks(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { local, app, .. } = &fixture;
         let uuid = app.create_conversation().await;
@@ -156,7 +156,7 @@ on_every_engine! {
         assert_eq!(local.requests().len(), 4);
     }
 
-    async fn an_answer_can_be_written_anew_by_another_model(engine: Engine) {
+    async fn another_model_can_regenerate_an_answer(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { sonnet, local, app } = &fixture;
         let uuid = app.create_conversation().await;
@@ -167,9 +167,9 @@ on_every_engine! {
         EventReader::new(regenerate(app, &uuid, &answer, json!({"model": "Local"})).await).all().await;
         let shown = app.conversation(&uuid).await;
         assert_eq!((writers(&shown), shown["messages"][1]["siblings"].as_array().unwrap().len()), (pairs(&[("Local", "openai")]), 2));
-        assert_eq!(shown.get("model"), None, "the conversation's model is what it was");
+        assert_eq!(shown.get("model"), None, "the conversation's model has not changed");
         // Without a body, the conversation's own model answers.
-        sonnet.reply([text("By Sonnet once more.")]);
+        sonnet.reply([text("By Sonnet again.")]);
         let path = app.url(&format!("/api/conversations/{uuid}/messages/{answer}/regenerate"));
         EventReader::new(app.client.post(path).send().await.unwrap()).all().await;
         assert_eq!(writers(&app.conversation(&uuid).await), pairs(&[("Sonnet", "anthropic")]));
@@ -177,7 +177,7 @@ on_every_engine! {
         assert_problem(refused, 400, "bad-body").await;
     }
 
-    async fn a_model_that_is_not_there_is_refused_with_those_that_are(engine: Engine) {
+    async fn an_unknown_model_is_refused_with_the_known_ones(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { sonnet, app, .. } = &fixture;
         let uuid = app.create_conversation().await;
@@ -199,7 +199,7 @@ on_every_engine! {
     }
 
     /// The model is removed by a restart with other settings.
-    async fn a_conversation_whose_model_is_gone_opens_and_takes_another(engine: Engine) {
+    async fn a_conversation_whose_model_was_removed_can_use_another(engine: Engine) {
         let Fixture { sonnet, local, app } = Fixture::set_up(&engine).await;
         let uuid = app.create_conversation().await;
         patch(&app, &uuid, json!({"model": "Local"})).await;
@@ -234,7 +234,7 @@ on_every_engine! {
     }
 
     /// Reasoning belongs to the model that wrote it, not to every model of its provider.
-    async fn a_turn_that_another_model_goes_on_with_is_told_without_thinking(engine: Engine) {
+    async fn another_model_resumes_a_turn_without_its_reasoning(engine: Engine) {
         let (first, second) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
         let models = vec![
             named(entry("First", Provider::Anthropic, &first), "m-1"),
@@ -260,7 +260,7 @@ on_every_engine! {
         assert_eq!(writers(&app.conversation(&uuid).await), pairs(&[("Second", "anthropic")]));
     }
 
-    async fn what_has_a_price_says_what_it_cost(engine: Engine) {
+    async fn costs_are_reported_for_models_with_prices(engine: Engine) {
         let (dear, free) = (MockLlm::start().await.unwrap(), MockLlm::start().await.unwrap());
         let prices = Some(Prices { input: 3.0, output: 15.0 });
         let models = vec![
@@ -280,12 +280,12 @@ on_every_engine! {
         send(&app, &uuid, json!({"content": "What is that?", "model": "Free"})).await;
         let conversation = app.conversation(&uuid).await;
         assert_eq!(conversation["messages"][1]["usage"]["cost_nanos"], cost);
-        assert_eq!(conversation["messages"][3]["usage"].get("cost_nanos"), None, "what costs is not known");
+        assert_eq!(conversation["messages"][3]["usage"].get("cost_nanos"), None, "the cost is unknown");
         let newest = app.get_json(&format!("/api/conversations/{uuid}?limit=2")).await;
         assert_eq!(newest["earlier"]["usage"]["cost_nanos"], cost);
     }
 
-    async fn a_feed_tells_of_another_model(engine: Engine) {
+    async fn the_feed_reports_another_model(engine: Engine) {
         let Fixture { app, .. } = Fixture::set_up(&engine).await;
         let uuid = app.create_conversation().await;
         let mut feed = FeedReader::open(&app).await;

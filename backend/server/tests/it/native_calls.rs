@@ -18,7 +18,7 @@ fn tools() -> ToolRegistry {
 
 on_every_engine! {
     /// The name that is stored, shown and sent back to the model is the tool's own.
-    async fn a_name_with_a_namespace_or_a_special_token_means_its_tool(engine: Engine) {
+    async fn a_name_with_a_namespace_or_a_special_token_matches_its_tool(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine)
@@ -45,7 +45,7 @@ on_every_engine! {
     }
 
     /// `null` and the like count as empty arguments.
-    async fn a_tool_without_parameters_is_called_with_nothing(engine: Engine) {
+    async fn a_tool_without_parameters_accepts_empty_values(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine)

@@ -19,7 +19,7 @@ use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use crate::support::{Engine, PATIENCE, Provider, TestApp, eventually};
+use crate::support::{Engine, Provider, TIMEOUT, TestApp, eventually};
 
 /// Number of conversations whose turns resume at once.
 const CONVERSATIONS: usize = 6;
@@ -48,7 +48,7 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
     let pins: Arc<dyn PinStore> = Arc::new(NoPins);
     let tools = ToolServers::start(registry, ToolServersSettings::default(), &pins, &secrets, |_| None);
     let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
-    let lifetimes = Lifetimes { lease, journal: None, consent_wait: None, deleted: Duration::ZERO };
+    let lifetimes = Lifetimes { lease, journal: None, approval_timeout: None, deleted: Duration::ZERO };
     let (person_limits, memory, plan) = (PersonLimits::default(), MemorySettings::OFF, PlanSettings::default());
     let settings = ConversationSettings { lifetimes, person_limits, memory, plan };
     ConversationService::start(db, agent, tools, models, settings).await.unwrap()
@@ -58,7 +58,7 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
 async fn end(answer: EventsAnswer) -> MessageEnd {
     let EventsAnswer::Turn(mut turn) = answer else { panic!("the turn runs") };
     let mut last = None;
-    while let Some(entries) = timeout(PATIENCE, turn.next()).await.expect("an event within 20 s") {
+    while let Some(entries) = timeout(TIMEOUT, turn.next()).await.expect("an event within 20 s") {
         last = entries.last().cloned().or(last);
     }
     match last.as_ref().map(tallybook_conversations::journal::LogEntry::event) {

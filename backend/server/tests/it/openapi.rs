@@ -44,7 +44,7 @@ fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
 
 /// Fails for a route that is not described, and for a description without a route.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_address_is_described_and_no_other() {
+async fn the_document_describes_exactly_the_routes() {
     let document = start().await.get_json("/openapi.json").await;
     let described: BTreeSet<_> = operations(&document).into_keys().collect();
     let is_page = |path: &str| PAGES.iter().any(|page| path.starts_with(page));
@@ -57,7 +57,7 @@ async fn every_address_is_described_and_no_other() {
 /// A client generator finds every name that the document refers to. Each operation has its own name, and each error response
 /// has the format of its part of the API.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_document_holds_together() {
+async fn the_document_is_consistent() {
     let document = start().await.get_json("/openapi.json").await;
     assert_eq!(document["openapi"], "3.1.0");
     let mut references = BTreeSet::new();
@@ -71,7 +71,7 @@ async fn the_document_holds_together() {
     for ((method, path), operation) in operations(&document) {
         let name = operation["operationId"].as_str().unwrap();
         assert!(names.insert(name), "{name} is named twice");
-        assert!(subjects.contains(&&operation["tags"][0]), "{name} has no subject");
+        assert!(subjects.contains(&&operation["tags"][0]), "{name} has no tag");
         assert!(operation["summary"].as_str().is_some_and(|words| words.ends_with('.')), "{name} is not told of");
         let segments = path.matches('{').count();
         let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -107,7 +107,7 @@ fn collect(value: &Value, references: &mut BTreeSet<String>) {
 
 /// Without accounts, users do not sign in, so no operation needs an API key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_accounts_nobody_is_asked_who_it_is() {
+async fn without_accounts_no_operation_needs_a_key() {
     let document = start().await.get_json("/openapi.json").await;
     assert!(document["components"]["securitySchemes"].is_null());
     for ((method, path), operation) in operations(&document) {
@@ -116,7 +116,7 @@ async fn without_accounts_nobody_is_asked_who_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_document_is_sent_small_and_once() {
+async fn the_document_is_compressed_and_cached() {
     let app = start().await;
     let ask =
         |header: &'static str, value: String| app.client.get(app.url("/openapi.json")).header(header, value).send();
@@ -135,7 +135,7 @@ async fn the_document_is_sent_small_and_once() {
 
 /// The page shows the whole document in both languages, without scripts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_shows_every_operation_and_runs_nothing() {
+async fn the_page_shows_every_operation_without_scripts() {
     let app = start().await;
     let document = app.get_json("/openapi.json").await;
     for (language, title) in [("en", "Before you begin"), ("ja", "はじめに")] {

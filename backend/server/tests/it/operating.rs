@@ -30,7 +30,7 @@ async fn ask(app: &TestApp, model: &MockLlm, question: &str) {
 }
 
 #[tokio::test]
-async fn a_backup_is_made_while_the_server_runs_and_brings_back_what_was() {
+async fn a_backup_of_a_running_server_can_be_restored() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copies/copy.db");
@@ -46,7 +46,8 @@ async fn a_backup_is_made_while_the_server_runs_and_brings_back_what_was() {
     app.kill();
 
     let nothing = folder.path().join("nothing.db");
-    std::fs::write(&nothing, "This is no database, and long enough to be taken for one by its size alone.").unwrap();
+    std::fs::write(&nothing, "This file is not a database, but it is so long that its size alone does not show that.")
+        .unwrap();
     let (is_done, words) = said(&admin(&engine, &model, &["restore", nothing.to_str().unwrap()]));
     assert!(!is_done && words.contains("is no SQLite database"), "{words}");
     let app = TestApp::launch(&engine, &model);
@@ -66,7 +67,7 @@ async fn a_backup_is_made_while_the_server_runs_and_brings_back_what_was() {
 
 on_every_engine! {
     /// The check finds nothing after a turn and while another one runs. It lists rows that contradict each other.
-    async fn what_does_not_fit_together_is_found(engine: Engine) {
+    async fn the_check_finds_contradicting_rows(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::launch(&engine, &model);
         ask(&app, &model, "Well?").await;
@@ -85,7 +86,7 @@ on_every_engine! {
     }
 
     /// An operator can set another password for a user who has forgotten the old one.
-    async fn an_operator_lists_accounts_and_gives_another_password(engine: Engine) {
+    async fn an_operator_lists_accounts_and_sets_a_password(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let with_stdin = |args: [&str; 3], input: &str| {
             let mut command: Command = Program::command(&engine, &model);

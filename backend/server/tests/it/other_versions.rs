@@ -56,11 +56,11 @@ async fn kept(app: &TestApp) -> i64 {
 }
 
 async fn until_kept(app: &TestApp, versions: i64) {
-    eventually("the server has kept its files", async || kept(app).await == versions).await;
+    eventually("the server has stored its files", async || kept(app).await == versions).await;
 }
 
 on_every_engine! {
-    async fn a_page_of_an_earlier_version_finds_its_files(engine: Engine) {
+    async fn a_page_of_an_earlier_version_gets_its_files(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let earlier = start(&engine, &model, "earlier").await;
         let theirs = folder(&earlier).await;
@@ -104,14 +104,14 @@ on_every_engine! {
         }
     }
 
-    async fn the_versions_that_were_started_last_are_kept(engine: Engine) {
+    async fn the_most_recently_started_versions_are_kept(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let mut folders = Vec::new();
         for text in ["a", "b", "c", "d", "e", "a", "f"] {
             let app = start(&engine, &model, text).await;
             folders.push(folder(&app).await);
             let last = folders.last().unwrap().clone();
-            eventually("this version is the newest that is kept", async || {
+            eventually("this version is the newest stored one", async || {
                 let kept = rows!(app, (String,), "SELECT folder FROM page_versions ORDER BY started_at DESC");
                 kept.len() <= 5 && kept.first().is_some_and(|newest| newest.0 == last)
             })
@@ -128,7 +128,7 @@ on_every_engine! {
     }
 
     /// If the server cannot store its files, everything else still works.
-    async fn a_server_starts_where_its_files_cannot_be_kept(engine: Engine) {
+    async fn a_server_starts_although_its_files_cannot_be_stored(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         execute!(app, "DROP TABLE page_file_parts");
@@ -141,7 +141,7 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replicas_of_one_version_keep_it_once_and_those_of_two_serve_each_other() {
+async fn replicas_store_a_version_once_and_serve_each_others_files() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let (one, same, other) =

@@ -31,7 +31,7 @@ async fn a_conversation_is_readable_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_empty_chat_and_what_is_not_there() {
+async fn the_empty_chat_is_rendered_and_unknown_pages_are_not_found() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let home = app.get("/").await;
@@ -44,7 +44,7 @@ async fn an_empty_chat_and_what_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_feed_names_the_page_that_the_server_has() {
+async fn the_feed_names_the_servers_page() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let feed = app.get("/api/events").await;
@@ -54,7 +54,7 @@ async fn the_feed_names_the_page_that_the_server_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scripts_run_by_a_nonce_that_no_two_answers_share() {
+async fn each_response_has_its_own_script_nonce() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let mut nonces = Vec::new();
@@ -81,7 +81,7 @@ async fn scripts_run_by_a_nonce_that_no_two_answers_share() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_page_is_compressed_for_who_can_read_that() {
+async fn the_page_is_compressed_for_clients_that_accept_it() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for (accepted, encoding) in [("gzip, br", Some("gzip")), ("identity", None)] {
@@ -91,7 +91,7 @@ async fn the_page_is_compressed_for_who_can_read_that() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_is_not_as_it_should_be_says_so() {
+async fn refused_empty_and_truncated_answers_have_a_notice() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":1,"b":2}"#);
@@ -111,14 +111,14 @@ async fn an_answer_that_is_not_as_it_should_be_says_so() {
             model.reply(reply);
         }
         app.send(&conversation, "What is 1 + 2?").await.all().await;
-        assert_eq!(model.requests().len(), asked, "nothing is asked again");
+        assert_eq!(model.requests().len(), asked, "no request is repeated");
         let html = app.get(&format!("/c/{conversation}")).await.text().await.unwrap();
         assert!(html.contains(note), "{note} is missing in {html}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_list_of_a_page_has_all_that_is_pinned() {
+async fn the_pages_list_has_every_pinned_conversation() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let oldest = app.create_conversation().await;

@@ -28,7 +28,7 @@ async fn listed(app: &TestApp, query: &str, known: &[&String]) -> Vec<usize> {
 }
 
 on_every_engine! {
-    async fn lists_leave_out_what_is_put_away_and_have_pins_of_their_own(engine: Engine) {
+    async fn lists_can_be_filtered_by_pinned_and_archived(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let (a, b, c) =
@@ -57,7 +57,7 @@ on_every_engine! {
         assert_eq!(flags(&app.conversation(&b).await), (true, true));
         let back = patched(&app, &b, json!({"archived": false})).await;
         assert_eq!(flags(&back), (true, false));
-        assert_eq!(listed(&app, "", &all).await, [2, 1, 0], "none of it is something new");
+        assert_eq!(listed(&app, "", &all).await, [2, 1, 0], "the order does not change");
 
         let page = app.get_json("/api/conversations?pinned=true&limit=1").await;
         assert_eq!(page["items"][0]["uuid"], b);
@@ -65,7 +65,7 @@ on_every_engine! {
         assert_eq!(listed(&app, &format!("pinned=true&limit=1&cursor={cursor}"), &all).await, [0]);
     }
 
-    async fn a_message_takes_a_conversation_out_of_the_archive(engine: Engine) {
+    async fn a_message_unarchives_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -76,7 +76,7 @@ on_every_engine! {
         assert_eq!((&found["archived"], &found["pinned"]), (&json!(false), &json!(true)));
     }
 
-    async fn the_feed_tells_of_pins_and_of_the_archive(engine: Engine) {
+    async fn the_feed_reports_pinning_and_archiving(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -93,7 +93,7 @@ on_every_engine! {
         }
     }
 
-    async fn the_feed_tells_a_deleted_pin_from_one_that_was_taken_out_however_old_it_is(engine: Engine) {
+    async fn the_feed_distinguishes_deleting_from_unpinning_old_conversations(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let (deleted, unpinned) = (app.create_conversation().await, app.create_conversation().await);
@@ -113,7 +113,7 @@ on_every_engine! {
         assert_eq!((event.kind, event.conversation_id.to_string()), (FeedKind::ConversationDeleted, deleted));
     }
 
-    async fn only_so_many_are_pinned(engine: Engine) {
+    async fn pinned_conversations_are_limited(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         for _ in 0..99 {
@@ -137,7 +137,7 @@ on_every_engine! {
         patched(&app, other, json!({"archived": true, "pinned": true})).await;
     }
 
-    async fn a_change_says_what_is_to_change(engine: Engine) {
+    async fn empty_and_invalid_changes_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

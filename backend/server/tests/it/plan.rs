@@ -12,7 +12,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, Plan, PlanStepStatus};
 use crate::support::{Engine, EventReader, TestApp, end_of, names, on_every_engine, rows};
 
 /// A result that is so long that no model is asked to judge it.
-pub(crate) const LONG: &str = "This is said at such a length that nobody has to be asked whether it will do.";
+pub(crate) const LONG: &str = "This result is so long that it passes without a call to the judging model.";
 
 /// Returns a plan as a planner writes it.
 pub(crate) fn plan(instructions: &[&str]) -> String {
@@ -43,7 +43,7 @@ pub(crate) fn folded(events: &[ChatEvent]) -> Plan {
             _ => {}
         }
     }
-    held.expect("a plan was told")
+    held.expect("the events contain a plan")
 }
 
 /// Returns the stored plan of a conversation's answer.
@@ -63,7 +63,7 @@ async fn text_of(response: Response) -> String {
 
 on_every_engine! {
     /// The second of four steps cannot be done. It is retried, and then the rest of the plan is replanned.
-    async fn what_fails_is_tried_again_and_planned_anew_and_the_answer_comes_from_what_there_is(engine: Engine) {
+    async fn a_failed_step_is_retried_and_then_the_plan_is_revised(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -128,7 +128,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_judge_has_a_step_tried_again_told_why_and_may_have_the_rest_planned_anew(engine: Engine) {
+    async fn a_judge_can_request_a_retry_or_a_revised_plan(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -147,13 +147,13 @@ on_every_engine! {
         assert_eq!((made.revision, made.reason.as_deref()), (2, Some("It is doubled already.")));
         let asked = model.requests();
         assert!(told(&asked[2]).contains("Three.") && told(&asked[3]).contains("not good enough: There is one more."));
-        assert!(!told(&asked[3]).contains("Three."), "an attempt begins afresh");
+        assert!(!told(&asked[3]).contains("Three."), "a retry does not see the failed attempt");
         assert!(told(&asked[5]).contains("It is doubled already."));
         assert_eq!(stored_plan(&app, &conversation).await, made);
         assert_eq!(model.unused_replies(), 0);
     }
 
-    async fn an_answer_that_is_written_anew_is_made_by_a_plan_again(engine: Engine) {
+    async fn a_regenerated_answer_uses_a_plan_again(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -21,7 +21,7 @@ async fn play(app: &TestApp, address: &str) -> Vec<(String, ChatEvent)> {
 
 on_every_engine! {
     /// Plays an answer that broke off and was resumed: every event of both runs, in order, until the journal is purged.
-    async fn an_answer_is_played_as_it_happened(engine: Engine) {
+    async fn playback_returns_every_event_in_order(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let uuid = app.create_conversation().await;
@@ -31,7 +31,7 @@ on_every_engine! {
         gate.reached().await;
         let messages = app.conversation(&uuid).await["messages"].clone();
         let address = format!("/api/conversations/{uuid}/messages/{}/playback", messages[1]["id"]);
-        assert_eq!(app.get(&address).await.status(), StatusCode::CONFLICT, "it is still being written");
+        assert_eq!(app.get(&address).await.status(), StatusCode::CONFLICT, "the answer is still being written");
         gate.open();
         turn.all().await;
         model.reply([text("It is 3.")]);
@@ -41,15 +41,15 @@ on_every_engine! {
         let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
         let once = ["tool_call_start", "tool_call_end"].map(|name| names.iter().filter(|known| **known == name).count());
         assert_eq!((names[0], once), ("message_start", [1, 1]), "{names:?}");
-        let second = names.iter().position(|name| *name == "snapshot").expect("the second run begins with one");
+        let second = names.iter().position(|name| *name == "snapshot").expect("the second run starts with a snapshot");
         assert!(names[..second].iter().any(|name| matches!(*name, "error" | "message_end")), "{names:?}");
         let (_, ChatEvent::MessageEnd(end)) = events.last().unwrap() else { panic!("{names:?}") };
         assert_eq!(end.content, "Let me see.\n\nIt is 3.");
 
         let question = format!("/api/conversations/{uuid}/messages/{}/playback", messages[0]["id"]);
-        assert_eq!(app.get_json(&question).await["items"], Value::Array(Vec::new()), "nothing happens in a question");
+        assert_eq!(app.get_json(&question).await["items"], Value::Array(Vec::new()), "a question has no events");
         execute!(app, "DELETE FROM journal_events");
-        assert_eq!(app.get_json(&address).await["items"], Value::Array(Vec::new()), "it is no longer kept");
+        assert_eq!(app.get_json(&address).await["items"], Value::Array(Vec::new()), "the journal was purged");
         let elsewhere = app.create_conversation().await;
         let address = format!("/api/conversations/{elsewhere}/messages/{}/playback", messages[1]["id"]);
         assert_eq!(app.get(&address).await.status(), StatusCode::NOT_FOUND);

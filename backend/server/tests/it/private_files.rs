@@ -39,7 +39,7 @@ fn a_new_database_and_its_folder_are_private() {
 }
 
 #[test]
-fn a_backup_is_private_and_so_is_what_it_restores() {
+fn a_backup_and_the_restored_database_are_private() {
     let folder = tempfile::tempdir().unwrap();
     let admin = |args: &[&str]| assert!(in_folder(folder.path()).arg("admin").args(args).status().unwrap().success());
     admin(&["backup", "copies/copy.db"]);
@@ -51,7 +51,7 @@ fn a_backup_is_private_and_so_is_what_it_restores() {
 }
 
 #[test]
-fn an_older_database_becomes_private_and_its_folder_stays_as_it_is() {
+fn an_existing_database_becomes_private_and_its_folder_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     assert!(in_folder(folder.path()).args(["admin", "users"]).status().unwrap().success());
     let (data, file) = (folder.path().join("data"), folder.path().join("data/tallybook.db"));

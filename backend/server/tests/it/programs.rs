@@ -28,7 +28,7 @@ use crate::support::{Engine, TestApp, on_every_engine, rows};
 on_every_engine! {
     /// The model receives the client's history and system messages. The last question and the answer are stored. The client's
     /// parameters reach the provider.
-    async fn a_program_is_answered_as_by_a_model_and_the_page_has_it(engine: Engine) {
+    async fn an_api_client_gets_a_completion_and_the_answer_is_stored(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([tool_call("add", r#"{"a":0.1,"b":0.2}"#)]);
@@ -64,7 +64,7 @@ on_every_engine! {
         assert_eq!(answer["id"], format!("chatcmpl-{}", messages[1]["id"]));
         assert_eq!(conversations(&app).await[0]["title"], "0.1");
         assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "it is told to nobody any more");
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "the stored input is deleted with its journal");
 
         let told = &model.requests()[0].body;
         assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(1.0)));
@@ -78,7 +78,7 @@ on_every_engine! {
     }
 
     /// A refusal in the history counts as the assistant's text, as a field or as a part, in every API.
-    async fn a_refusal_in_the_history_is_told_to_the_model(engine: Engine) {
+    async fn a_refusal_in_the_history_is_in_the_prompt(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let part = json!([{"type": "refusal", "refusal": "I decline."}]);
@@ -156,7 +156,7 @@ on_every_engine! {
 
 /// The models, each as the agent and as a direct model call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_models_are_listed_as_agents_and_plain() {
+async fn each_model_is_listed_as_agent_and_direct_model() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_mock(&model)

@@ -109,7 +109,7 @@ fn assert_told_in_words(model: &MockLlm) {
 }
 
 on_every_engine! {
-    async fn the_same_conversation_passes_unchanged_through_every_provider_and_tool_mode(engine: Engine) {
+    async fn every_provider_and_tool_mode_produces_the_same_conversation(engine: Engine) {
         for provider in Provider::ALL {
             for tool_mode in [ToolMode::Native, ToolMode::Auto, ToolMode::Prompt] {
                 let model = MockLlm::start().await.unwrap();
@@ -125,7 +125,7 @@ on_every_engine! {
     }
 
     /// If a server rejects native tools, the request is sent again without them, and the client notices nothing.
-    async fn a_server_without_tools_is_asked_in_words(engine: Engine) {
+    async fn a_server_without_native_tools_gets_prompted_ones(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         model.fail(400, r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools"}}"#);
         let seen = play(&engine, Provider::OpenAi.settings(model.url()), &model, in_words).await;

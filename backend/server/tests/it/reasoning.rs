@@ -43,7 +43,7 @@ fn script(model: &MockLlm) {
 }
 
 on_every_engine! {
-    async fn thinking_streams_apart_from_the_answer_and_is_kept_with_its_step(engine: Engine) {
+    async fn reasoning_streams_apart_from_the_answer_and_is_stored_with_its_step(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -57,8 +57,8 @@ on_every_engine! {
             assert_eq!((first.offset, first.calls_before, first.truncated), (0, 0, false));
             assert_eq!((second.text.as_str(), second.reasoning_id), ("That was easy.", 1));
             assert_eq!((second.offset, second.calls_before), (8, 1));
-            assert!(first.duration_ms.is_some() && second.duration_ms.is_some(), "the server says how long it took");
-            assert_eq!(heard(&events), end.reasoning, "the deltas tell the same");
+            assert!(first.duration_ms.is_some() && second.duration_ms.is_some(), "the server reports the duration");
+            assert_eq!(heard(&events), end.reasoning, "the deltas have the same text");
 
             let stored = app.conversation(&conversation).await;
             let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
@@ -123,7 +123,7 @@ on_every_engine! {
         assert!(!events.iter().any(|event| matches!(event, ChatEvent::Snapshot(_))), "{events:?}");
     }
 
-    async fn a_program_that_waits_for_the_whole_gets_no_reasoning_as_text(engine: Engine) {
+    async fn a_response_that_is_not_streamed_has_no_reasoning_in_its_text(engine: Engine) {
         for model_name in ["test-model", "test-model:plain"] {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
@@ -136,7 +136,7 @@ on_every_engine! {
 
     /// Prompts of later turns do not contain the reasoning in any form. Prompts within the turn contain it only in the form
     /// that its own provider requires.
-    async fn thinking_is_told_to_no_model_once_the_turn_is_over(engine: Engine) {
+    async fn later_prompts_contain_no_reasoning(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -160,7 +160,7 @@ on_every_engine! {
         }
     }
 
-    async fn what_was_thought_until_a_stop_stays_and_is_taken_back_when_the_answer_goes_on(engine: Engine) {
+    async fn reasoning_of_a_stopped_step_stays_until_the_answer_resumes(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -175,14 +175,14 @@ on_every_engine! {
         let ChatEvent::MessageEnd(end) = reader.until("message_end").await.event else { unreachable!() };
         let texts = |reasoning: &[Reasoning]| reasoning.iter().map(|one| one.text.clone()).collect::<Vec<_>>();
         assert_eq!((end.status, texts(&end.reasoning)), (MessageStatus::Stopped, vec!["First.".to_owned(), "Well, well".to_owned()]));
-        assert!(end.reasoning[1].duration_ms.is_some(), "it is known how long it thought until then");
+        assert!(end.reasoning[1].duration_ms.is_some(), "the duration until the stop is known");
         let stored = app.conversation(&conversation).await;
         assert_eq!(stored["messages"][1]["reasoning"][1]["text"], "Well, well");
 
         model.reply([thinking("Again.", "c2ln"), text("It is 3.")]);
         let events = app.continue_turn(&conversation).await.all().await;
         let Some(ChatEvent::Snapshot(snapshot)) = events.first() else { panic!("{events:?}") };
-        assert_eq!(texts(&snapshot.reasoning), ["First."], "the whole step's stays, the other's is void");
+        assert_eq!(texts(&snapshot.reasoning), ["First."], "the completed step's reasoning stays, the other step's is removed");
         assert_eq!(texts(&end_of(&events).reasoning), ["First.", "Again."]);
         let stored = app.conversation(&conversation).await;
         let told: Vec<Reasoning> = serde_json::from_value(stored["messages"][1]["reasoning"].clone()).unwrap();
@@ -190,14 +190,14 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_killed_server_leaves_what_was_thought(engine: Engine) {
+    async fn a_kill_keeps_the_stored_reasoning(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::launch(&engine, &model);
         let conversation = app.create_conversation().await;
         model.reply([thinking("Hm, hm", "c2ln"), hang()]);
         let mut reader = app.send(&conversation, "1 + 2?").await;
         until_thought(&mut reader, "Hm, hm").await;
-        eventually("the thought is stored", async || {
+        eventually("the reasoning is stored", async || {
             let stored = rows!(engine, (String,), "SELECT data FROM journal_events WHERE event = 'reasoning_delta' ORDER BY id");
             let events = stored.iter().map(|(data,)| ChatEvent::parse("reasoning_delta", data).unwrap());
             heard(&events.collect::<Vec<_>>()).first().is_some_and(|thought| thought.text == "Hm, hm")
@@ -213,10 +213,10 @@ on_every_engine! {
         model.reply([text("It is 3.")]);
         let events = again.continue_turn(&conversation).await.all().await;
         let end = end_of(&events);
-        assert_eq!((end.content.as_str(), end.reasoning.len()), ("It is 3.", 0), "a step that broke off is taken back");
+        assert_eq!((end.content.as_str(), end.reasoning.len()), ("It is 3.", 0), "the reasoning of the aborted step is removed");
     }
 
-    async fn thinking_without_end_is_cut_and_says_so(engine: Engine) {
+    async fn endless_reasoning_is_truncated_and_marked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -231,7 +231,7 @@ on_every_engine! {
         assert_eq!(stored["messages"][1]["reasoning"][0], serde_json::to_value(thought).unwrap());
     }
 
-    async fn a_program_gets_it_beside_the_content(engine: Engine) {
+    async fn api_clients_get_the_reasoning_beside_the_content(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         for stream in [false, true] {

@@ -11,7 +11,7 @@ use tallybook_protocol::{ChatEvent, FeedKind, MessageEnd, MessageStatus};
 use crate::support::{Engine, EventReader, FeedReader, Program, TestApp, eventually, rows};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_is_followed_joined_late_and_stopped_from_another_replica() {
+async fn another_replica_can_follow_join_and_stop_a_turn() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
@@ -73,7 +73,7 @@ async fn assert_closed(other: &TestApp, there: &mut EventReader, conversation: &
     assert_eq!((&seen["running"], &seen["messages"][1]["status"]), (&json!(false), &json!("interrupted")));
 }
 
-async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
+async fn assert_resumes(other: &TestApp, model: &MockLlm, conversation: &str) {
     model.reply([text("Going on.")]);
     let next = other.send(conversation, "And now?").await.all().await;
     assert!(matches!(next.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Going on."));
@@ -81,7 +81,7 @@ async fn assert_goes_on(other: &TestApp, model: &MockLlm, conversation: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it() {
+async fn another_replica_closes_and_resumes_a_turn_of_a_killed_one() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
@@ -95,14 +95,14 @@ async fn a_turn_of_a_killed_replica_is_closed_by_another_which_can_go_on_with_it
         assert!(
             matches!(continued.last(), Some(ChatEvent::MessageEnd(end)) if end.content == "Begun again, and done.")
         );
-        assert_goes_on(&other, &model, &conversation).await;
+        assert_resumes(&other, &model, &conversation).await;
     }
 }
 
 /// The replica was paused for longer than its lease. When it wakes up, it still assumes that it owns the turn.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
+async fn a_replica_paused_beyond_its_lease_writes_nothing() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
@@ -113,13 +113,13 @@ async fn a_replica_that_was_silent_for_too_long_writes_nothing_more() {
         while here.next().await.is_some() {}
         let ends = rows!(engine, (i64,), "SELECT COUNT(*) FROM journal_events WHERE event = 'message_end'");
         assert_eq!(ends, [(1,)]);
-        assert_goes_on(&owner, &model, &conversation).await;
+        assert_resumes(&owner, &model, &conversation).await;
     }
 }
 
 /// The sidebar at one replica learns what happens at another, including the end of a turn whose owner was killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_feed_tells_of_what_happens_at_another_replica() {
+async fn the_feed_reports_events_of_another_replica() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
@@ -143,7 +143,7 @@ async fn the_feed_tells_of_what_happens_at_another_replica() {
 
 /// The deletion hides the conversation at once, even if the turn is locked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
+async fn a_deletion_waits_for_the_end_of_a_turn_at_another_replica() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let (owner, other) = (TestApp::launch(&engine, &model), TestApp::launch(&engine, &model));
@@ -174,7 +174,7 @@ async fn a_deletion_meets_the_end_of_a_turn_at_another_replica() {
 /// A host that loses its network during a transaction leaves a lock, which the database keeps for hours. The lock must not keep
 /// other turns from being closed, or a server from starting.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_abandoned_turn_that_is_locked_keeps_no_other_from_being_closed() {
+async fn a_locked_abandoned_turn_does_not_block_recovery() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let owner = TestApp::launch(&engine, &model);
@@ -221,7 +221,7 @@ async fn is_waiting(pool: &sqlx::MySqlPool, statement: &str) -> bool {
 
 /// A process that starts after an outage of the database finds expired leases whose owners are alive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_that_starts_after_an_outage_leaves_the_others_turns_alone() {
+async fn a_replica_started_after_an_outage_leaves_running_turns_alone() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let owner = TestApp::spawn(&engine, &model).await;

@@ -18,13 +18,13 @@ const SLACK_KB: u64 = 48 * 1024;
 /// Returns the memory that the program uses, in KB, as the kernel counts it.
 fn resident_kb(app: &TestApp) -> u64 {
     let status = app.process().kernel_file("status");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel tells it");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the kernel reports it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 /// The clients request an answer of 7 MB and do not read it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn memory_that_large_answers_took_is_given_back() {
+async fn memory_of_large_answers_is_freed() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::launch_command(&engine, &mut Program::command(&engine, &model));
     let conversation = app.create_conversation().await;
@@ -45,12 +45,12 @@ async fn memory_that_large_answers_took_is_given_back() {
     }
     assert!(app.get_json(&path).await["messages"].to_string().len() > 7_000_000);
     let most = resident_kb(&app);
-    assert!(most > before + SLACK_KB, "this takes no memory at all: {before} KB before, {most} KB at its height");
+    assert!(most > before + SLACK_KB, "the answers use no memory: {before} KB before, {most} KB at most");
 
     drop(deaf);
     let mut rounds = 0;
     while resident_kb(&app) >= before + SLACK_KB {
-        assert!(rounds < MAX_ROUNDS, "{} KB are still in use, of {most}; {before} before", resident_kb(&app));
+        assert!(rounds < MAX_ROUNDS, "{} KB of {most} KB are still in use; {before} KB before", resident_kb(&app));
         rounds += 1;
         let asked = (0..REQUESTS_AT_ONCE).map(|_| app.get_json("/api/conversations"));
         join_all(asked).await;

@@ -80,7 +80,7 @@ async fn write_large(db: &Pool) {
 }
 
 on_every_engine! {
-    async fn without_a_retention_what_is_deleted_is_purged_at_once_with_everything(engine: Engine) {
+    async fn without_a_retention_period_deleted_conversations_are_purged_at_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, Duration::ZERO).await;
         let conversation = ask(&app, &model).await;
@@ -90,7 +90,7 @@ on_every_engine! {
         execute!(app, PLAN);
         execute!(app, PLAN_STEP);
         app.delete(&conversation).await;
-        eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
+        eventually("everything is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
 
         // A running turn is stopped first.
         let conversation = app.create_conversation().await;
@@ -99,12 +99,12 @@ on_every_engine! {
         turn.until("content_delta").await;
         app.delete(&conversation).await;
         while turn.next().await.is_some() {}
-        eventually("all is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
+        eventually("everything is purged", async || rows!(app, (i64,), LEFT) == [(0,)]).await;
     }
 
     /// Two servers and a command purge at once. One of the conversations takes many parts to purge. Conversations that are not
     /// deleted, or not for long enough, stay.
-    async fn whoever_purges_at_once_purges_all_that_is_due_and_nothing_else(engine: Engine) {
+    async fn concurrent_purges_delete_everything_due_and_nothing_else(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         // This server keeps deleted conversations for so long that none is due.
         let first = start(&engine, &model, Duration::from_hours(24 * 3650)).await;
@@ -136,7 +136,7 @@ on_every_engine! {
     }
 
     /// The process that deleted the conversation died halfway, or the turn started to wait at that moment.
-    async fn a_turn_that_waits_in_what_was_deleted_is_ended(engine: Engine) {
+    async fn a_waiting_turn_of_a_deleted_conversation_is_ended(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = start(&engine, &model, Duration::from_hours(24)).await;
         ask(&app, &model).await;
@@ -147,7 +147,7 @@ on_every_engine! {
         execute!(app, "UPDATE conversations SET deleted_at = created_at WHERE id = 1");
         execute!(app, ended);
         let statuses = async || rows!(app, (String,), "SELECT status FROM messages WHERE role = 'assistant' ORDER BY id");
-        eventually("the turn of the deleted one is over", async || statuses().await[0].0 == "stopped").await;
+        eventually("the turn of the deleted conversation has ended", async || statuses().await[0].0 == "stopped").await;
         let claims = rows!(app, (Option<i64>,), "SELECT active_message_id FROM conversations WHERE id = 1");
         assert_eq!(claims, [(None,)]);
     }
@@ -176,7 +176,7 @@ async fn purged_texts_are_gone_from_the_files() {
     app.send(&conversation, secret).await.all().await;
     assert!(is_in_files(&engine, secret));
     app.delete(&conversation).await;
-    eventually("nothing of it is left", async || !is_in_files(&engine, secret)).await;
+    eventually("the files no longer contain the text", async || !is_in_files(&engine, secret)).await;
     assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM conversations"), [(1,)]);
 }
 
@@ -246,7 +246,7 @@ fn literals(source: &str) -> Vec<(String, String)> {
 
 /// Every statement of the store that reads or changes conversations leaves out deleted ones, or is exempt.
 #[test]
-fn every_statement_minds_that_a_conversation_may_be_deleted() {
+fn every_statement_leaves_out_deleted_conversations() {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conversations/src/store");
     let exempt: Vec<&str> = EXEMPT.iter().flat_map(|(_, names)| names.iter().copied()).collect();
     let mut unused = exempt.clone();
@@ -276,5 +276,5 @@ fn every_statement_minds_that_a_conversation_may_be_deleted() {
     }
     assert!(minding > 15, "{minding}");
     assert_eq!(forgetting, [""; 0], "these do not leave out deleted conversations");
-    assert_eq!(unused, [""; 0], "these are gone, or leave out deleted conversations by now");
+    assert_eq!(unused, [""; 0], "these no longer exist, or leave out deleted conversations now");
 }

@@ -54,7 +54,7 @@ async fn said(app: &TestApp, model: &MockLlm, conversation: &str, question: &str
 }
 
 on_every_engine! {
-    async fn words_are_found_wherever_they_stand(engine: Engine) {
+    async fn terms_are_found_in_messages_titles_and_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let first = app.create_conversation().await;
@@ -121,7 +121,7 @@ on_every_engine! {
         assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
     }
 
-    async fn within_a_conversation_the_order_is_its_own(engine: Engine) {
+    async fn matches_in_a_conversation_have_its_order(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let (here, elsewhere) = (app.create_conversation().await, app.create_conversation().await);
@@ -146,7 +146,7 @@ on_every_engine! {
         assert_eq!(snippets(&hits), expected);
     }
 
-    async fn a_place_on_another_branch_says_so(engine: Engine) {
+    async fn a_match_on_another_branch_is_marked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -202,7 +202,7 @@ on_every_engine! {
     }
 
     /// The texts are larger than one batch, although there are few messages.
-    async fn long_texts_are_gone_through_to_the_last(engine: Engine) {
+    async fn long_texts_are_searched_completely(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -220,7 +220,7 @@ on_every_engine! {
         }
     }
 
-    async fn what_cannot_be_searched_for_is_refused(engine: Engine) {
+    async fn invalid_queries_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

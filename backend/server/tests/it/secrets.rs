@@ -99,7 +99,7 @@ pub(crate) async fn assert_not_kept(engine: &Engine, words: &str) {
 }
 
 on_every_engine! {
-    async fn an_argument_that_a_schema_marks_reaches_its_tool_alone(engine: Engine) {
+    async fn a_secret_argument_reaches_only_its_tool(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
@@ -110,8 +110,8 @@ on_every_engine! {
         let events = app.send(&conversation, "Log in").await.all().await;
         let told = format!("{events:?}");
         assert!(!told.contains("5up3r") && told.contains("[hidden]"), "{told}");
-        assert_eq!(*tool.0.lock().unwrap(), [CANARY, CANARY], "which the tool was told");
-        assert!(!model.requests()[1].body_text.contains("5up3r"), "nor is the model told it again");
+        assert_eq!(*tool.0.lock().unwrap(), [CANARY, CANARY], "the tool received the secret");
+        assert!(!model.requests()[1].body_text.contains("5up3r"), "the prompt does not contain the secret again");
         assert_not_kept(&engine, CANARY).await;
         let rows = rows!(
             app,
@@ -132,7 +132,7 @@ on_every_engine! {
     }
 
     /// A turn that waits keeps nothing in memory, and its secret is stored nowhere, so the call cannot wait for approval.
-    async fn a_call_with_a_secret_does_not_wait_for_consent(engine: Engine) {
+    async fn a_call_with_a_secret_cannot_wait_for_approval(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<true>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
@@ -149,7 +149,7 @@ on_every_engine! {
     }
 
     /// An edited input is stored before it runs, so it must not contain a secret.
-    async fn a_secret_is_not_taken_in_an_edited_input(engine: Engine) {
+    async fn a_secret_in_an_edited_input_is_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Pay).unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).spawn().await;
@@ -173,7 +173,7 @@ on_every_engine! {
 
     /// A stored call has `[hidden]` in place of its secrets. A model that reads its own history may copy this placeholder into
     /// a call. That call fails with an error, and the tool does not run.
-    async fn a_call_is_not_made_with_what_stands_for_a_secret(engine: Engine) {
+    async fn a_call_with_the_placeholder_of_a_secret_fails(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
@@ -188,7 +188,7 @@ on_every_engine! {
     }
 
     /// A model that calls a tool that is turned off writes the same secret arguments as before.
-    async fn a_secret_for_a_tool_that_is_turned_off_is_hidden_too(engine: Engine) {
+    async fn a_secret_for_a_disabled_tool_is_redacted_too(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tool = Login::<false>::default();
         let tools = ToolRegistry::default().with(tool.clone()).unwrap();
@@ -209,7 +209,7 @@ on_every_engine! {
 
     /// A tool server can write anything beside its responses, mainly to standard error. Such text does not belong to a known
     /// call.
-    async fn what_a_tool_server_repeats_of_a_call_is_told_to_nobody(engine: Engine) {
+    async fn a_secret_that_a_tool_server_repeats_is_redacted(engine: Engine) {
         let secret = "canary-argument-5up3r";
         let model = MockLlm::start().await.unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -230,7 +230,7 @@ on_every_engine! {
         assert!(events.contains("[hidden] is not the password") && !events.contains("5up3r"), "{events}");
         assert_not_kept(&engine, secret).await;
         let read = || std::fs::read_to_string(&log).unwrap();
-        eventually("what it wrote is in the log", async || read().contains("a tool server says")).await;
+        eventually("the tool server's text is in the log", async || read().contains("a tool server says")).await;
         let log = read();
         let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
         assert!(line("a tool server says").contains("[hidden] is not the password"), "{}", line("a tool server says"));

@@ -23,7 +23,7 @@ fn outside_of_nohup(engine: &Engine, model: &MockLlm) -> Command {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_lets_what_runs_finish() {
+async fn a_signal_lets_running_turns_finish() {
     for signal in ["TERM", "INT", "HUP"] {
         let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
         let app = TestApp::launch_command(&engine, &mut outside_of_nohup(&engine, &model));
@@ -35,13 +35,13 @@ async fn a_signal_lets_what_runs_finish() {
         gate.open();
         let end = turn.until("message_end").await.event;
         assert!(matches!(end, ChatEvent::MessageEnd(end) if end.status == MessageStatus::Complete), "{signal}");
-        assert!(app.wait(), "it ends well after SIG{signal}");
+        assert!(app.wait(), "the program exits with success after SIG{signal}");
     }
 }
 
-/// The request waits for a lock of the database when the shutdown begins, and uses the database once more after that.
+/// The request waits for a lock of the database when the shutdown begins, and uses the database again after that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_that_came_before_is_answered_to_its_end() {
+async fn a_request_from_before_the_shutdown_is_answered() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::spawn(&engine, &model).await;
     let conversation = app.create_conversation().await;
@@ -50,7 +50,7 @@ async fn a_request_that_came_before_is_answered_to_its_end() {
     let held = pool.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let path = app.url(&format!("/api/conversations/{conversation}"));
     let renaming = tokio::spawn(app.client.patch(path).json(&json!({"title": "Renamed"})).send());
-    eventually("it waits for the lock", async || {
+    eventually("the request waits for the lock", async || {
         let metrics = app.get("/metrics").await.text().await.unwrap();
         // The connections of the feed, of the request that waits, and of this request.
         let has = |line: &str| metrics.lines().any(|found| found == line);
@@ -67,7 +67,7 @@ async fn a_request_that_came_before_is_answered_to_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_signal_ends_at_once() {
+async fn a_second_signal_ends_the_program_at_once() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let mut command = Program::command(&engine, &model);
     let app = TestApp::launch_command(&engine, command.env("SHUTDOWN_GRACE_SECS", "3600"));
@@ -81,12 +81,12 @@ async fn a_second_signal_ends_at_once() {
     app.process().signal("HUP");
     assert_eq!(app.get("/healthz").await.status(), 200);
     app.process().signal("INT");
-    assert!(!app.wait(), "it says that turns were cut off");
+    assert!(!app.wait(), "the program reports interrupted turns");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg(target_os = "linux")]
-async fn under_nohup_the_end_of_the_terminal_is_no_signal() {
+async fn under_nohup_the_program_ignores_sighup() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::launch_command(&engine, &mut Program::command_after("trap '' HUP", &engine, &model));
     let status = app.process().kernel_file("status");
@@ -96,12 +96,12 @@ async fn under_nohup_the_end_of_the_terminal_is_no_signal() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg(target_os = "linux")]
-async fn as_many_files_may_be_open_as_the_system_allows() {
+async fn the_limit_on_open_files_is_raised() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::launch_command(&engine, &mut Program::command_after("ulimit -S -n 64", &engine, &model));
     let limits = app.process().kernel_file("limits");
     let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
     let files: Vec<&str> = files.split_whitespace().collect();
-    assert_eq!(files[0], files[1], "the soft limit is the hard one: {limits}");
+    assert_eq!(files[0], files[1], "the soft limit equals the hard limit: {limits}");
     assert_ne!(files[0], "64");
 }

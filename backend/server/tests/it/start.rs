@@ -9,7 +9,7 @@ use std::{
 use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tallybook_mock_llm::MockLlm;
 
-use crate::support::{Engine, NOBODY, Program, TestApp, execute, on_every_engine};
+use crate::support::{Engine, Program, TestApp, UNREACHABLE, execute, on_every_engine};
 
 const PASSWORD: &str = "s3cret";
 
@@ -31,7 +31,7 @@ fn assert_says(said: &str, words: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_that_makes_no_sense() {
+async fn an_invalid_database_url() {
     let engine = Engine::sqlite();
     for (url, words) in [
         (format!("postgres://me:{PASSWORD}@localhost/book"), ["DATABASE_URL", "sqlite: or mysql:"]),
@@ -44,13 +44,13 @@ async fn an_address_that_makes_no_sense() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_down() {
-    let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@{NOBODY}/book")).await;
-    assert_says(&said, &["no database answers", &format!("{NOBODY}/book"), "Start the database server"]);
+async fn an_unreachable_database_server() {
+    let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@{UNREACHABLE}/book")).await;
+    assert_says(&said, &["no database answers", &format!("{UNREACHABLE}/book"), "Start the database server"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_not_there() {
+async fn a_missing_database() {
     for engine in Engine::every_mysql().await {
         let said = refusal(&engine, &engine.url.replace("tallybook_test_", "nowhere_")).await;
         assert_says(&said, &["no database nowhere_", "CREATE DATABASE nowhere_"]);
@@ -58,15 +58,15 @@ async fn a_database_that_is_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_who_is_refused() {
+async fn a_refused_database_user() {
     for engine in Engine::every_mysql().await {
-        let said = refusal(&engine, &engine.as_user("nobody", PASSWORD).url).await;
-        assert_says(&said, &["refuses the user nobody", "password", "DATABASE_URL"]);
+        let said = refusal(&engine, &engine.as_user("missing", PASSWORD).url).await;
+        assert_says(&said, &["refuses the user missing", "password", "DATABASE_URL"]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_without_rights() {
+async fn a_database_user_without_permissions() {
     for engine in Engine::every_mysql().await {
         let database = engine.name();
         let user = engine.create_user(PASSWORD).await;
@@ -81,7 +81,7 @@ async fn a_user_without_rights() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn somebody_elses_database() {
+async fn a_database_of_another_program() {
     for engine in Engine::every_mysql().await {
         engine.run("CREATE TABLE wp_posts (id INT)".to_owned()).await;
         assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "wp_posts", "DATABASE_URL"]);
@@ -95,17 +95,17 @@ async fn somebody_elses_database() {
     other.close().await.unwrap();
     let before = fs::read(&file).unwrap();
     assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "moz_places", "DATABASE_URL"]);
-    assert_eq!(fs::read(&file).unwrap(), before, "it is left as it was");
+    assert_eq!(fs::read(&file).unwrap(), before, "the database is unchanged");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_is_no_database() {
+async fn a_file_that_is_not_a_database() {
     let engine = Engine::sqlite();
     let file = file_of(&engine);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "Dear diary, ".repeat(100)).unwrap();
     assert_says(&refusal(&engine, &engine.url).await, &["is no SQLite database", "DATABASE_URL"]);
-    assert!(fs::read_to_string(&file).unwrap().starts_with("Dear diary"), "it is left as it was");
+    assert!(fs::read_to_string(&file).unwrap().starts_with("Dear diary"), "the database is unchanged");
 }
 
 /// A database with the migrations of another program that uses the same library.
@@ -118,7 +118,7 @@ async fn the_migrations_of_another_program() {
 }
 
 on_every_engine! {
-    async fn a_database_that_is_newer(engine: Engine) {
+    async fn a_newer_database(engine: Engine) {
         let mark = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                     VALUES (9999, 'later', TRUE, '', 0)";
         execute!(engine, mark);
@@ -147,7 +147,7 @@ async fn a_link_to_a_database_in_use() {
     fs::hard_link(&file, file.with_file_name("hard.db")).unwrap();
     let said = refusal(&engine, &url_of(&file.with_file_name("hard.db"))).await;
     assert_says(&said, &["2 names (hard links)", "Remove the other"]);
-    assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
+    assert_eq!(first.conversation(&conversation).await["running"], false, "the first program keeps running");
     first.kill();
 
     // A symbolic link alone leads to the same database.
@@ -159,7 +159,7 @@ async fn a_link_to_a_database_in_use() {
 
 /// SQLite's journal keeps the old name, so a second server would miss the data in the journal.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_renamed_while_it_is_in_use() {
+async fn a_database_renamed_while_in_use() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let first = TestApp::launch(&engine, &model);
     let conversation = first.create_conversation().await;
@@ -168,12 +168,12 @@ async fn a_database_that_is_renamed_while_it_is_in_use() {
     fs::rename(&file, &renamed).unwrap();
     assert_says(&refusal(&engine, &url_of(&renamed)).await, &["already uses", "renamed.db"]);
     fs::rename(&renamed, &file).unwrap();
-    assert_eq!(first.conversation(&conversation).await["running"], false, "the first goes on");
+    assert_eq!(first.conversation(&conversation).await["running"], false, "the first program keeps running");
 }
 
 /// A link may also exist before its file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_to_a_database_that_is_yet_to_be_made() {
+async fn a_link_to_a_database_that_does_not_exist_yet() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let file = file_of(&engine);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -190,7 +190,7 @@ fn url_of(file: &Path) -> String {
 
 /// If several servers start at once on a database server, one of them prepares the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_first_starts_at_once() {
+async fn concurrent_first_starts() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         let starts = (0..4).map(|_| {
@@ -203,7 +203,7 @@ async fn several_first_starts_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_whose_links_are_gone_is_taken_again() {
+async fn a_file_with_hard_links_is_refused_until_they_are_removed() {
     let engine = Engine::sqlite();
     let file = file_of(&engine);
     drop(engine.database().await);

@@ -10,7 +10,7 @@ type Row = (String, String, String, Option<String>, String, String, String);
 
 on_every_engine! {
     /// The view shows one call per row, with its context, even while the call's step has not ended.
-    async fn the_tool_history_is_one_select(engine: Engine) {
+    async fn the_tool_history_view_has_one_row_per_call(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -26,7 +26,7 @@ on_every_engine! {
     }
 
     /// SQLite's functions end a text at a NUL byte, so the text after it could be neither read nor found.
-    async fn a_nul_hides_nothing(engine: Engine) {
+    async fn a_nul_byte_does_not_truncate_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -39,7 +39,7 @@ on_every_engine! {
     }
 
     /// The stored journal contains the turn: its text, in a number of pieces that depends on time, its calls, and its end.
-    async fn the_journal_holds_the_turn(engine: Engine) {
+    async fn the_journal_contains_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -83,14 +83,14 @@ on_every_engine! {
         let turns = async || rows!(engine, (i64,), "SELECT DISTINCT message_id FROM journal_events ORDER BY message_id");
         eventually("the old turn's journal is gone", async || turns().await == [(4,)]).await;
         assert_eq!(app.conversation(&old).await["messages"][1]["content"], "Old.");
-        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "what is kept is told");
+        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "the metrics count the stored events");
     }
 }
 
 /// A second start on the same file is refused with a readable error and harms nothing. A start works again when the first
 /// process is gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_embedded_database_is_kept_to_one_process() {
+async fn an_embedded_database_has_only_one_process() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let first = TestApp::launch(&engine, &model);
     let conversation = first.create_conversation().await;
@@ -124,7 +124,7 @@ async fn an_embedded_database_is_one_file_in_wal_mode() {
 
 /// An admin who reads the tool history may use an older SQLite than the one that is built in.
 #[tokio::test]
-async fn the_view_needs_no_new_sqlite() {
+async fn the_view_works_with_an_older_sqlite() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let app = TestApp::spawn(&engine, &model).await;
     let views = rows!(app, (String,), "SELECT sql FROM sqlite_master WHERE type = 'view'");

@@ -30,7 +30,7 @@ on_every_engine! {
     }
 
     /// The zone that the browser sent last is used, also for a resumed turn.
-    async fn the_date_is_the_users(engine: Engine) {
+    async fn the_date_is_in_the_users_time_zone(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

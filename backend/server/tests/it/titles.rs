@@ -19,7 +19,7 @@ async fn title(app: &TestApp, conversation: &str) -> Value {
 
 on_every_engine! {
     /// The title is the text of one model call without tools and with few tokens. The call belongs to no turn.
-    async fn the_first_answer_brings_a_title(engine: Engine) {
+    async fn the_first_answer_gets_a_title(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine)
@@ -32,13 +32,13 @@ on_every_engine! {
                 model.reply([text(words)]);
             }
             app.send(&conversation, "What is 2 + 2?").await.all().await;
-            eventually("it has a title", async || title(&app, &conversation).await == "Adding two and two").await;
+            eventually("the conversation has a title", async || title(&app, &conversation).await == "Adding two and two").await;
             app.send(&conversation, "And 2 + 3?").await.all().await;
             app.shut_down().await;
 
             model.assert_calls_paired();
             let requests = model.requests();
-            assert_eq!((requests.len(), model.unused_replies()), (3, 0), "later answers bring none");
+            assert_eq!((requests.len(), model.unused_replies()), (3, 0), "later answers write no title");
             let asked = &requests[1];
             assert!(asked.body_text.contains("What is 2 + 2?") && asked.body_text.contains("It is four."));
             assert!(asked.body["tools"].is_null(), "{}", asked.body_text);
@@ -46,11 +46,11 @@ on_every_engine! {
             assert!(tokens.iter().any(|tokens| tokens.as_u64().is_some_and(|tokens| tokens <= 1024)), "{tokens:?}");
         }
         let model_calls = rows!(engine, (String, i64), "SELECT purpose, COUNT(*) FROM model_calls GROUP BY purpose ORDER BY purpose");
-        assert_eq!(model_calls, [("answer".to_owned(), 4), ("title".to_owned(), 2)], "a title is no step of a turn");
+        assert_eq!(model_calls, [("answer".to_owned(), 4), ("title".to_owned(), 2)], "a title does not count as a step");
     }
 
     /// The turn ends before the title arrives. If the user has renamed the conversation meanwhile, the user's title stays.
-    async fn a_title_delays_nothing_and_overrules_nobody(engine: Engine) {
+    async fn a_title_delays_no_turn_and_replaces_no_users_title(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         let conversation = app.create_conversation().await;
@@ -67,11 +67,11 @@ on_every_engine! {
             model.reply([text(words)]);
         }
         app.send(&other, "What is 2 + 3?").await.all().await;
-        eventually("the other has a title", async || title(&app, &other).await == "Other sums").await;
+        eventually("the other conversation has a title", async || title(&app, &other).await == "Other sums").await;
         assert_eq!(title(&app, &conversation).await, "My sums");
     }
 
-    async fn a_title_that_comes_to_nothing_leaves_the_question(engine: Engine) {
+    async fn a_failed_title_leaves_the_question(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine)
             .with_model(Provider::OpenAi.settings(model.url()))
@@ -104,7 +104,7 @@ on_every_engine! {
         gate.abandoned().await;
     }
 
-    async fn a_title_costs_what_its_model_does(engine: Engine) {
+    async fn a_title_has_the_cost_of_its_model(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_settings(|settings| {
@@ -116,9 +116,9 @@ on_every_engine! {
         model.reply([text("It is four.")]);
         model.reply([text("Adding two and two")]);
         app.send(&conversation, "What is 2 + 2?").await.all().await;
-        eventually("it has a title", async || title(&app, &conversation).await == "Adding two and two").await;
+        eventually("the conversation has a title", async || title(&app, &conversation).await == "Adding two and two").await;
         let sql = "SELECT input_tokens * 3000 + output_tokens * 15000, cost_nanos FROM model_calls WHERE purpose = 'title'";
-        let [(expected, Some(cost))] = rows!(app, (i64, Option<i64>), sql)[..] else { panic!("it has a cost") };
-        assert!(cost > 0 && cost == expected, "{cost} and not {expected}");
+        let [(expected, Some(cost))] = rows!(app, (i64, Option<i64>), sql)[..] else { panic!("the title has a cost") };
+        assert!(cost > 0 && cost == expected, "{cost} instead of {expected}");
     }
 }

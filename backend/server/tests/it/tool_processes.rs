@@ -64,7 +64,7 @@ on_every_engine! {
 
 /// The tool server does not even end when its input ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_server_and_a_grandchild_left_alive_end_with_a_program_that_is_killed() {
+async fn tool_servers_and_their_children_end_with_a_killed_program() {
     let (engine, model) = (Engine::sqlite(), MockLlm::start().await.unwrap());
     let (_folder, app) = connected(&engine, &model, &["lingers"]).await;
     let conversation = app.create_conversation().await;
@@ -75,5 +75,5 @@ async fn a_tool_server_and_a_grandchild_left_alive_end_with_a_program_that_is_ki
     let server = parent_of(&grandchild);
     assert!(is_alive(&server) && is_alive(&grandchild));
     app.kill();
-    eventually("both end with it", async || !is_alive(&server) && !is_alive(&grandchild)).await;
+    eventually("both processes end", async || !is_alive(&server) && !is_alive(&grandchild)).await;
 }

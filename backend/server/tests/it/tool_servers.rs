@@ -55,7 +55,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn stop_in_mid_call_is_seen_as_cancelled(engine: Engine) {
+    async fn stopping_during_a_call_cancels_it_at_the_tool_server(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, low_risk(&mock)).await;
@@ -65,7 +65,7 @@ on_every_engine! {
         let start = turn.until("tool_call_start").await;
         let ChatEvent::ToolCallStart(call) = &start.event else { panic!("{:?}", start.event) };
         let told = turn.until("tool_call_progress").await;
-        assert_eq!(told.id, start.id, "it has no id of its own");
+        assert_eq!(told.id, start.id, "the event has no id of its own");
         let ChatEvent::ToolCallProgress(progress) = told.event else { panic!("{:?}", told.event) };
         assert_eq!(progress.tool_call_id, call.tool_call_id);
         assert_eq!((progress.total.unwrap().as_f64(), progress.message.as_deref()), (Some(4.0), Some("working")));
@@ -79,7 +79,7 @@ on_every_engine! {
         assert!(stored.iter().all(|(event,)| event != "tool_call_progress"), "{stored:?}");
     }
 
-    async fn a_server_that_dies_in_mid_call_never_ends_the_turn(engine: Engine) {
+    async fn a_tool_server_that_dies_during_a_call_does_not_end_the_turn(engine: Engine) {
         let Program { command, args, env } = Program::of_test("tool_servers::tool_server_process", &[]);
         let model = MockLlm::start().await.unwrap();
         let entry = json!({ "command": command, "args": args, "env": env, "risk": "low" });
@@ -96,7 +96,7 @@ on_every_engine! {
     }
 
     /// The entry is as in a `.mcp_servers` file that other programs write: it does not set the risk.
-    async fn without_a_setting_read_only_tools_run_and_others_ask(engine: Engine) {
+    async fn by_default_only_read_only_tools_run_without_approval(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, json!({ "url": mock.url() })).await;
@@ -108,7 +108,7 @@ on_every_engine! {
         assert_eq!(calls, expected.map(|(tool, status)| (tool.to_owned(), status.to_owned())));
     }
 
-    async fn a_turn_right_after_a_start_waits_for_servers_that_connect_for_the_first_time(engine: Engine) {
+    async fn a_turn_right_after_a_start_waits_for_connecting_tool_servers(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         mock.hold();
@@ -145,7 +145,7 @@ on_every_engine! {
         status_is(&app, "connecting").await;
     }
 
-    async fn a_high_risk_tool_does_not_run_unasked(engine: Engine) {
+    async fn a_high_risk_tool_needs_approval(engine: Engine) {
         let mock = MockMcp::start(&[]).await.unwrap();
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, json!({ "url": mock.url(), "risk": "high" })).await;
@@ -158,7 +158,7 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_down_at_start_is_told_of_and_keeps_nothing_from_working() {
+async fn a_tool_server_that_is_down_at_start_is_reported_and_blocks_nothing() {
     let model = MockLlm::start().await.unwrap();
     let servers = json!({ "gone": { "command": "/does/not/exist" }, "unset": { "url": "https://${UNSET_HERE}/mcp" } });
     let app = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tool_servers(settings(&servers)).spawn().await;
@@ -175,7 +175,7 @@ async fn a_server_that_is_down_at_start_is_told_of_and_keeps_nothing_from_workin
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_tools_of_a_server_are_listed_with_what_is_left_out() {
+async fn the_tools_of_a_server_are_listed_with_the_excluded_ones() {
     let mock = MockMcp::start(&[tallybook_mock_mcp::Fault::OddSchemas]).await.unwrap();
     let model = MockLlm::start().await.unwrap();
     let app = connected(&Engine::sqlite(), &model, json!({ "url": mock.url(), "risk": "claimed" })).await;

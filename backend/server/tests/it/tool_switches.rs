@@ -26,7 +26,7 @@ fn offered(model: &MockLlm) -> Vec<String> {
 }
 
 on_every_engine! {
-    async fn tools_that_are_off_are_not_offered_from_the_first_message_on(engine: Engine) {
+    async fn disabled_tools_are_not_offered_from_the_first_message_on(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let new = json!({ "disabled_tools": ["multiply", "add", "multiply", "later__there"] });
@@ -50,7 +50,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_call_of_a_tool_that_was_turned_off_meanwhile_fails_when_the_turn_goes_on(engine: Engine) {
+    async fn a_waiting_call_of_a_disabled_tool_fails_when_the_turn_resumes(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let tools = ToolRegistry::default().with(Hangs).unwrap().with(counts.clone()).unwrap();
@@ -75,7 +75,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn switches_by_session_id_leave_other_tools_as_they_are(engine: Engine) {
+    async fn switches_by_session_id_do_not_change_other_tools(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -88,7 +88,7 @@ on_every_engine! {
     }
 
     /// The chat ids of Open `WebUI` are UUIDs, too, but no conversation here has them.
-    async fn switches_take_the_id_of_a_chat_of_open_webui(engine: Engine) {
+    async fn switches_accept_chat_ids_of_open_webui(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         for chat in ["8f2a9ad1-0c70-4f1c-9a38-0f2a4b6e7d11", "my chat"] {
@@ -108,7 +108,7 @@ on_every_engine! {
         }
     }
 
-    async fn what_cannot_be_turned_off_is_refused_and_changes_nothing(engine: Engine) {
+    async fn invalid_switches_are_refused_and_change_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -126,7 +126,7 @@ on_every_engine! {
         assert_eq!(disabled(&app, &conversation).await, json!(many(500)));
     }
 
-    async fn the_switches_of_anothers_conversation_are_as_absent_as_it_is(engine: Engine) {
+    async fn the_switches_of_another_users_conversation_are_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -15,7 +15,7 @@ use prost::Message as _;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 use tokio::sync::oneshot;
 
-use crate::support::{Engine, NOBODY, Program, TestApp};
+use crate::support::{Engine, Program, TestApp, UNREACHABLE};
 
 /// A collector on a free port. Dropping it stops it.
 pub(crate) struct Collector {
@@ -66,7 +66,7 @@ async fn serve(told: oneshot::Sender<Collector>) {
     let url = format!("http://{}", server.addrs()[0]);
     let server = server.run();
     let _ = told.send(Collector { url, got: got.into_inner(), handle: server.handle() });
-    server.await.expect("it ends well");
+    server.await.expect("the server ends without an error");
 }
 
 fn attribute(span: &Span, name: &str) -> String {
@@ -79,7 +79,7 @@ fn attribute(span: &Span, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_is_one_trace_and_holds_nothing_that_was_written() {
+async fn a_turn_is_one_trace_without_any_text() {
     let (model, collector) = (MockLlm::start().await.unwrap(), Collector::start().await);
     let engine = Engine::sqlite();
     let mut command = Program::command(&engine, &model);
@@ -122,12 +122,12 @@ async fn a_turn_is_one_trace_and_holds_nothing_that_was_written() {
 
 /// If the collector is unreachable, the log has one line about it, and everything else works.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_that_is_down_keeps_nothing_from_working() {
+async fn an_unreachable_collector_blocks_nothing() {
     let model = MockLlm::start().await.unwrap();
     let (engine, folder) = (Engine::sqlite(), tempfile::tempdir().unwrap());
     let log = folder.path().join("log");
     let mut command = Program::command_after(&format!("exec 2>'{}'", log.display()), &engine, &model);
-    let command = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{NOBODY}"));
+    let command = command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{UNREACHABLE}"));
     let app = TestApp::launch_command(&engine, command);
     let conversation = app.create_conversation().await;
     model.reply([text("Yes.")]);

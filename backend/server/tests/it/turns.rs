@@ -8,14 +8,14 @@ use crate::support::{Engine, Provider, TestApp, names, on_every_engine, rows};
 
 on_every_engine! {
     /// Two calls in one step, with both providers: the sequence of events, the rows, the paired requests.
-    async fn a_turn_with_two_tool_calls_leaves_everything_behind(engine: Engine) {
+    async fn a_turn_with_two_calls_is_streamed_and_stored_completely(engine: Engine) {
         for provider in Provider::ALL {
             two_tool_calls(&engine, provider).await;
         }
     }
 
     /// The prompt of a later turn contains the calls and results of the earlier one.
-    async fn the_next_turn_remembers_the_calls(engine: Engine) {
+    async fn the_next_prompt_contains_the_calls(engine: Engine) {
         for provider in Provider::ALL {
             let model = MockLlm::start().await.unwrap();
             let app = TestApp::builder(&engine).with_model(provider.settings(model.url())).spawn().await;
@@ -31,13 +31,13 @@ on_every_engine! {
             model.assert_calls_paired();
             let last = model.requests().pop().unwrap().body_text;
             for told in ["19.75", "12.5", "It is 79.", "multiply"] {
-                assert!(last.contains(told), "{provider:?} was not told {told}: {last}");
+                assert!(last.contains(told), "{provider:?}: the prompt lacks {told}: {last}");
             }
         }
     }
 
     /// Arguments are stored exactly as the model wrote them. If they are invalid, the call gets an error result.
-    async fn odd_arguments_are_kept_exactly(engine: Engine) {
+    async fn odd_arguments_are_stored_exactly(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine).with_model(Provider::OpenAi.settings(model.url())).spawn().await;
         let conversation = app.create_conversation().await;
@@ -80,7 +80,7 @@ on_every_engine! {
     }
 
     /// If a model writes the same call twice under one id, the call runs once.
-    async fn the_same_call_id_twice_runs_once(engine: Engine) {
+    async fn a_duplicate_call_id_runs_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -93,7 +93,7 @@ on_every_engine! {
     }
 
     /// If a model never stops calling tools, its last request forbids tool calls, and the turn ends.
-    async fn a_model_that_calls_for_ever_is_ended(engine: Engine) {
+    async fn endless_tool_calls_end_at_the_step_limit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -128,7 +128,7 @@ async fn shown(app: &TestApp, path: &str) -> Conversation {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_database_of_the_first_version_is_brought_up_to_date_and_served() {
+async fn a_full_database_of_the_first_version_is_migrated_and_served() {
     upgrade(Engine::sqlite()).await;
     for empty in Engine::every_mysql().await {
         upgrade(empty).await;
@@ -178,7 +178,7 @@ async fn upgrade(engine: Engine) {
 
     // The conversation accepts a new message.
     model.reply([text("It does.")]);
-    app.send(&uuid(1), "Does it go on?").await.all().await;
+    app.send(&uuid(1), "Does it continue?").await.all().await;
     let whole = shown(&app, &format!("/api/conversations/{}", uuid(1))).await;
     assert_eq!(whole.messages.last().unwrap().content, "It does.");
     assert_eq!(consistency::check(&app.database().await).await.unwrap(), [""; 0]);

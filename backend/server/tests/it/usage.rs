@@ -16,7 +16,7 @@ fn counted(told: &Value) -> (Value, i64) {
 }
 
 on_every_engine! {
-    async fn the_demo_model_explains_an_answer_by_the_calls_that_it_made(engine: Engine) {
+    async fn the_demo_model_explains_an_answer_with_its_calls(engine: Engine) {
         let tools = tallybook_tools::builtin().unwrap();
         let demo = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
         let app = TestApp::builder(&engine).with_models(vec![demo]).with_tools(tools).spawn().await;
@@ -28,10 +28,10 @@ on_every_engine! {
         let explained: Value = explained.json().await.unwrap();
         assert_eq!(explained, json!({"lines": ["Called add 2 times.", "Called multiply."]}));
         let (counts, _) = counted(&app.get_json(&format!("{path}/usage")).await);
-        assert_eq!(counts.as_array().map(Vec::len), Some(1), "no model was asked: {counts}");
+        assert_eq!(counts.as_array().map(Vec::len), Some(1), "no model was called: {counts}");
     }
 
-    async fn what_is_asked_beside_an_answer_counts_to_its_conversation(engine: Engine) {
+    async fn auxiliary_calls_count_toward_their_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         let conversation = app.create_conversation().await;
@@ -60,7 +60,7 @@ on_every_engine! {
         assert_eq!(answer["usage"]["output_tokens"], of_answer["items"][0]["output_tokens"]);
         assert!(tokens_of_answer > 0 && tokens > tokens_of_answer, "{tokens} {tokens_of_answer}");
         let question = app.get_json(&format!("{path}/messages/{}/usage", id - 1)).await;
-        assert_eq!(question, json!({"items": []}), "nobody answers by a question");
+        assert_eq!(question, json!({"items": []}), "a question has no usage");
 
         // A regenerated answer counts toward the conversation, and is an answer of its own.
         model.reply([text("Three, again.")]);

@@ -40,7 +40,7 @@ fn usage(messages: &[Message]) -> Usage {
 }
 
 on_every_engine! {
-    async fn a_conversation_is_read_from_its_end_to_its_beginning(engine: Engine) {
+    async fn a_conversation_is_paged_from_its_end(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 5).await;
@@ -49,7 +49,7 @@ on_every_engine! {
 
         let whole = part(&app, &conversation, "").await;
         assert_eq!((whole.messages.len(), whole.earlier), (10, None));
-        assert!(app.conversation(&conversation).await.get("earlier").is_none(), "who asks for all sees nothing new");
+        assert!(app.conversation(&conversation).await.get("earlier").is_none(), "a request for everything returns the same");
 
         let mut read = part(&app, &conversation, "limit=4").await;
         assert_eq!(read.messages, whole.messages[6..]);
@@ -63,7 +63,7 @@ on_every_engine! {
             assert_eq!(earlier(&page), left);
             messages.splice(..0, page.messages);
         }
-        assert_eq!(messages, whole.messages, "with every call");
+        assert_eq!(messages, whole.messages, "with all calls");
         let none = part(&app, &conversation, &format!("limit=4&before={}", messages[0].id)).await;
         assert_eq!((none.messages, none.earlier), (vec![], None));
 
@@ -86,7 +86,7 @@ on_every_engine! {
         }
     }
 
-    async fn a_part_that_cannot_be_is_refused(engine: Engine) {
+    async fn invalid_pages_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let (conversation, other) = (converse(&app, &model, 1).await, converse(&app, &model, 1).await);
@@ -103,7 +103,7 @@ on_every_engine! {
         assert_eq!(refusal(&app, &empty, &format!("before={foreign}")).await.0, 404);
     }
 
-    async fn each_branch_has_its_own_way_back(engine: Engine) {
+    async fn each_branch_has_its_own_pages(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 3).await;
@@ -115,7 +115,7 @@ on_every_engine! {
         let shown = part(&app, &conversation, "limit=2").await;
         assert_eq!(shown.messages[0].content, "Q1 edited");
         assert_eq!(shown.messages[0].siblings, [old[2].id, shown.messages[0].id]);
-        assert_eq!((earlier(&shown), shown.earlier.unwrap().usage), (2, usage(&old[..2])), "the other branch's cost is its own");
+        assert_eq!((earlier(&shown), shown.earlier.unwrap().usage), (2, usage(&old[..2])), "each branch has its own cost");
         let page = part(&app, &conversation, &format!("limit=50&before={}", shown.messages[0].id)).await;
         assert_eq!(page.messages, old[..2]);
         // A client that still shows the old branch pages back on that branch.
@@ -132,7 +132,7 @@ on_every_engine! {
         }
     }
 
-    async fn a_turn_that_runs_is_in_the_newest_part_as_far_as_it_is(engine: Engine) {
+    async fn the_newest_page_contains_the_running_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 2).await;
@@ -149,7 +149,7 @@ on_every_engine! {
     }
 
     /// Each letter takes three bytes, and the limit counts bytes.
-    async fn long_texts_are_answered_in_several_pages(engine: Engine) {
+    async fn long_texts_are_returned_in_several_pages(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = converse(&app, &model, 6).await;
@@ -174,7 +174,7 @@ on_every_engine! {
             }
             let read: Vec<_> = pages.iter().rev().flatten().map(|message| message.id.0).collect();
             let whole = 12 - i64::from(query.contains("before"));
-            assert_eq!(pages.len(), 2, "{query}: no more pages than there must be");
+            assert_eq!(pages.len(), 2, "{query}: as few pages as possible");
             assert_eq!(read.len(), usize::try_from(whole).unwrap(), "{query}");
             assert!(read.is_sorted_by(|one, next| one < next), "{query}");
         }
@@ -184,7 +184,7 @@ on_every_engine! {
         assert_eq!((selected.messages.len(), earlier(&selected)), (6, 6));
     }
 
-    async fn more_messages_than_one_query_names_are_all_there(engine: Engine) {
+    async fn pages_larger_than_one_query_are_complete(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -202,7 +202,7 @@ on_every_engine! {
 
 /// Unreadable times prove it: SQLite stores any value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_asked_for_is_not_read() {
+async fn messages_outside_the_page_are_not_read() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = converse(&app, &model, 3).await;
@@ -218,7 +218,7 @@ async fn what_is_not_asked_for_is_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_exchange_is_answered_whole_however_long_it_is() {
+async fn an_exchange_is_never_split() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let conversation = converse(&app, &model, 3).await;

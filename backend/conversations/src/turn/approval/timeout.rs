@@ -47,7 +47,7 @@ pub(crate) async fn watch_waiting_turns(context: Arc<Context>) {
 
 async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
     let now = turns::database_now(&context.db).await?;
-    if let Some(wait) = context.lifetimes.consent_wait {
+    if let Some(wait) = context.lifetimes.approval_timeout {
         refuse_expired(context, now - wait).await?;
     }
     end_orphaned_turns(context).await?;

@@ -167,7 +167,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         with_retries(is_given).await.map_err(record_error)
     }
 
-    async fn request_consent(
+    async fn request_approval(
         &mut self,
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,

@@ -107,12 +107,12 @@ async fn start(
 }
 
 /// Submits a form that creates an account, and returns the signed-in user.
-async fn come_in(team: &Team, link: &str, name: &str, password: &str) -> Who {
+async fn sign_up(team: &Team, link: &str, name: &str, password: &str) -> Who {
     let (path, token) = link.split_once("?token=").unwrap();
     let body = format!("token={token}&name={name}&password={password}");
     let request = team.request(&Who::default(), Method::POST, &path[path.rfind('/').unwrap()..]);
     let made = request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap();
-    assert_eq!(made.status(), StatusCode::SEE_OTHER, "{name} comes in");
+    assert_eq!(made.status(), StatusCode::SEE_OTHER, "{name} signs up");
     Who { cookie: cookie_of(&made), key: None }
 }
 
@@ -123,7 +123,7 @@ async fn ask(team: &Team, who: &Who, conversation: &str, content: &str) -> Strin
 }
 
 on_every_engine! {
-    async fn no_secret_is_read_by_anybody(engine: Engine) {
+    async fn secrets_appear_in_no_output(engine: Engine) {
         let mut canaries = Canaries::new();
         let (model, collector) = (MockLlm::start().await.unwrap(), Collector::start().await);
         let mock = MockMcp::start_closed(&[Fault::RepeatsHeaders]).await.unwrap();
@@ -134,10 +134,10 @@ on_every_engine! {
 
         // Secrets of users: the setup link, an invitation, a right and a wrong password, a session and an API key.
         let setup = team.app.process().setup_link();
-        let root = come_in(&team, &setup, "root", PERSONS).await;
+        let root = sign_up(&team, &setup, "root", PERSONS).await;
         let made = team.json(&root, Method::POST, "/api/invitations", json!({}), 201).await;
         let invitation = made["url"].as_str().unwrap().to_owned();
-        let ann = come_in(&team, &invitation, "ann", PASSWORD).await;
+        let ann = sign_up(&team, &invitation, "ann", PASSWORD).await;
         let session = cookie_of(&team.try_sign_in("root", PERSONS).await).unwrap();
         let program = team.program_by(&root, PERSONS).await;
         let token_of = |link: &str| link.split_once('=').unwrap().1.to_owned();
@@ -206,7 +206,7 @@ on_every_engine! {
         team.app.process().signal("TERM");
         assert!(team.app.wait());
         let (log, traces) = (std::fs::read_to_string(folder.path().join("log")).unwrap(), collector.bytes());
-        assert!(log.contains("TRACE") && !traces.is_empty(), "there is something to look at");
+        assert!(log.contains("TRACE") && !traces.is_empty(), "the test collected output");
         canaries.assert_lacks("the log", &log);
         canaries.assert_lacks("a trace", &String::from_utf8_lossy(&traces));
         for (_, secret) in &canaries.0 {

@@ -29,7 +29,7 @@ fn by_admin(kind: &str) -> (String, String) {
 }
 
 on_every_engine! {
-    async fn changes_by_admins_are_announced_until_they_are_acknowledged(engine: Engine) {
+    async fn changes_by_admins_are_shown_until_acknowledged(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, id) = team.person(&admin, "ann").await;
@@ -50,15 +50,15 @@ on_every_engine! {
         let ann = reset().await;
         assert_eq!(kinds(&team, &ann).await, [by_admin("password_changed"), by_admin("keys_revoked")]);
         let program = team.program(&ann).await;
-        assert_eq!(changes(&team, &program).await, [Value::Null; 0], "keys do not read the access log");
+        assert_eq!(changes(&team, &program).await, [Value::Null; 0], "API keys cannot read the access log");
         for other in [&ben, &admin] {
-            assert_eq!(changes(&team, other).await, [Value::Null; 0], "others' accounts");
+            assert_eq!(changes(&team, other).await, [Value::Null; 0], "other users' accounts");
         }
 
         let seen = changes(&team, &ann).await;
         let (newer, older) = (&seen[0]["id"], &seen[1]["id"]);
         acknowledge(&team, &ben, newer).await;
-        assert_eq!(changes(&team, &ann).await, seen, "another user acknowledges nothing of hers");
+        assert_eq!(changes(&team, &ann).await, seen, "another user cannot acknowledge her changes");
         acknowledge(&team, &ann, older).await;
         assert_eq!(kinds(&team, &ann).await, [by_admin("password_changed")]);
         acknowledge(&team, &ann, newer).await;
@@ -66,7 +66,7 @@ on_every_engine! {
             assert_eq!(changes(&team, &team.sign_in("ann").await).await, [Value::Null; 0], "in every browser");
             acknowledge(&team, &ann, id).await;
         }
-        assert_eq!(changes(&team, &ann).await, [Value::Null; 0], "acknowledged entries stay so");
+        assert_eq!(changes(&team, &ann).await, [Value::Null; 0], "entries stay acknowledged");
 
         // However large an acknowledged id is, later changes are announced.
         acknowledge(&team, &ann, &json!(i64::MAX)).await;
@@ -77,7 +77,7 @@ on_every_engine! {
         assert_eq!(access_log["items"].as_array().unwrap().len(), 3, "the access log has all of them");
     }
 
-    async fn the_operators_changes_are_announced_and_at_most_ten_are_listed(engine: Engine) {
+    async fn changes_by_the_operator_are_shown_at_most_ten(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, id) = team.person(&admin, "ann").await;
@@ -93,8 +93,8 @@ on_every_engine! {
         assert_eq!(changes(&team, &ann).await, [Value::Null; 0]);
     }
 
-    /// A server that is updated announces no changes from before.
-    async fn changes_from_before_the_update_are_acknowledged(engine: Engine) {
+    /// After an upgrade, the server does not announce earlier changes.
+    async fn changes_before_the_upgrade_count_as_acknowledged(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -109,7 +109,7 @@ on_every_engine! {
                 Pool::MySql(pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
                 Pool::Sqlite(pool) => sqlx::query(sql).execute(pool).await.map(|_| ()),
             }
-            .expect("the tables are as before the update");
+            .expect("the tables are as before the upgrade");
         }
         drop(database);
         team.app.shut_down().await;

@@ -25,7 +25,7 @@ async fn ask(team: &Team, model: &MockLlm, who: &Who) -> String {
 }
 
 on_every_engine! {
-    async fn what_is_deleted_is_hidden_at_once_and_stays_in_the_book(engine: Engine) {
+    async fn deleted_conversations_are_hidden_and_stay_in_the_tool_history(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -76,7 +76,7 @@ on_every_engine! {
     }
 
     /// Users do not regain tokens by deleting conversations.
-    async fn what_was_used_up_stays_used_up(engine: Engine) {
+    async fn deleting_conversations_does_not_restore_tokens(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let accounts = tallybook_accounts::Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, tallybook_accounts::Password::new(PASSWORD)).await.unwrap();
@@ -100,7 +100,7 @@ on_every_engine! {
     }
 
     /// Deleting an account deletes all its conversations, and they are purged when they are due. The user's row remains.
-    async fn a_deleted_account_is_purged_likewise(engine: Engine) {
+    async fn a_deleted_account_is_purged_with_its_conversations(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

@@ -28,7 +28,7 @@ async fn status_of(team: &Team, who: &Who) -> StatusCode {
 
 on_every_engine! {
     /// A stolen session cannot create an API key, which would outlast the session, not even right after the session's sign-in.
-    async fn a_session_alone_makes_no_key(engine: Engine) {
+    async fn a_session_alone_cannot_create_a_key(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let me = team.json(&who, Method::GET, "/api/me", Value::Null, 200).await;
@@ -63,7 +63,7 @@ on_every_engine! {
         assert_eq!(names, [("mine".to_owned(),), ("just signed in".to_owned(),)]);
     }
 
-    async fn the_password_cannot_be_guessed_there(engine: Engine) {
+    async fn creating_a_key_delays_password_guesses(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let make = async |password: &str| {
@@ -78,7 +78,7 @@ on_every_engine! {
 
     /// A new password, a sign-out everywhere and an admin's reset revoke keys only if the request asks for that. A deactivation
     /// always does.
-    async fn keys_end_with_what_they_came_from(engine: Engine) {
+    async fn keys_are_revoked_on_request_and_on_deactivation(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (mut ann, id) = team.person(&admin, "ann").await;
@@ -90,7 +90,7 @@ on_every_engine! {
         team.json(&admin, Method::PATCH, &user, json!({"password": PASSWORD}), 200).await;
         ann = team.sign_in("ann").await;
         team.json(&ann, Method::DELETE, "/api/sessions", Value::Null, 204).await;
-        assert_eq!(status_of(&team, &program).await, StatusCode::OK, "it was not asked for");
+        assert_eq!(status_of(&team, &program).await, StatusCode::OK, "the request did not ask for that");
         ann = team.sign_in("ann").await;
         team.json(&ann, Method::PUT, "/api/me/password", new(json!(true)), 204).await;
         assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
@@ -106,7 +106,7 @@ on_every_engine! {
         let program = team.program(&ann).await;
         team.json(&admin, Method::PATCH, &user, json!({"active": false}), 200).await;
         team.json(&admin, Method::PATCH, &user, json!({"active": true}), 200).await;
-        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED, "it does not come back");
+        assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED, "the key stays revoked");
         let ann = team.sign_in("ann").await;
         let program = team.program(&ann).await;
         team.json(&admin, Method::PATCH, &user, json!({"revoke_keys": true}), 200).await;
@@ -117,7 +117,7 @@ on_every_engine! {
     }
 
     /// An expired key is refused, is not listed, and does not count toward the maximum number of keys.
-    async fn a_key_may_expire(engine: Engine) {
+    async fn expired_keys_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let tomorrow = Utc::now() + TimeDelta::days(1);
@@ -137,7 +137,7 @@ on_every_engine! {
         assert_eq!(list["items"], json!([]));
     }
 
-    async fn admins_see_and_revoke_keys_of_others(engine: Engine) {
+    async fn admins_list_and_revoke_keys_of_other_users(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let root = team.sign_in(ADMIN).await;
         let (ann, id) = team.person(&root, "ann").await;
@@ -154,7 +154,7 @@ on_every_engine! {
         assert_eq!(kind_of(team.get(&root, "/api/users/999/keys").await).await, "/problems/no-such-user");
     }
 
-    async fn the_command_revokes_keys_with_a_new_password(engine: Engine) {
+    async fn the_password_command_can_revoke_keys(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let program = team.program(&who).await;
@@ -168,8 +168,8 @@ on_every_engine! {
         assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
     }
 
-    /// Without accounts, no password can be asked for.
-    async fn without_accounts_keys_are_made_as_before(engine: Engine) {
+    /// Without accounts, users have no password that the server could require.
+    async fn without_accounts_creating_a_key_needs_no_password(engine: Engine) {
         let app = TestApp::spawn(&engine, &MockLlm::start().await.unwrap()).await;
         let made = app.client.post(app.url("/api/keys")).json(&json!({"name": "mine"})).send().await.unwrap();
         assert_eq!(made.status(), StatusCode::CREATED);

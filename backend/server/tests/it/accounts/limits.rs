@@ -50,7 +50,7 @@ async fn limits_of(team: &Team, who: &Who) -> Value {
 /// In a database cluster, a lock on one node does not block another node, but two changes of the same row conflict. A trigger
 /// records whether the start of a turn changes the user's row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_begins_a_turn_holds_its_person_by_a_change() {
+async fn starting_a_turn_updates_the_users_row() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
@@ -66,14 +66,14 @@ async fn whoever_begins_a_turn_holds_its_person_by_a_change() {
         team.ask(&admin, &conversation, "Go?").await;
         let changes: Vec<(i64, i32)> = rows!(team.app, (i64, i32), "SELECT person, generation FROM changes");
         let [(generation,)] = before[..] else { panic!("there is one admin: {before:?}") };
-        assert_eq!(changes, [(1, generation + 1), (1, generation)], "it is what it was, and was another one meanwhile");
+        assert_eq!(changes, [(1, generation + 1), (1, generation)], "the value changes and changes back");
     }
 }
 
 on_every_engine! {
     /// Of many concurrent requests, only as many run as the limit allows. A refused message is not stored, and other users are
     /// still answered.
-    async fn turns_at_once_are_limited_for_each_person(engine: Engine) {
+    async fn concurrent_turns_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let team = start(&engine, &model, PersonLimits { turns: 2, ..PersonLimits::default() }).await;
@@ -113,7 +113,7 @@ on_every_engine! {
     }
 
     /// Regenerating an answer counts as a message. Sending the same message twice counts once.
-    async fn messages_and_tokens_are_limited_for_each_person(engine: Engine) {
+    async fn messages_and_tokens_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let team = start(&engine, &model, PersonLimits { messages_per_minute: 3, ..PersonLimits::default() }).await;
@@ -136,7 +136,7 @@ on_every_engine! {
         let new = team.conversation(&ann).await;
         assert_refused(send(&team, &ann, &new).await, "/problems/too-many-messages", 1..=60).await;
         let joined = team.send(&ann, Method::POST, &format!("{path}/messages"), body).await;
-        assert_eq!(joined.status(), StatusCode::OK, "what was sent already is not sent again");
+        assert_eq!(joined.status(), StatusCode::OK, "a message that was already sent does not count again");
         let others = team.conversation(&admin).await;
         model.reply([text("At once.")]);
         team.ask(&admin, &others, "Go?").await;
@@ -152,7 +152,7 @@ on_every_engine! {
 
 /// Turns of an API client count against its user's limits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn programs_are_limited_as_their_person_is() {
+async fn api_clients_share_their_users_limits() {
     let engine = Engine::sqlite();
     let model = MockLlm::start().await.unwrap();
     with_admin(&engine).await;
@@ -177,7 +177,7 @@ async fn programs_are_limited_as_their_person_is() {
 
 on_every_engine! {
     /// Direct model calls count against the user's token limit, and the user sees how many tokens they used.
-    async fn plain_calls_count_against_the_tokens(engine: Engine) {
+    async fn direct_model_calls_count_against_the_token_limit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
@@ -188,7 +188,7 @@ on_every_engine! {
         model.reply([text("Tea")]);
         assert_eq!(ask().await.status(), StatusCode::OK);
         let me = async || team.json(&admin, Method::GET, "/api/me", Value::Null, 200).await;
-        eventually("it is counted", async || me().await["this_month"][0]["purpose"] == "plain").await;
+        eventually("the tokens are counted", async || me().await["this_month"][0]["purpose"] == "plain").await;
         assert_eq!(me().await["limits"]["tokens_per_day"]["left"], 0);
         let refused = ask().await;
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -201,7 +201,7 @@ on_every_engine! {
 
 /// Turns that start on one replica count on the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replicas_share_the_count() {
+async fn replicas_share_the_limits() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;

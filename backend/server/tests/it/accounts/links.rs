@@ -26,7 +26,7 @@ fn token_of(link: &str) -> &str {
 }
 
 on_every_engine! {
-    async fn the_first_link_works_once_and_until_then_nothing_does(engine: Engine) {
+    async fn the_setup_link_works_once_and_other_requests_wait_for_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         // A conversation from the time before the server had accounts.
         let before = TestApp::spawn(&engine, &model).await;
@@ -67,7 +67,7 @@ on_every_engine! {
     }
 
     /// The program is started like an operator starts it for remote users: it listens on all addresses.
-    async fn the_program_prints_the_first_link_and_serves_nobody_before_it_is_used(engine: Engine) {
+    async fn the_program_prints_the_setup_link_and_refuses_requests_until_it_is_used(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let mut command = Program::command(&engine, &model);
         let mut team = Team::of(TestApp::launch_command(&engine, command.env("HOST", "0.0.0.0")));
@@ -87,7 +87,7 @@ on_every_engine! {
     }
 
     /// If a public URL is set, links start with it, no matter which host the request names.
-    async fn links_begin_with_the_public_url(engine: Engine) {
+    async fn links_start_with_the_public_url(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let mut command = Program::command(&engine, &model);
         command.env("ACCOUNTS", "on").env("PUBLIC_URL", "https://chat.example.org/");
@@ -103,7 +103,7 @@ on_every_engine! {
         assert_eq!(fill_in(&team, "/invitation", token_of(link), "ann").await.status(), StatusCode::SEE_OTHER);
     }
 
-    async fn the_first_link_works_for_an_hour(engine: Engine) {
+    async fn the_setup_link_expires_after_an_hour(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (app, link) = TestApp::builder(&engine)
             .with_mock(&model)
@@ -119,7 +119,7 @@ on_every_engine! {
         assert_eq!(fill_in(&team, "/setup", token_of(&link), "late").await.status(), StatusCode::GONE);
     }
 
-    async fn an_invitation_lets_one_in(engine: Engine) {
+    async fn an_invitation_creates_one_account(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -176,7 +176,7 @@ on_every_engine! {
         closed.json(&admin, Method::POST, "/api/invitations", json!({}), 403).await;
     }
 
-    async fn one_admin_always_stays(engine: Engine) {
+    async fn the_last_admin_cannot_be_removed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = &Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -195,7 +195,7 @@ on_every_engine! {
     }
 
     /// An account that an operator creates in a terminal works on a running server.
-    async fn the_command_makes_an_admin(engine: Engine) {
+    async fn the_command_creates_an_admin(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (app, _) = TestApp::builder(&engine)
             .with_mock(&model)

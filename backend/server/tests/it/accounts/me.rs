@@ -18,7 +18,7 @@ async fn export(team: &Team, who: &Who) -> Vec<Value> {
 }
 
 on_every_engine! {
-    async fn a_new_password_takes_the_current_one_and_ends_other_sessions(engine: Engine) {
+    async fn a_new_password_needs_the_current_one_and_ends_other_sessions(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let (first, second) = (team.sign_in(ADMIN).await, team.sign_in(ADMIN).await);
         let program = team.program(&first).await;
@@ -34,7 +34,7 @@ on_every_engine! {
         assert_eq!(change(PASSWORD, NEW_PASSWORD).await.status(), StatusCode::NO_CONTENT);
         assert_eq!(team.get(&second, "/api/me").await.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(team.get(&first, "/api/me").await.status(), StatusCode::OK);
-        assert_eq!(team.get(&program, "/api/me").await.status(), StatusCode::OK, "keys are no passwords");
+        assert_eq!(team.get(&program, "/api/me").await.status(), StatusCode::OK, "an API key is not a password");
         assert_eq!(team.try_sign_in(ADMIN, PASSWORD).await.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(team.try_sign_in(ADMIN, NEW_PASSWORD).await.status(), StatusCode::OK);
         let noted: Vec<(i64, i64)> = rows!(
@@ -46,11 +46,11 @@ on_every_engine! {
         let guesses = (0..12).map(|_| change("a guess of some length", NEW_PASSWORD));
         let answers = futures_util::future::join_all(guesses).await;
         let refused = answers.iter().find(|answer| answer.status() == StatusCode::TOO_MANY_REQUESTS);
-        assert!(refused.expect("one is refused").headers().contains_key("retry-after"));
+        assert!(refused.expect("one attempt is refused").headers().contains_key("retry-after"));
     }
 
     /// Lists usage by purpose, for the current month only.
-    async fn what_models_used_up_is_told(engine: Engine) {
+    async fn usage_is_listed_by_purpose(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_titles().spawn().await;
         assert_eq!(app.get_json("/api/me").await["this_month"], json!([]));
@@ -74,7 +74,7 @@ on_every_engine! {
 
     /// With accounts and without, every model receives the instructions of its own user, after the built-in system prompt. It
     /// never receives another user's instructions.
-    async fn instructions_reach_the_persons_own_models(engine: Engine) {
+    async fn instructions_are_only_in_their_own_users_prompts(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let update = async |body: Value| app.client.patch(app.url("/api/me")).json(&body).send().await.unwrap();
@@ -95,7 +95,7 @@ on_every_engine! {
         assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
         let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
         unchanged["this_month"] = me["this_month"].clone();
-        assert_eq!(unchanged, me, "what is absent stays");
+        assert_eq!(unchanged, me, "absent fields do not change");
         for wrong in ["あ".repeat(4001), "a\0b".to_owned()] {
             assert_eq!(kind_of(update(json!({"instructions": wrong})).await).await, "/problems/invalid-input");
         }
@@ -116,7 +116,7 @@ on_every_engine! {
 
     /// The export contains the account and all versions of all its conversations, with their tool calls. It contains nothing of
     /// other users.
-    async fn an_export_has_all_that_is_ones_own(engine: Engine) {
+    async fn the_export_contains_only_and_all_of_the_users_data(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -149,11 +149,11 @@ on_every_engine! {
         assert_eq!(texts, ["What is it?", "The first answer.", "The second answer."]);
         assert_eq!(first["messages"][1]["tool_calls"][0]["tool_name"], "add");
         let file = team.get(&ann, "/api/me/export").await.text().await.unwrap();
-        assert!(file.contains(exact), "every digit is there: {file}");
+        assert!(file.contains(exact), "the file has every digit: {file}");
         assert!(!file.contains("admin's") && !file.contains("argon2"), "{file}");
     }
 
-    async fn an_account_ends_for_good_unless_it_is_the_only_admins(engine: Engine) {
+    async fn an_account_can_be_deleted_unless_it_is_the_last_admins(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

@@ -28,7 +28,7 @@ async fn keys(team: &Team) -> Keys {
 on_every_engine! {
     /// A chat belongs to the key that started it, and not to another key of the same user. The user sees the chat in the web
     /// UI.
-    async fn a_chat_belongs_to_the_key_that_began_it(engine: Engine) {
+    async fn a_chat_belongs_to_the_key_that_started_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let Keys { olga, mine, also_mine, foreign } = keys(&team).await;
@@ -60,7 +60,7 @@ on_every_engine! {
 
     /// The server accepts a call's result only from the key that received the call. Another key, of an admin or of the same
     /// user, learns nothing by guessing the call's id.
-    async fn a_forged_id_of_anothers_call_is_refused_and_leaks_nothing(engine: Engine) {
+    async fn a_guessed_call_id_is_refused_and_reveals_nothing(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let Keys { mine, also_mine, foreign, .. } = keys(&team).await;
@@ -88,7 +88,7 @@ on_every_engine! {
 
     /// Only the key that created a response can continue, read or delete it. For other keys, even of the same user, it does not
     /// exist.
-    async fn an_answer_is_gone_on_from_by_its_own_key(engine: Engine) {
+    async fn only_its_own_key_can_continue_a_response(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let Keys { mine, also_mine, foreign, .. } = keys(&team).await;
@@ -114,7 +114,7 @@ on_every_engine! {
 
     /// Over MCP, users read their own calls, and admins read all calls. Admins need a reason to open another user's call or to
     /// search in the texts of others, and the owner sees the access.
-    async fn the_history_is_ones_own_and_an_admins_all(engine: Engine) {
+    async fn users_read_their_own_calls_over_mcp_and_admins_read_all(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -145,9 +145,9 @@ on_every_engine! {
         assert_eq!(users(&call(&keys[0], "search_tool_calls", json!({"filter": "zero"})).await.0), ["olga"]);
         let all = call(&keys[1], "search_tool_calls", json!({})).await.0;
         assert_eq!(users(&all), ["otto", "olga"]);
-        assert_eq!(all["tool_calls"][0]["title"], Value::Null, "a title is its owner's");
+        assert_eq!(all["tool_calls"][0]["title"], Value::Null, "titles of other users are hidden");
         let inputs = |found: &Value| found["tool_calls"].as_array().unwrap().iter().map(|call| call["input"].clone()).collect::<Vec<_>>();
-        assert_eq!(inputs(&all), [Value::Null, Value::Null], "others' inputs take a reason");
+        assert_eq!(inputs(&all), [Value::Null, Value::Null], "other users' inputs need a reason");
         assert_eq!(inputs(&mine), [r#"{"a":1,"b":0}"#]);
         let ottos = call(&keys[1], "search_tool_calls", json!({"filter": "user:otto", "reason": "to help"})).await.0;
         assert_eq!(inputs(&ottos), [r#"{"a":1,"b":0}"#]);
@@ -174,7 +174,7 @@ on_every_engine! {
         assert_eq!((&access_log["items"][0]["reason"], &access_log["items"][0]["by"]), (&json!("an audit"), &json!(ADMIN)));
     }
 
-    async fn an_operator_lists_everybodys_keys_and_revokes_one(engine: Engine) {
+    async fn an_operator_lists_and_revokes_keys(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let root = team.sign_in(ADMIN).await;
@@ -207,7 +207,7 @@ on_every_engine! {
 
 /// Monitoring systems read the metrics with an admin's API key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn figures_take_an_admins_key() {
+async fn metrics_require_an_admins_key() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
     let admin = team.sign_in(ADMIN).await;
     let (olga, _) = team.person(&admin, "olga").await;

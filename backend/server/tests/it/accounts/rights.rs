@@ -184,7 +184,7 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
 }
 
 on_every_engine! {
-    async fn everybody_may_do_so_much_and_no_more(engine: Engine) {
+    async fn every_caller_gets_the_expected_status(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
         let mut each = people.each().await;
@@ -222,7 +222,7 @@ on_every_engine! {
 
     /// For its owner, a deleted conversation does not exist either: at all its addresses, with every method. Admins find it in
     /// the tool history.
-    async fn nothing_of_a_deleted_conversation_is_found(engine: Engine) {
+    async fn a_deleted_conversation_is_not_found_at_any_address(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
         let [.., owner, admin, _, _] = people.each().await;
@@ -247,7 +247,7 @@ on_every_engine! {
     }
 
     /// Pages redirect unauthenticated users to the sign-in form. A conversation's page is only for its owner.
-    async fn pages_are_their_owners(engine: Engine) {
+    async fn pages_are_only_for_their_owner(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let people = People::start(&engine, &model).await;
         let each = people.each().await;
@@ -285,7 +285,7 @@ fn is_described(document: &Value, row: &Row, status: u16) -> bool {
 
 /// The table contains exactly the routes of the source.
 #[test]
-fn every_address_is_judged() {
+fn the_table_contains_every_route() {
     let judged: BTreeSet<_> = rows().iter().map(|row| (row.method.to_string(), row.route.to_owned())).collect();
     let there = routes();
     assert!(there.len() > 40, "{there:?}");
@@ -294,7 +294,7 @@ fn every_address_is_judged() {
 
 /// The list of pages contains exactly the pages that `frontend/src/address.rs` parses.
 #[test]
-fn every_page_is_judged() {
+fn the_table_contains_every_page() {
     let source = include_str!("../../../../../frontend/src/address.rs");
     let parse = source.split("fn parse(").nth(1).unwrap().split("\n    }\n").next().unwrap();
     let there: BTreeSet<_> = parse.split('"').skip(1).step_by(2).map(|name| format!("/{name}")).collect();
@@ -339,7 +339,7 @@ fn routes_of(source: &str) -> BTreeSet<(String, String)> {
                 let list = assets.split("UNVERSIONED: [").nth(1).unwrap().split(';').nth(1).unwrap();
                 list.split('"').skip(1).step_by(2).collect()
             }
-            None => panic!("an address that is no text: {}", &part[1][..40]),
+            None => panic!("an address that is not a string: {}", &part[1][..40]),
         };
         for method in part[1].split(".on(Method::").skip(1) {
             let method = method.split(',').next().unwrap();

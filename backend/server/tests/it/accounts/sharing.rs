@@ -35,7 +35,7 @@ async fn refused(team: &Team, owner: &Who, uuid: &str) -> (u16, String) {
 
 on_every_engine! {
     /// Reasoning is shared only together with tool calls, and the tool history shows it. Both show it as text, not as HTML.
-    async fn what_was_thought_is_shared_with_the_calls_and_as_text(engine: Engine) {
+    async fn reasoning_is_shared_with_the_calls_and_as_text(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -52,7 +52,7 @@ on_every_engine! {
     }
 
     /// A plan is shared only together with tool calls, and the tool history shows it and the attempts of its steps.
-    async fn a_plan_is_shared_with_the_calls_and_stands_in_the_book(engine: Engine) {
+    async fn a_plan_is_shared_with_the_calls_and_shown_in_the_tool_history(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -78,7 +78,7 @@ on_every_engine! {
     }
 
     /// Eight bytes of Markdown can become 600 bytes of HTML. The page omits what is too large; the plain text contains it.
-    async fn the_page_of_a_hostile_answer_stays_small(engine: Engine) {
+    async fn the_shared_page_of_a_hostile_answer_stays_small(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -95,7 +95,7 @@ on_every_engine! {
         assert!(text.contains(hostile.trim()) && text.contains("[user]\nGo\n"), "{} bytes", text.len());
     }
 
-    async fn a_link_shows_a_conversation_as_it_was_until_it_is_taken_back(engine: Engine) {
+    async fn a_link_shows_the_conversation_as_shared_until_revoked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -140,12 +140,12 @@ on_every_engine! {
         assert_eq!(seen_by_all(&team, &whole).await.0, StatusCode::NOT_FOUND);
     }
 
-    async fn only_what_was_said_is_shared_and_only_where_that_is_allowed(engine: Engine) {
+    async fn empty_running_and_unshareable_conversations_are_refused(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
         let uuid = team.conversation(&admin).await;
-        assert_eq!(refused(&team, &admin, &uuid).await, (422, "/problems/invalid-input".to_owned()), "it is empty");
+        assert_eq!(refused(&team, &admin, &uuid).await, (422, "/problems/invalid-input".to_owned()), "the conversation is empty");
         let gate = model.reply_gated([text("Wait")], [text(" for it.")]);
         let asked = tokio::join!(team.ask(&admin, &uuid, "Well?"), async {
             gate.reached().await;

@@ -64,7 +64,7 @@ async fn assert_too_many(response: Response) {
 }
 
 on_every_engine! {
-    async fn a_plain_model_counts_as_a_message(engine: Engine) {
+    async fn a_direct_model_call_counts_as_a_message(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_minute(2)).await;
         let program = team.program(&admin).await;
@@ -83,7 +83,7 @@ on_every_engine! {
     }
 
     /// A background task counts as a quarter of a message. So tasks are not free, but leave room for messages.
-    async fn background_tasks_count_a_quarter(engine: Engine) {
+    async fn a_background_task_counts_as_a_quarter_of_a_message(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_minute(2)).await;
         let program = team.program(&admin).await;
@@ -120,7 +120,7 @@ on_every_engine! {
 
     /// A turn starts only while the tokens that are used and reserved are below the limit. So one of forty concurrent turns
     /// starts.
-    async fn many_answers_at_once_overshoot_the_day_by_one_at_most(engine: Engine) {
+    async fn concurrent_turns_exceed_the_token_limit_by_one_at_most(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_day(1)).await;
         let mut conversations = Vec::new();
@@ -143,7 +143,7 @@ on_every_engine! {
         assert_eq!(stored, [(1,)]);
     }
 
-    async fn many_plain_calls_at_once_overshoot_the_day_by_one_at_most(engine: Engine) {
+    async fn concurrent_direct_calls_exceed_the_token_limit_by_one_at_most(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let (team, admin) = start(&engine, &model, per_day(1)).await;
         let program = team.program(&admin).await;
@@ -152,7 +152,7 @@ on_every_engine! {
         let answers = join_all((0..10).map(|_| ask())).await;
         let begun = answers.iter().filter(|answer| answer.status() == StatusCode::OK).count();
         assert_eq!(begun, 1);
-        assert_eq!(ask().await.status(), StatusCode::TOO_MANY_REQUESTS, "what it used takes the place of what it reserved");
+        assert_eq!(ask().await.status(), StatusCode::TOO_MANY_REQUESTS, "the used tokens replace the reserved ones");
     }
 
     /// When tokens run out, the oldest turn finishes, and the others end before their next step.

@@ -19,7 +19,7 @@ fn form(fields: &[(&str, &str)]) -> String {
 }
 
 on_every_engine! {
-    async fn a_session_begins_and_ends(engine: Engine) {
+    async fn a_session_starts_at_sign_in_and_ends_at_sign_out(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let first = team.sign_in(ADMIN).await;
         let second = team.sign_in(ADMIN).await;
@@ -58,12 +58,12 @@ on_every_engine! {
         let response = team.send(&first, Method::POST, "/api/session", body).await;
         let second = Who { cookie: cookie_of(&response), key: None };
         assert_ne!(second.cookie, first.cookie);
-        assert_eq!(team.get(&first, "/api/models").await.status(), StatusCode::UNAUTHORIZED, "it was replaced");
+        assert_eq!(team.get(&first, "/api/models").await.status(), StatusCode::UNAUTHORIZED, "the planted cookie was replaced");
         assert_eq!(team.get(&second, "/api/models").await.status(), StatusCode::OK);
     }
 
     /// Sessions expire, and the database contains only hashes, which do not work as a cookie or as a key.
-    async fn sessions_end_in_time_and_are_kept_as_hashes(engine: Engine) {
+    async fn sessions_expire_and_are_stored_as_hashes(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let program = team.program(&who).await;
@@ -81,7 +81,7 @@ on_every_engine! {
     }
 
     /// The response is the same for a name that does not exist, for a deactivated account, and for a wrong password.
-    async fn guessing_tells_nothing_and_takes_ever_longer(engine: Engine) {
+    async fn failed_sign_ins_reveal_nothing_and_are_delayed(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (_, gone) = team.person(&admin, "gone").await;
@@ -118,7 +118,7 @@ on_every_engine! {
     }
 
     /// Trying one password with many names is delayed by address, and headers cannot fake the address.
-    async fn an_address_cannot_be_made_up(engine: Engine) {
+    async fn headers_cannot_fake_the_client_address(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let guess = async |team: &Team, number: u32| {
@@ -150,28 +150,28 @@ on_every_engine! {
     /// Without scripts, the form does what the API does. It redirects only to addresses on this server.
     async fn the_form_signs_in_and_out(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
-        let nobody = Who::default();
+        let no_credentials = Who::default();
         let send = async |path: &str, fields: &[(&str, &str)], who: &Who| {
             let request = team.request(who, Method::POST, path).header("origin", &team.app.address);
             let request = request.header("content-type", "application/x-www-form-urlencoded").body(form(fields));
             request.send().await.unwrap()
         };
-        let page = team.get(&nobody, "/sign-in?next=%2Fc%2F%22%3E%3Cb%3E").await;
+        let page = team.get(&no_credentials, "/sign-in?next=%2Fc%2F%22%3E%3Cb%3E").await;
         let policy = page.headers()["content-security-policy"].to_str().unwrap().to_owned();
         assert!(policy.contains("default-src 'none'") && !policy.contains("script-src"), "{policy}");
         let html = page.text().await.unwrap();
         assert!(html.contains("name=\"password\"") && !html.contains("<script") && !html.contains("\"><b>"), "{html}");
 
-        let wrong = send("/sign-in", &[("name", "<i>root"), ("password", "not the password")], &nobody).await;
+        let wrong = send("/sign-in", &[("name", "<i>root"), ("password", "not the password")], &no_credentials).await;
         assert_eq!((wrong.status(), cookie_of(&wrong)), (StatusCode::UNAUTHORIZED, None));
         let html = wrong.text().await.unwrap();
         assert!(html.contains("The name or the password is wrong.") && !html.contains("not the password"), "{html}");
         assert!(!html.contains("<i>root"), "{html}");
-        let part = assert_problem(send("/sign-in", &[("name", "root")], &nobody).await, 400, "bad-body").await;
+        let part = assert_problem(send("/sign-in", &[("name", "root")], &no_credentials).await, 400, "bad-body").await;
         let said = part["detail"].as_str().unwrap();
         assert!(said.contains("password") && !said.ends_with(".."), "{said}");
         let fields = [("name", "ROOT"), ("password", PASSWORD), ("next", "//evil.example")];
-        let right = send("/sign-in", &fields, &nobody).await;
+        let right = send("/sign-in", &fields, &no_credentials).await;
         assert_eq!((right.status(), &right.headers()["location"]), (StatusCode::SEE_OTHER, &"/".parse().unwrap()));
         let cookie = right.headers()["set-cookie"].to_str().unwrap();
         assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && cookie.contains("Path=/"), "{cookie}");
@@ -183,7 +183,7 @@ on_every_engine! {
     }
 
     /// Requests that other sites make a browser send have no effect, even with the session cookie.
-    async fn other_sites_cannot_act_for_a_person(engine: Engine) {
+    async fn other_sites_cannot_use_the_session(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         for (header, value, kind) in [
@@ -205,7 +205,7 @@ on_every_engine! {
         assert_eq!(here.status(), StatusCode::OK);
     }
 
-    async fn a_key_is_told_once_and_revoked_for_good(engine: Engine) {
+    async fn a_key_is_shown_once_and_revoked_permanently(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let who = team.sign_in(ADMIN).await;
         let made = team.json(&who, Method::POST, "/api/keys", json!({"name": "Backup", "password": PASSWORD}), 201).await;
@@ -233,7 +233,7 @@ on_every_engine! {
 
 /// A name that is blocked on one server is blocked on all servers that share the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn guessing_is_counted_over_all_servers() {
+async fn failed_sign_ins_count_across_servers() {
     for engine in Engine::every_mysql_with_tables().await {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
@@ -250,7 +250,7 @@ async fn guessing_is_counted_over_all_servers() {
 
 /// The response time does not reveal whether a name exists: the slow password hash is computed in any case.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_name_takes_as_long() {
+async fn an_unknown_name_takes_as_long_as_a_wrong_password() {
     let engine = Engine::sqlite();
     let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
     let admin = team.sign_in(ADMIN).await;

@@ -32,7 +32,7 @@ fn known_browser(response: &reqwest::Response) -> String {
 
 on_every_engine! {
     /// Failures elsewhere do not block the right password.
-    async fn strangers_cannot_lock_a_user_out(engine: Engine) {
+    async fn failures_elsewhere_do_not_lock_a_user_out(engine: Engine) {
         let team = behind_proxy(&engine).await;
         let known = known_browser(&sign_in(&team, "192.0.2.1", None, PASSWORD).await);
         for number in 0..40 {
@@ -56,7 +56,7 @@ on_every_engine! {
     }
 
     /// A known browser is known for its own user only, and has its own counter of failures.
-    async fn a_known_browser_does_not_help_to_guess(engine: Engine) {
+    async fn a_known_browser_allows_no_more_guesses(engine: Engine) {
         let team = behind_proxy(&engine).await;
         let admin = team.sign_in(ADMIN).await;
         team.person(&admin, "mallory").await;
@@ -76,7 +76,7 @@ on_every_engine! {
     }
 
     /// Failures for one name are delayed even if each comes from another address.
-    async fn guessing_one_name_from_everywhere_is_delayed(engine: Engine) {
+    async fn guesses_of_one_name_are_delayed_from_any_address(engine: Engine) {
         let team = behind_proxy(&engine).await;
         sign_in(&team, "198.51.100.1", None, "a wrong password").await;
         execute!(team.app, "UPDATE sign_in_attempts SET failures = 100");
@@ -134,7 +134,7 @@ on_every_engine! {
     }
 
     /// Users see admins' changes of their account, but not their own changes.
-    async fn users_see_what_admins_changed(engine: Engine) {
+    async fn users_see_admins_changes_of_their_account(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (mut ann, id) = team.person(&admin, "ann").await;
@@ -151,11 +151,11 @@ on_every_engine! {
         let seen = access_log(&ann).await;
         let told: Vec<_> = seen.as_array().unwrap().iter().map(|look| (look["kind"].clone(), look["by"].clone())).collect();
         assert_eq!(told, [(json!("password_changed"), json!(ADMIN)), (json!("keys_revoked"), json!(ADMIN))]);
-        assert_eq!(access_log(&admin).await, json!([]), "others learn nothing");
+        assert_eq!(access_log(&admin).await, json!([]), "other users see none of it");
     }
 
     /// Requests that another site's page makes a browser send sign no user in, even without an `Origin` header.
-    async fn other_sites_sign_nobody_in(engine: Engine) {
+    async fn other_sites_cannot_sign_a_user_in(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let form = format!("name={ADMIN}&password={}", PASSWORD.replace(' ', "+"));
         for site in ["cross-site", "same-site"] {

@@ -12,13 +12,13 @@ use super::{
     kit::{ADMIN, PASSWORD, Team, Who, kind_of, required},
     tool_history::say_why,
 };
-use crate::support::{Engine, PATIENCE, Program, RawConnection, TestApp, execute, on_every_engine};
+use crate::support::{Engine, Program, RawConnection, TIMEOUT, TestApp, execute, on_every_engine};
 
 /// Opens a stream for a user, and waits for its first chunk.
 async fn open(team: &Team, who: &Who, path: &str) -> Response {
     let mut stream = team.get(who, path).await;
     assert_eq!(stream.status(), 200, "{path}");
-    stream.chunk().await.unwrap().expect("it goes on");
+    stream.chunk().await.unwrap().expect("the stream is open");
     stream
 }
 
@@ -26,7 +26,7 @@ async fn open(team: &Team, who: &Who, path: &str) -> Response {
 async fn end_of(mut stream: Response) -> Duration {
     let begun = Instant::now();
     let end = async { while stream.chunk().await.unwrap().is_some() {} };
-    timeout(PATIENCE, end).await.expect("the stream ends");
+    timeout(TIMEOUT, end).await.expect("the stream ends");
     begun.elapsed()
 }
 
@@ -55,12 +55,12 @@ async fn running(team: &Team, model: &MockLlm, who: &Who) -> String {
     model.reply([text("Begun "), hang()]);
     let path = format!("/api/conversations/{uuid}/messages");
     let mut turn = team.send(who, Method::POST, &path, json!({"content": "Go"})).await;
-    turn.chunk().await.unwrap().expect("it runs");
+    turn.chunk().await.unwrap().expect("the turn runs");
     format!("/api/conversations/{uuid}/events")
 }
 
 on_every_engine! {
-    async fn streams_end_within_a_second(engine: Engine) {
+    async fn streams_end_within_a_second_of_revocation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         // Several servers can share a database, unless it is a SQLite file.
@@ -113,7 +113,7 @@ on_every_engine! {
     }
 
     /// A download is aborted when its reader loses access, and the part that was sent does not look like a complete file.
-    async fn files_are_broken_off(engine: Engine) {
+    async fn downloads_are_aborted_when_access_is_revoked(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
@@ -154,14 +154,14 @@ on_every_engine! {
         end_of(events).await;
         for (path, mut file) in files {
             let rest = file.rest().await;
-            assert!(!rest.ends_with("0\r\n\r\n"), "{path} is whole: {} bytes", rest.len());
+            assert!(!rest.ends_with("0\r\n\r\n"), "{path} is complete: {} bytes", rest.len());
         }
     }
 }
 
 /// One user cannot use up the streams of other users, no matter how many windows and API clients the user has open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_user_has_fifty_streams_and_others_have_theirs() {
+async fn streams_are_limited_to_fifty_per_user() {
     let model = MockLlm::start().await.unwrap();
     let team = Team::start(&Engine::sqlite(), &model).await;
     let admin = team.sign_in(ADMIN).await;
@@ -190,5 +190,5 @@ async fn one_user_has_fifty_streams_and_others_have_theirs() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, again).await.expect("a stream that is closed gives its place back");
+    timeout(TIMEOUT, again).await.expect("a closed stream no longer counts");
 }

@@ -17,7 +17,7 @@ async fn make(team: &Team, admin: &Who, name: &str) -> (StatusCode, String) {
 }
 
 on_every_engine! {
-    async fn names_that_confuse_are_refused(engine: Engine) {
+    async fn confusable_names_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let zero_width = "ro\u{200b}ot";
@@ -52,7 +52,7 @@ on_every_engine! {
     }
 
     /// Users can still sign in with names from before these rules.
-    async fn names_of_before_still_sign_in(engine: Engine) {
+    async fn existing_users_with_confusable_names_still_sign_in(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -81,7 +81,7 @@ on_every_engine! {
 
     /// The most common passwords, and those derived from the user's name, are refused wherever a user or an admin sets a
     /// password.
-    async fn passwords_that_are_guessed_first_are_refused(engine: Engine) {
+    async fn common_passwords_are_refused(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, id) = team.person(&admin, "annabelle").await;

@@ -1,4 +1,4 @@
-//! What happens to servers while a turn waits, and what time does.
+//! Restarts, crashes and timeouts while a turn waits for approval, and decisions through another replica.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 on_every_engine! {
-    async fn a_turn_waits_over_a_restart_of_the_server(engine: Engine) {
+    async fn a_waiting_turn_survives_a_restart_of_the_server(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         let Fixture { app, model, orders, counts, conversation } = fixture;
@@ -31,13 +31,13 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    /// The decision is all that is stored when the process dies.
-    async fn a_turn_goes_on_whose_server_died_right_after_the_last_decision(engine: Engine) {
+    /// When the process dies, only the decision is stored.
+    async fn a_turn_resumes_after_its_server_died_right_after_the_last_decision(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         fixture.ask(&["pizza", "soup"]).await;
         fixture.model.reply([text("Enjoy.")]);
         execute!(fixture.app, "UPDATE tool_calls SET decided_at = started_at");
-        eventually("the turn goes on by itself", async || {
+        eventually("the turn resumes by itself", async || {
             fixture.app.conversation(&fixture.conversation).await["messages"][1]["status"] == "complete"
         })
         .await;
@@ -45,8 +45,9 @@ on_every_engine! {
         fixture.model.assert_calls_paired();
     }
 
-    /// A turn that waits does not count as one that runs; one that was decided on does, and so goes on when there is room.
-    async fn a_turn_that_was_decided_on_waits_for_room(engine: Engine) {
+    /// A waiting turn does not count toward the limit of concurrent turns. After the decision it does, so it resumes when the
+    /// limit allows it.
+    async fn a_decided_turn_waits_for_the_limit_of_concurrent_turns(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();
         let (tools, accounts) = (tools(&orders, &Counts::default()), AccountsSettings::default());
@@ -67,14 +68,14 @@ on_every_engine! {
         model.reply([text("Enjoy.")]);
         let decided = app.post(&format!("/api/tool-calls/{id}/decision"), json!({ "decision": "approve" })).await;
         assert_eq!(decided.status(), StatusCode::OK);
-        assert_eq!(decided.headers()["content-type"], "application/json", "there is nothing to follow yet");
+        assert_eq!(decided.headers()["content-type"], "application/json", "there is no event stream yet");
         assert!(orders.orders().is_empty());
         let third = app.create_conversation().await;
         let refused = app.post(&format!("/api/conversations/{third}/messages"), json!({"content": "Go?"})).await;
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
         gate.open();
         running.all().await;
-        eventually("the turn goes on by itself", async || {
+        eventually("the turn resumes by itself", async || {
             app.conversation(&first).await["messages"][1]["status"] == "complete"
         })
         .await;
@@ -82,7 +83,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_call_on_which_nobody_decides_in_time_is_refused(engine: Engine) {
+    async fn a_call_is_denied_at_the_approval_timeout(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();
         let (tools, wait) = (tools(&orders, &Counts::default()), Some(Duration::from_millis(10)));
@@ -96,7 +97,7 @@ on_every_engine! {
         model.reply([order("pizza")]);
         model.reply([text("Then not.")]);
         app.send(&conversation, "I am hungry").await.all().await;
-        eventually("the turn goes on", async || {
+        eventually("the turn resumes", async || {
             app.conversation(&conversation).await["messages"][1]["status"] == "complete"
         })
         .await;
@@ -105,16 +106,18 @@ on_every_engine! {
         let approvals = rows!(app, (String, String, String, Option<i64>, Option<String>), columns);
         let expected = ["deny", "nobody", "timeout"].map(str::to_owned);
         let [decision, decided_by, kind] = expected;
+        // prose-ok: a stored value
         assert_eq!(approvals, [(decision, decided_by, kind, None, Some("nobody decided".to_owned()))]);
         let call = &app.conversation(&conversation).await["messages"][1]["tool_calls"][0];
         assert_eq!((&call["decision"]["decided_by_kind"], &call["error_type"]), (&json!("timeout"), &json!("denied")));
         let told = model.requests().last().unwrap().body_text.clone();
+        // prose-ok: a text for models
         assert!(told.contains("Nobody decided on this call in time"), "{told}");
         model.assert_calls_paired();
     }
 
-    /// What counts is how long it ran, before and after.
-    async fn the_time_a_turn_waits_is_not_its_time(engine: Engine) {
+    /// Only the time that the turn runs before and after waiting counts.
+    async fn waiting_for_approval_does_not_count_toward_the_turn_timeout(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         let ran = rows!(fixture.app, (i64,), "SELECT active_ms FROM messages WHERE role = 'assistant'");
@@ -123,7 +126,7 @@ on_every_engine! {
         let events = fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
         assert_eq!(end_of(&events).status, MessageStatus::AwaitingApproval);
         let ids = asked(&events);
-        // Five minutes are all that a turn has.
+        // A turn has a timeout of five minutes.
         execute!(fixture.app, "UPDATE messages SET active_ms = 300000 WHERE role = 'assistant'");
         let events = fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
         let Some(ChatEvent::Error(error)) = events.last() else { panic!("{events:?}") };
@@ -136,7 +139,7 @@ on_every_engine! {
 
 /// The clocks of replicas differ, and these times are compared with the database's clock.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_a_call_was_asked_for_and_decided_on_the_databases_clock_says() {
+async fn times_of_requests_and_decisions_come_from_the_databases_clock() {
     for engine in Engine::every_mysql_with_tables().await {
         let (behind, proxy) = engine.clone().behind_proxy().await;
         proxy.set_clock(chrono::Utc::now().timestamp() + 3600);
@@ -153,7 +156,7 @@ async fn when_a_call_was_asked_for_and_decided_on_the_databases_clock_says() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_replica_takes_the_decision() {
+async fn another_replica_accepts_the_decision() {
     for engine in Engine::every_mysql_with_tables().await {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza", "soup"]).await;

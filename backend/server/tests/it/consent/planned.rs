@@ -1,4 +1,4 @@
-//! Consent within a step of a plan: the turn waits, and goes on inside the step.
+//! Approvals within a step of a plan: the turn waits, and resumes inside the step.
 
 use serde_json::json;
 use tallybook_mock_llm::text;
@@ -11,7 +11,7 @@ use crate::{
 };
 
 on_every_engine! {
-    async fn a_step_waits_for_consent_and_goes_on(engine: Engine) {
+    async fn a_plan_step_waits_for_approval_and_resumes(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { app, model, orders, conversation, .. } = &fixture;
         model.reply([text(plan(&["Choose.", "Order."]))]);
@@ -36,7 +36,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn who_stops_what_waits_may_go_on_with_it(engine: Engine) {
+    async fn a_waiting_plan_step_can_be_stopped_and_resumed(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let Fixture { app, model, orders, conversation, .. } = &fixture;
         model.reply([text(plan(&["Order."]))]);

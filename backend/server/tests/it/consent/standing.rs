@@ -1,4 +1,4 @@
-//! Approvals that reach beyond their own call: in the conversation, or always; revoked; and void when the tool is another.
+//! Saved approvals: their scope (a conversation, or always), how they are revoked, and that a changed tool voids them.
 
 use reqwest::StatusCode;
 use serde_json::json;
@@ -23,13 +23,13 @@ impl Tool for Tip {
     }
 }
 
-/// The statuses of all calls, in order.
+/// Returns the statuses of all calls, in order.
 async fn statuses(app: &TestApp) -> Vec<String> {
     rows!(app, (String,), "SELECT status FROM tool_calls ORDER BY id").into_iter().map(|(status,)| status).collect()
 }
 
 on_every_engine! {
-    async fn a_tool_approved_in_a_conversation_runs_unasked_there_alone(engine: Engine) {
+    async fn an_approval_for_a_conversation_applies_only_there(engine: Engine) {
         let mut fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         // A later call of the same turn, and one of a later turn.
@@ -48,7 +48,7 @@ on_every_engine! {
         assert_eq!(fixture.ask(&["tea"]).await.len(), 1);
     }
 
-    async fn a_tool_approved_always_runs_unasked_until_that_is_revoked(engine: Engine) {
+    async fn an_approval_for_always_applies_until_it_is_revoked(engine: Engine) {
         let mut fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("Done.")]);
@@ -72,14 +72,14 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza", "soup"]);
     }
 
-    async fn a_tool_approved_always_by_one_person_is_asked_for_by_another(engine: Engine) {
+    async fn an_approval_for_always_applies_only_to_its_user(engine: Engine) {
         let mut fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("Done.")]);
         fixture.decide_last(ids[0], json!({ "decision": "approve", "remember": "always" })).await;
         let other = "INSERT INTO users (id, name, role, created_at) VALUES (2, 'other', 'user', '2026-01-01 00:00:00')";
         execute!(fixture.app, other);
-        // From now on it was the other one who has approved.
+        // From now on, the saved approval belongs to the other user.
         execute!(fixture.app, "UPDATE conversations SET user_id = 2");
         assert_eq!(fixture.app.get_json("/api/approvals").await["items"], json!([]));
         fixture.conversation = fixture.app.create_conversation().await;
@@ -87,7 +87,7 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza"]);
     }
 
-    async fn an_approval_ends_with_the_conversation_that_it_was_given_in(engine: Engine) {
+    async fn a_saved_approval_ends_with_its_conversation(engine: Engine) {
         let mut fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("Done.")]);
@@ -102,7 +102,7 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza"]);
     }
 
-    async fn an_approval_is_void_when_the_tool_is_another(engine: Engine) {
+    async fn a_saved_approval_is_void_if_the_tool_changed(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         fixture.model.reply([text("Done.")]);
@@ -112,7 +112,7 @@ on_every_engine! {
         assert_eq!(fixture.orders.orders(), ["pizza"]);
     }
 
-    async fn a_call_whose_tool_changed_since_it_was_asked_for_is_asked_for_anew(engine: Engine) {
+    async fn a_call_of_a_changed_tool_needs_a_new_decision(engine: Engine) {
         let fixture = Fixture::set_up(&engine).await;
         let ids = fixture.ask(&["pizza"]).await;
         execute!(fixture.app, "UPDATE tool_calls SET tool_hash = 'of another definition'");
@@ -126,7 +126,7 @@ on_every_engine! {
     }
 
     /// The error describes one tool, so a decision never accepts a definition that the user has not seen.
-    async fn tools_that_changed_are_reported_one_after_the_other(engine: Engine) {
+    async fn changed_tools_are_reported_one_at_a_time(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();
         let tools = ToolRegistry::default().with(orders.clone()).unwrap().with(Tip).unwrap();

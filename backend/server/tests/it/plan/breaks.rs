@@ -1,5 +1,5 @@
-//! Answers by a plan that are cut off: stopped, or killed with SIGKILL inside each write. They go on inside the step that was
-//! worked on, and nothing that completed runs again.
+//! Interrupted answers with a plan: stopped, or killed with SIGKILL inside each write. They resume inside the interrupted step,
+//! and no completed step or call runs again.
 
 use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, hang, text, tool_call};
@@ -8,7 +8,7 @@ use tallybook_protocol::{ChatEvent, MessageStatus, PlanStepStatus};
 use super::{LONG, folded, plan, send_planned, standing, stored_plan};
 use crate::support::{Engine, TestApp, Trap, end_of, on_every_engine, rows};
 
-/// The writes of the turn that [`undisturbed`] plays, as far as they are those of its plan and around it, in their order.
+/// Writes of the turn that [`undisturbed`] scripts, in order: those of its plan, and some of those between them.
 const WRITES: [Trap; 14] = [
     Trap { write: "INSERT ON model_calls", condition: "NEW.purpose = 'plan'" },
     Trap { write: "INSERT ON plans", condition: "NEW.revision = 1" },
@@ -28,7 +28,7 @@ const WRITES: [Trap; 14] = [
 
 const QUESTION: &str = "1 + 2, doubled?";
 
-/// What the model says for the plan, in its two steps, and in the end.
+/// Returns the model's replies: the plan, three replies for its two steps, and the final text.
 fn undisturbed() -> [Reply; 5] {
     [
         [text(plan(&["Add.", "Double."]))].into(),
@@ -39,7 +39,7 @@ fn undisturbed() -> [Reply; 5] {
     ]
 }
 
-/// The program with a model that says what is still to be said.
+/// Starts the program with a model that has all replies but the first `said`.
 async fn launch(engine: &Engine, said: usize) -> (TestApp, MockLlm) {
     let model = MockLlm::start().await.unwrap();
     for reply in undisturbed().into_iter().skip(said) {
@@ -48,8 +48,8 @@ async fn launch(engine: &Engine, said: usize) -> (TestApp, MockLlm) {
     (TestApp::launch(engine, &model), model)
 }
 
-/// How much of that was said for the newest turn and is stored; nothing where the turn is not. A plan that is not stored is
-/// asked for again.
+/// Returns the number of the model's replies that are stored for the newest turn; `None` if the turn is not stored. If the plan
+/// is not stored, the program requests it again, so the result is 0.
 async fn said(engine: &Engine) -> Option<usize> {
     let newest = "SELECT COUNT(*), (SELECT COUNT(*) FROM plans WHERE message_id = (SELECT MAX(id) FROM messages)), \
         (SELECT COUNT(*) FROM model_calls WHERE message_id = (SELECT MAX(id) FROM messages)) \
@@ -60,7 +60,7 @@ async fn said(engine: &Engine) -> Option<usize> {
 }
 
 on_every_engine! {
-    async fn a_program_killed_at_any_write_of_a_plan_goes_on_where_it_was(engine: Engine) {
+    async fn a_plan_resumes_after_a_kill_at_any_write(engine: Engine) {
         for write in WRITES {
             let (doomed, _model) = launch(&engine, 0).await;
             let conversation = doomed.create_conversation().await;
@@ -80,7 +80,7 @@ on_every_engine! {
                 assert_eq!(left["messages"][1]["status"], "interrupted", "{write:?}");
                 app.continue_turn(&conversation).await.all().await
             } else {
-                // A slow machine took another write for it.
+                // On a slow machine, an earlier write was mistaken for the blocked one.
                 send_planned(&app, &conversation, QUESTION).await.all().await
             };
             let end = end_of(&events);
@@ -102,7 +102,7 @@ on_every_engine! {
         }
     }
 
-    async fn a_step_that_was_stopped_goes_on_and_those_before_it_stay(engine: Engine) {
+    async fn a_stopped_step_resumes_and_completed_steps_stay(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -133,8 +133,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// Tried twice in the step, then for another plan, and at last for the answer from what there is.
-    async fn a_turn_whose_model_fails_everywhere_can_be_gone_on_with(engine: Engine) {
+    /// The model fails twice in the step, then when it revises the plan, and then when it writes the final text.
+    async fn a_turn_whose_model_always_fails_can_be_resumed(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;

@@ -1,4 +1,4 @@
-//! What planners and judges get wrong: never more than a question that is answered without a plan, or from what there is.
+//! Faults of planners and judges. At worst, the question is answered without a plan, or from the results so far.
 
 use tallybook_agent::Limits;
 use tallybook_conversations::PlanSettings;
@@ -10,7 +10,7 @@ use super::{LONG, folded, plan, send_planned, standing, stored_plan, told};
 use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
 
 on_every_engine! {
-    async fn a_question_whose_plan_cannot_be_read_is_answered_without_one(engine: Engine) {
+    async fn an_unreadable_plan_is_skipped(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let long = "x".repeat(20_000);
@@ -25,7 +25,7 @@ on_every_engine! {
         for words in unreadable {
             let conversation = app.create_conversation().await;
             model.reply([text(words.clone())]);
-            // One that is far too long is not asked for again.
+            // A plan that is far too long is not requested again.
             if words.len() < 100_000 {
                 model.reply([text(words.clone())]);
             }
@@ -36,7 +36,7 @@ on_every_engine! {
             assert_eq!(names(&events), expected);
             let end = end_of(&events);
             assert_eq!((end.content.as_str(), end.status, &end.plan), ("Three.", MessageStatus::Complete, &None));
-            assert_eq!(end.mode, AnswerMode::Plan, "readers learn that a plan was asked for");
+            assert_eq!(end.mode, AnswerMode::Plan, "clients see that a plan was requested");
             let stored = app.idle_conversation(&conversation).await;
             assert_eq!(stored["messages"][1]["mode"], "plan");
             assert!(stored["messages"][0].get("mode").is_none() && stored["messages"][1].get("plan").is_none());
@@ -50,7 +50,7 @@ on_every_engine! {
         assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM plans"), [(0,)]);
     }
 
-    async fn only_the_steps_and_the_answer_of_a_plan_search_the_web(engine: Engine) {
+    async fn only_plan_steps_and_the_answer_search_the_web(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let settings = Provider::OpenAi.settings(model.url());
         let settings = ModelSettings { provider: ProviderKind::OpenRouter, web_search: true, ..settings };
@@ -66,7 +66,7 @@ on_every_engine! {
         assert_eq!(searched, [false, true, false, true], "the plan, its step, the judgment, the answer");
     }
 
-    async fn a_planner_that_cannot_be_asked_or_reads_no_temperature_is_no_failure(engine: Engine) {
+    async fn a_failing_planner_does_not_fail_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -85,7 +85,7 @@ on_every_engine! {
         assert_eq!((end_of(&events).content.as_str(), &end_of(&events).plan), ("One.", &None));
     }
 
-    async fn when_attempts_are_used_up_the_answer_comes_from_what_there_is(engine: Engine) {
+    async fn after_the_last_attempt_the_answer_uses_the_results_so_far(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let settings = PlanSettings { max_attempts: 1, max_total_attempts: 2, ..PlanSettings::default() };
@@ -96,16 +96,16 @@ on_every_engine! {
             .spawn()
             .await;
         let conversation = app.create_conversation().await;
-        model.reply([text(plan(&["Look.", "Sum up."]))]);
+        model.reply([text(plan(&["Look.", "Summarize."]))]);
         model.reply([text("Error: no page")]);
-        model.reply([text(plan(&["Look elsewhere.", "Sum up."]))]);
+        model.reply([text(plan(&["Look elsewhere.", "Summarize."]))]);
         model.reply([text("Error: no page there either")]);
         model.reply([text("Nothing was found.")]);
         let events = send_planned(&app, &conversation, "What is there?").await.all().await;
         let steps = [
             ("Look.", PlanStepStatus::Failed, 1),
             ("Look elsewhere.", PlanStepStatus::Failed, 1),
-            ("Sum up.", PlanStepStatus::Pending, 0),
+            ("Summarize.", PlanStepStatus::Pending, 0),
         ];
         assert_eq!(standing(&folded(&events)), steps);
         assert!(end_of(&events).content.ends_with("Nothing was found."));
@@ -114,7 +114,7 @@ on_every_engine! {
     }
 
     /// The text of the failed attempts stays in the answer.
-    async fn a_step_in_which_the_model_fails_is_tried_again_and_planned_anew(engine: Engine) {
+    async fn a_step_with_a_model_error_is_retried_and_then_the_plan_is_revised(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let conversation = app.create_conversation().await;
@@ -139,8 +139,8 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    /// The limits of a turn hold over all of its steps; and a plan that is not to be had anew is done without.
-    async fn the_limit_of_steps_holds_over_the_whole(engine: Engine) {
+    /// The limits of a turn apply across all its steps. If the plan cannot be revised, the answer uses the results so far.
+    async fn the_step_limit_applies_to_the_whole_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let limits = Limits { steps: 2, ..Limits::default() };
         let tools = tallybook_tools::builtin().unwrap();
@@ -153,7 +153,7 @@ on_every_engine! {
         model.reply([text(LONG)]);
         model.reply([add()]);
         model.reply([text(LONG)]);
-        model.reply([text("Six, as far as I came.")]);
+        model.reply([text("Six, and there I stopped.")]);
         let events = send_planned(&app, &conversation, "How many?").await.all().await;
         let steps = [
             ("Add.", PlanStepStatus::Completed, 1),
@@ -163,10 +163,10 @@ on_every_engine! {
         assert_eq!(standing(&folded(&events)), steps);
         let end = end_of(&events);
         assert_eq!((end.stop_reason.as_deref(), end.tool_calls.len()), (Some("step_limit"), 2));
-        assert!(end.content.ends_with("as far as I came."));
+        assert!(end.content.ends_with("and there I stopped."));
         assert_eq!(model.unused_replies(), 0);
 
-        // Nothing readable comes of planning anew.
+        // The revised plan is unreadable.
         let conversation = app.create_conversation().await;
         model.reply([text(plan(&["Look."]))]);
         model.reply([text("Error: gone")]);

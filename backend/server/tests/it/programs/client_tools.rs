@@ -58,7 +58,7 @@ on_every_engine! {
     /// A step with both kinds of calls: the server runs its own, which are in the tool history, and sends the client its calls.
     /// With the client's results, the model receives all steps, including the reasoning. The conversation is stored as one
     /// question with a second answer.
-    async fn a_step_with_both_kinds_of_calls_goes_on_with_the_programs_results(engine: Engine) {
+    async fn a_step_with_both_kinds_of_calls_continues_with_the_clients_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let app = server(&engine, &model, &counts).await;
@@ -75,7 +75,7 @@ on_every_engine! {
         let turn = &first["id"];
         assert_eq!(ids, [json!(format!("tb_{turn}_1_0")), json!(format!("tb_{turn}_1_2"))]);
         assert_eq!((&first["status"], &first["stop_reason"]), (&json!("complete"), &json!("client_calls")));
-        assert_eq!(first["tool_calls"].as_array().unwrap().len(), 2, "the book has ours alone");
+        assert_eq!(first["tool_calls"].as_array().unwrap().len(), 2, "the tool history has only the server's calls");
         assert_eq!(counts.runs(), 2);
         let names = model.requests()[0].body["tools"].clone();
         let names: Vec<&str> = names.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
@@ -88,7 +88,7 @@ on_every_engine! {
         assert_eq!(conversation_of(&response), uuid);
         let answer: Value = response.json().await.unwrap();
         assert_eq!(answer["choices"][0]["message"]["content"], "It rains on a bird.");
-        assert_eq!(counts.runs(), 2, "nothing runs twice");
+        assert_eq!(counts.runs(), 2, "no call runs twice");
         let messages = told(&model);
         let steps = messages.as_array().unwrap();
         assert_eq!(steps.len(), 5, "{messages}");
@@ -115,7 +115,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn the_results_for_a_turn_count_after_a_restart(engine: Engine) {
+    async fn results_are_accepted_after_a_restart(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let app = server(&engine, &model, &counts).await;
@@ -144,7 +144,7 @@ on_every_engine! {
 
     /// If the client missed the answer and sends the results again, it gets another answer. The server's calls do not run
     /// again.
-    async fn the_same_results_sent_twice_run_nothing_twice(engine: Engine) {
+    async fn results_sent_twice_run_no_call_twice(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let app = server(&engine, &model, &counts).await;
@@ -167,7 +167,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn a_result_of_a_mebibyte_reaches_the_model_whole(engine: Engine) {
+    async fn a_large_client_result_reaches_the_model_completely(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = server(&engine, &model, &Counts::default()).await;
         model.reply([tool_call("look", "{}")]);
@@ -181,7 +181,7 @@ on_every_engine! {
     }
 
     /// If a step has a client call and a server call that needs approval, the client receives its call after the decision.
-    async fn a_step_with_a_call_that_waits_is_handed_over_after_the_decision(engine: Engine) {
+    async fn client_calls_are_sent_after_the_decision_on_other_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = ToolRegistry::default().with(Orders).unwrap();
         let app = TestApp::builder(&engine).with_mock(&model).with_tools(tools).with_settings(|_| {}).spawn().await;
@@ -210,7 +210,7 @@ on_every_engine! {
 
 /// The turn that the request continues is always restored. Older turns are restored only if they fit in `restored_bytes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them() {
+async fn older_turns_that_do_not_fit_stay_as_the_client_sent_them() {
     let model = MockLlm::start().await.unwrap();
     let tools = ToolRegistry::default().with(Counts::default()).unwrap();
     let limits = Limits { restored_bytes: 0, ..Limits::default() };
@@ -235,7 +235,7 @@ async fn older_turns_without_room_in_the_history_stay_as_the_program_tells_them(
 
 /// Calls are streamed as OpenAI does it: first the id and the name, then the arguments.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_are_streamed_by_their_index() {
+async fn calls_are_streamed_with_their_index() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, &Counts::default()).await;
     model.reply([text("Let me see."), tool_call("look", r#"{"city":"x"}"#), tool_call("listen", "{}")]);
@@ -263,7 +263,7 @@ async fn calls_are_streamed_by_their_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_a_clash_of_names_the_programs_tool_is_called() {
+async fn the_clients_tool_wins_a_name_conflict() {
     let model = MockLlm::start().await.unwrap();
     let counts = Counts::default();
     let app = server(&Engine::sqlite(), &model, &counts).await;
@@ -295,5 +295,5 @@ async fn results_for_a_busy_conversation_are_answered_in_a_new_one() {
     assert!(response.text().await.unwrap().contains("It rains."));
     gate.open();
     slow.all().await;
-    eventually("both are there", async || conversations(&app).await.len() == 2).await;
+    eventually("both conversations exist", async || conversations(&app).await.len() == 2).await;
 }

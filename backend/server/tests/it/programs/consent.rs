@@ -31,7 +31,7 @@ async fn approve(app: &TestApp, conversation: &str, number: usize) {
 on_every_engine! {
     /// The stream contains the approval link once, although two calls wait. It sends keep-alives, and continues with the
     /// client-supplied input.
-    async fn an_answer_goes_on_when_somebody_has_decided(engine: Engine) {
+    async fn an_answer_continues_after_the_decision(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = server(&engine, &model, Duration::from_mins(5)).await;
         model.reply([text("Let me order."), tool_call("order", "{}")]);
@@ -65,7 +65,7 @@ on_every_engine! {
 
 /// Between containers, API clients use an address that no browser can open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_approval_link_begins_with_the_public_url() {
+async fn the_approval_link_starts_with_the_public_url() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_mock(&model)
@@ -85,7 +85,7 @@ async fn the_approval_link_begins_with_the_public_url() {
 
 /// The reasoning summary does not report a waiting call as failed either.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_that_waits_has_not_failed() {
+async fn a_waiting_call_is_not_reported_as_failed() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, Duration::ZERO).await;
     model.reply([tool_call("order", "{}")]);
@@ -99,7 +99,7 @@ async fn a_call_that_waits_has_not_failed() {
 
 /// The user may decide much later, so the client's chat continues in a new conversation, and stays there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chat_whose_answer_waits_goes_on_in_a_new_conversation() {
+async fn a_chat_whose_answer_waits_continues_in_a_new_conversation() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, Duration::ZERO).await;
     let own = [("X-OpenWebUI-Chat-Id", "my chat")];
@@ -115,7 +115,7 @@ async fn a_chat_whose_answer_waits_goes_on_in_a_new_conversation() {
 /// After the approval timeout, the answer ends with a link to the conversation, and the turn keeps waiting. If the client
 /// disconnects while the turn waits, the turn is stopped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stopped() {
+async fn an_undecided_answer_ends_at_its_timeout_and_an_unread_one_is_stopped() {
     let model = MockLlm::start().await.unwrap();
     let engine = Engine::sqlite();
     let app = server(&engine, &model, Duration::ZERO).await;
@@ -131,7 +131,7 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
     model.reply([tool_call("order", "{}")]);
     let response = ask(&app, &[("X-Tallybook-Conversation", &uuid)], &streamed("Well?")).await;
     let other = conversation_of(&response);
-    assert_ne!(other, uuid, "what waits is busy");
+    assert_ne!(other, uuid, "a conversation that waits is busy");
     let mut stream = ChunkReader::new(response);
     stream.until_text("waits for your approval").await;
     drop(stream);
@@ -151,5 +151,5 @@ async fn an_answer_that_nobody_decides_on_ends_and_one_that_nobody_reads_is_stop
         .spawn()
         .await;
     let kept = async || rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs") == [(1,)];
-    eventually("one of two is forgotten", kept).await;
+    eventually("the input of the finished turn is deleted", kept).await;
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tallybook_tools::{Risk, Tool, ToolError, ToolOutput, ToolRegistry, builtin};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::support::{EVENT_PATIENCE, NoArgs, PATIENCE, TestApp, eventually};
+use crate::support::{EVENT_TIMEOUT, NoArgs, TIMEOUT, TestApp, eventually};
 
 /// A tool that changes something, so its calls need approval.
 pub(crate) struct Orders;
@@ -25,7 +25,7 @@ impl Tool for Orders {
 
 /// The built-in tools.
 pub(crate) fn tools() -> ToolRegistry {
-    builtin().expect("the built-in tools are sound")
+    builtin().expect("the built-in tools are valid")
 }
 
 /// Returns a request with one question.
@@ -106,7 +106,7 @@ impl ChunkReader {
 
     /// Returns the next chunk that is not a keep-alive; `None` at the end. The stream must end with `[DONE]`.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let deadline = Instant::now() + EVENT_PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         loop {
             if let Some(chunk) = self.ready.pop_front() {
                 if chunk["choices"] == json!([{"index": 0, "delta": {}, "finish_reason": null}])
@@ -119,7 +119,7 @@ impl ChunkReader {
                 return Some(chunk);
             }
             let bytes = timeout_at(deadline, self.response.chunk()).await.expect("a chunk within a minute");
-            let Some(bytes) = bytes.expect("the stream ends well") else {
+            let Some(bytes) = bytes.expect("the stream ends without an error") else {
                 assert!(self.is_done && self.rest.is_empty(), "{:?}", self.rest);
                 return None;
             };
@@ -152,7 +152,7 @@ impl ChunkReader {
                 let _ = timeout(std::time::Duration::from_millis(20), self.next()).await;
             }
         };
-        timeout(PATIENCE, wait).await.expect("signs of life");
+        timeout(TIMEOUT, wait).await.expect("keep-alives");
     }
 
     /// Returns all chunks until the end.

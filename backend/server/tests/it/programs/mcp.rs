@@ -11,7 +11,7 @@ use tallybook_tools::{Risk, Tool, ToolError, ToolOutput};
 use tokio::{process::Command, time::timeout};
 
 use super::{kit::tools, python};
-use crate::support::{Engine, NoArgs, PATIENCE, Panics, TestApp, eventually, on_every_engine, rows};
+use crate::support::{Engine, NoArgs, Panics, TIMEOUT, TestApp, eventually, on_every_engine, rows};
 
 /// A tool that changes something, so it is not available over MCP.
 struct Orders;
@@ -72,7 +72,7 @@ async fn turn(app: &TestApp, model: &MockLlm, name: &str, input: &str) {
 
 on_every_engine! {
     /// One server is configured as a tool server of another, whose turn calls its tools.
-    async fn our_own_client_calls_the_tools(engine: Engine) {
+    async fn tallybooks_own_client_calls_the_tools(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let server = TestApp::spawn(&engine, &model).await;
         turn(&server, &model, "divide", r#"{"a":1,"b":0}"#).await;
@@ -80,7 +80,7 @@ on_every_engine! {
         let settings = read_servers_file(&entry.to_string()).unwrap();
         let client = TestApp::builder(&Engine::sqlite()).with_mock(&model).with_tool_servers(settings).spawn().await;
         let list = async || client.get_json("/api/tools").await;
-        eventually("it is connected", async || list().await["servers"][0]["status"] == "connected").await;
+        eventually("the tool server is connected", async || list().await["servers"][0]["status"] == "connected").await;
         let listed = list().await;
         assert_eq!(listed["servers"][0]["left_out"], json!([]));
         let risks = listed["items"].as_array().unwrap().iter().filter(|tool| tool["server"] == "book");
@@ -110,7 +110,7 @@ on_every_engine! {
         model.assert_calls_paired();
     }
 
-    async fn the_history_is_searched_and_read(engine: Engine) {
+    async fn the_tool_history_can_be_searched_and_read(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         turn(&app, &model, "add", r#"{"a":1,"b":2}"#).await;
@@ -141,7 +141,7 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_older_era_of_the_protocol_is_spoken() {
+async fn the_older_era_of_the_protocol_is_supported() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for (asked, spoken) in [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")] {
@@ -181,7 +181,7 @@ fn meta(version: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_of_the_newer_era_stands_for_itself() {
+async fn a_request_of_the_newer_era_needs_no_session() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let ask = async |headers: &[(&str, &str)], message: Value| {
@@ -228,7 +228,7 @@ async fn a_request_of_the_newer_era_stands_for_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn there_is_nothing_to_listen_to_and_pages_of_other_sites_are_kept_out() {
+async fn get_delete_and_requests_from_other_sites_are_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for method in [reqwest::Method::GET, reqwest::Method::DELETE] {
@@ -241,7 +241,7 @@ async fn there_is_nothing_to_listen_to_and_pages_of_other_sites_are_kept_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
+async fn only_low_risk_tools_are_called_and_a_panic_is_contained() {
     let model = MockLlm::start().await.unwrap();
     let registry = tools().with(Orders).unwrap().with(Panics).unwrap();
     let app =
@@ -268,14 +268,14 @@ async fn only_tools_of_low_risk_are_called_and_none_takes_the_server_along() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_python_sdk_uses_it() {
+async fn the_python_sdk_calls_the_tools() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     turn(&app, &model, "add", r#"{"a":1,"b":2}"#).await;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs/mcp_program.py");
     let mut command = Command::new(python::program());
     command.arg(script).arg(app.url("/mcp")).stdout(Stdio::piped()).kill_on_drop(true);
-    let output = timeout(3 * PATIENCE, command.output()).await.expect("it ends").unwrap();
+    let output = timeout(3 * TIMEOUT, command.output()).await.expect("the script ends").unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}");
     let told: Value = serde_json::from_str(&said).unwrap();

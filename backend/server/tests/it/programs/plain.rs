@@ -12,7 +12,7 @@ use crate::support::{Engine, TestApp, eventually};
 const TASK: &str = "### Task:\nWrite a title.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn titles_and_the_like_take_one_call_and_leave_nothing() {
+async fn background_tasks_make_one_call_and_store_nothing() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let chat = ("X-OpenWebUI-Chat-Id", "a chat");
@@ -41,13 +41,13 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
     assert_eq!(conversations(&app).await.len(), 0);
     model.fail(500, "");
     let failed = ask(&app, &[streaming], &question("Tags?")).await;
-    assert!(!failed.headers().contains_key("x-should-retry"), "nothing is stored, so it may be tried again");
+    assert!(!failed.headers().contains_key("x-should-retry"), "nothing is stored, so the client may retry");
     refusal(failed, 502).await;
     let failed =
         r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="plain",outcome="failed"} 1"#;
     let read = async || app.get("/metrics").await.text().await.unwrap();
     // The call is counted after the response was sent.
-    eventually("the last one is counted", async || read().await.contains(failed)).await;
+    eventually("the last call is counted", async || read().await.contains(failed)).await;
     let metrics = read().await;
     for line in [
         r#"tallybook_model_call_duration_seconds_count{model="test-model",purpose="plain",outcome="answered"} 4"#,
@@ -73,7 +73,7 @@ async fn titles_and_the_like_take_one_call_and_leave_nothing() {
 
 /// If the client disconnects, the direct model call is cancelled. One user can have 16 at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn plain_calls_are_bounded_and_end_with_their_program() {
+async fn direct_calls_are_limited_and_end_with_their_client() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let mut body = streamed("Hello");

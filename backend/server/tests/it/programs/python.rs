@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::conversations;
-use crate::support::{Engine, PATIENCE, TestApp};
+use crate::support::{Engine, TIMEOUT, TestApp};
 
 /// Name of the environment variable with the path of a Python that has the packages of `requirements.txt`.
 const PYTHON: &str = "TEST_PYTHON";
@@ -33,17 +33,17 @@ pub(crate) async fn run(script: &str, app: &TestApp, silent: &Gate) -> Value {
     let mut output = BufReader::new(running.stdout.take().unwrap());
     let mut said = String::new();
     // During the silence, the server sends keep-alives, which the SDK must accept.
-    timeout(3 * PATIENCE, output.read_line(&mut said)).await.expect("it begins").unwrap();
+    timeout(3 * TIMEOUT, output.read_line(&mut said)).await.expect("the script starts").unwrap();
     assert_eq!(said, "in silence\n");
     silent.open();
     said.clear();
-    timeout(PATIENCE, output.read_to_string(&mut said)).await.expect("it ends").unwrap();
+    timeout(TIMEOUT, output.read_to_string(&mut said)).await.expect("the script ends").unwrap();
     assert!(running.wait().await.unwrap().success(), "{said}");
     serde_json::from_str(&said).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_python_sdk_takes_the_agent_for_a_model() {
+async fn the_python_sdk_uses_the_agent_as_a_model() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":0.1,"b":0.2}"#);

@@ -15,7 +15,7 @@ fn with(field: &str, value: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_honoured_is_refused_by_its_name() {
+async fn unsupported_parameters_are_refused_by_name() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for (field, value) in [
@@ -54,7 +54,7 @@ async fn what_cannot_be_honoured_is_refused_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_refusal_is_written_as_programs_read_it() {
+async fn every_refusal_has_openais_format() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let send = async |method: Method, path: &str, content_type: &str, body: String| {

@@ -20,7 +20,7 @@ use crate::support::{Engine, TestApp, on_every_engine, rows};
 on_every_engine! {
     /// The server's tools run, and appear only in the tool history. The client's settings reach the provider. Other fields of
     /// the request are ignored, including tools that OpenAI would run itself.
-    async fn a_program_is_answered_in_this_apis_own_shape(engine: Engine) {
+    async fn a_response_has_the_format_of_the_responses_api(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([tool_call("add", r#"{"a":0.1,"b":0.2}"#)]);
@@ -87,7 +87,7 @@ on_every_engine! {
     }
 
     /// The conversation is named by the header of chat completions, or by the header in which Codex sends its session.
-    async fn a_conversation_is_the_one_that_the_program_names(engine: Engine) {
+    async fn the_client_names_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let mut conversations = Vec::new();
@@ -104,7 +104,7 @@ on_every_engine! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_was_cut_short_is_incomplete() {
+async fn a_truncated_answer_is_incomplete() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     model.reply(Reply::from([text("Once upon")]).stop_reason("max_tokens"));
@@ -118,7 +118,7 @@ async fn an_answer_that_was_cut_short_is_incomplete() {
 
 /// A direct model call, requested by name or as a task, stores nothing, so no later request can continue it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_model_that_is_asked_plainly_leaves_nothing() {
+async fn a_direct_model_call_stores_nothing() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for (headers, name) in [(&[][..], "test-model:plain"), (&[("X-Tallybook-Task", "title")][..], "test-model")] {

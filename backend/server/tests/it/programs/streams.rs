@@ -14,7 +14,7 @@ use crate::support::{Counts, Engine, Hangs, RawConnection, TestApp, eventually, 
 on_every_engine! {
     /// The stream has the role, the text, keep-alives during silence, the end, and the token usage. The web UI follows the turn
     /// live.
-    async fn a_stream_is_chunks_and_the_page_follows_it_live(engine: Engine) {
+    async fn a_stream_has_openais_chunks_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let gate = model.reply_gated([text("Two ")], [text("\"words\" 数.")]);
@@ -43,7 +43,7 @@ on_every_engine! {
     }
 
     /// A stop in the web UI ends the client's answer with the text so far.
-    async fn the_page_can_stop_it(engine: Engine) {
+    async fn the_page_can_stop_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let gate = model.reply_gated([text("For ever")], [text(".")]);
@@ -59,7 +59,7 @@ on_every_engine! {
     }
 
     /// If the client disconnects, the turn is stopped, whether it is streamed or not.
-    async fn a_program_that_goes_away_in_a_tool_call_stops_it(engine: Engine) {
+    async fn a_client_that_disconnects_during_a_call_stops_the_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine)
             .with_mock(&model)
@@ -73,7 +73,7 @@ on_every_engine! {
             let request = client.post(app.url("/v1/chat/completions")).json(&body);
             let asking = tokio::spawn(async move { request.send().await.unwrap().text().await });
             let call = async || conversations(&app).await.len() == place + 1;
-            eventually("it has begun", call).await;
+            eventually("the turn has started", call).await;
             let uuid = conversations(&app).await[0]["uuid"].as_str().unwrap().to_owned();
             let runs = async || app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["status"] == "pending";
             eventually("the tool runs", runs).await;
@@ -87,7 +87,7 @@ on_every_engine! {
 /// A failure before the first text is reported by the HTTP status. A later failure is reported by a chunk without choices. The
 /// question is stored in both cases, so the client must not send it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_is_told_by_its_status_or_in_the_stream() {
+async fn a_failure_is_reported_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_mock(&model)
@@ -103,7 +103,7 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
         let response = ask(&app, &[], &body).await;
         assert_eq!(response.headers()["x-should-retry"], "false");
         let uuid = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
-        assert_eq!(app.conversation(&uuid).await["messages"][1]["status"], "failed", "it is stored there");
+        assert_eq!(app.conversation(&uuid).await["messages"][1]["status"], "failed", "the question is stored");
         let error = refusal(response, 502).await;
         assert_eq!((&error["code"], &error["type"]), (&json!("model_auth"), &json!("server_error")));
     }
@@ -117,7 +117,7 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
 
 /// Nothing is written to the connection until the answer is complete.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
+async fn a_complete_answer_may_take_longer_than_the_idle_timeout() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_mock(&model)
@@ -143,7 +143,7 @@ async fn a_whole_answer_may_take_longer_than_a_connection_may_be_silent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_ends_says_so_in_the_stream() {
+async fn a_shutdown_is_reported_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let _gate = model.reply_gated([text("To be ")], [text("continued.")]);
@@ -157,7 +157,7 @@ async fn a_server_that_ends_says_so_in_the_stream() {
 
 /// The calls of the server's tools are reported only to clients that request it, and never as calls for the client to run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn our_tools_are_told_of_on_request_alone() {
+async fn server_calls_are_reported_only_on_request() {
     let model = MockLlm::start().await.unwrap();
     let counts = Counts::default();
     let registry = tools().with(counts.clone()).unwrap();

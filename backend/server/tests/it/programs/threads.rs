@@ -10,7 +10,7 @@ use tallybook_tools::ToolRegistry;
 use tokio::time::timeout;
 
 use super::kit::{conversations, refusal, tools};
-use crate::support::{Counts, Engine, PATIENCE, Provider, TestApp, on_every_engine, rows};
+use crate::support::{Counts, Engine, Provider, TIMEOUT, TestApp, on_every_engine, rows};
 
 fn user(words: &str) -> Value {
     json!({"role": "user", "content": words})
@@ -48,7 +48,7 @@ fn parsed(words: &str) -> Vec<Value> {
 on_every_engine! {
     /// A thread starts and continues, without a stream. The stored conversation is the history. Only the messages after the
     /// request's last assistant message are new.
-    async fn a_thread_begins_and_goes_on(engine: Engine) {
+    async fn a_thread_starts_and_continues(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([tool_call("add", r#"{"a":0.1,"b":0.20000000000000000001}"#), tool_call("divide", r#"{"a":1,"b":0}"#)]);
@@ -123,7 +123,7 @@ on_every_engine! {
     }
 
     /// The summary of what was done takes one more model call. The call is stored, but does not count toward the turn's usage.
-    async fn a_message_is_answered_with_a_summary_of_what_was_done(engine: Engine) {
+    async fn a_message_is_answered_with_a_summary_of_the_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -185,7 +185,7 @@ async fn a_stream_has_deltas_calls_results_and_its_end() {
         if said(&whole).ends_with("It is") && whole.last().is_some_and(|last| last["delta"] == "") {
             break;
         }
-        let more = timeout(PATIENCE, response.chunk()).await.expect("it is not silent").unwrap();
+        let more = timeout(TIMEOUT, response.chunk()).await.expect("keep-alives arrive").unwrap();
         read += str::from_utf8(&more.unwrap_or_else(|| panic!("it ended: {read}"))).unwrap();
     }
     gate.open();
@@ -211,7 +211,7 @@ async fn a_stream_has_deltas_calls_results_and_its_end() {
 
 /// The model calls a tool even in the last step, where no call is allowed, and writes no text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
+async fn the_step_limit_without_any_text_is_reported() {
     let model = MockLlm::start().await.unwrap();
     let registry = ToolRegistry::default().with(Counts::default()).unwrap();
     let settings = Provider::Anthropic.settings(model.url());
@@ -234,7 +234,7 @@ async fn an_answer_that_used_up_its_steps_without_a_word_says_so() {
 
 /// The failure contains the agent's last text. A stream has already sent the text by then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {
+async fn the_step_limit_is_a_failure_with_the_last_text() {
     let model = MockLlm::start().await.unwrap();
     let registry = ToolRegistry::default().with(Counts::default()).unwrap();
     let settings = Provider::Anthropic.settings(model.url());
@@ -265,7 +265,7 @@ async fn an_answer_that_used_up_its_steps_is_a_failure_with_the_last_word() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_takes_too_long_is_a_504() {
+async fn a_turn_timeout_is_a_504() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { turn_time: Duration::from_secs(1), ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());
@@ -274,7 +274,7 @@ async fn an_answer_that_takes_too_long_is_a_504() {
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await;
     let thread = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
-    assert_eq!(app.conversation(&thread).await["messages"][0]["content"], "How long?", "it can be gone on with");
+    assert_eq!(app.conversation(&thread).await["messages"][0]["content"], "How long?", "the turn can be resumed");
     assert_eq!(refusal(response, 504).await["code"], "turn_timeout");
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/api/chat", json!({"message": "How long?"})).await;
@@ -290,7 +290,7 @@ async fn an_answer_that_takes_too_long_is_a_504() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_thread_or_no_question_is_refused() {
+async fn invalid_threads_and_questions_are_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     for id in ["6f2f6d3e-5f0a-7c3e-8a55-000000000000", "th_abc"] {
@@ -342,7 +342,7 @@ async fn what_is_no_thread_or_no_question_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_without_a_title_is_named_by_the_first_question_of_its_thread() {
+async fn the_first_question_of_a_thread_becomes_its_title() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let thread = app.create_conversation().await;

@@ -73,7 +73,7 @@ fn settings(engine: &Engine) -> Settings {
         // Short, for tests that wait for a keep-alive. But a reader that accepts no data for twelve intervals is dropped, and a
         // reader in a test may have to wait for a processor.
         keep_alive: Duration::from_millis(500),
-        consent_wait: None,
+        approval_timeout: None,
         journal_retention: Some(Duration::from_hours(24)),
         fetch_page: false,
         fetch_page_hosts: Vec::new(),
@@ -119,7 +119,7 @@ impl TestApp {
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(async move {
             let stopped = async { drop(stopped.await) };
-            app.run_until(stopped).await.expect("the server ends well");
+            app.run_until(stopped).await.expect("the server ends without an error");
         });
         Self::new(address, engine, Server::Here { stop, serving })
     }
@@ -144,26 +144,28 @@ impl TestApp {
 
     /// Shuts the server down, as SIGTERM does, and waits until it has ended.
     pub(crate) async fn shut_down(self) {
-        let Server::Here { stop, serving } = self.server else { panic!("a process is killed") };
+        let Server::Here { stop, serving } = self.server else {
+            panic!("a program in its own process is killed, not shut down")
+        };
         drop(stop);
         serving.await.expect("the server's task ends");
     }
 
     /// Returns the process in which the server runs.
     pub(crate) fn process(&self) -> &Program {
-        let Server::Process(program) = &self.server else { panic!("it runs in this process") };
+        let Server::Process(program) = &self.server else { panic!("the server runs in this process") };
         program
     }
 
     /// Waits until the server's process has ended by itself. Returns `true` if it succeeded.
     pub(crate) fn wait(self) -> bool {
-        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        let Server::Process(program) = self.server else { panic!("the server runs in this process") };
         program.wait()
     }
 
     /// Kills the server's process with SIGKILL.
     pub(crate) fn kill(self) {
-        let Server::Process(program) = self.server else { panic!("it runs in this process") };
+        let Server::Process(program) = self.server else { panic!("the server runs in this process") };
         drop(program);
     }
 
@@ -297,7 +299,7 @@ impl Builder<'_> {
 
     /// Sets the time after which a call that waits for approval is denied.
     pub(crate) fn with_approval_timeout(self, timeout: Option<Duration>) -> Self {
-        self.with_settings(|settings| settings.consent_wait = timeout)
+        self.with_settings(|settings| settings.approval_timeout = timeout)
     }
 
     pub(crate) fn with_accounts(self, accounts: AccountsSettings) -> Self {
@@ -330,12 +332,12 @@ impl Builder<'_> {
     pub(crate) async fn spawn_with_setup_link(self) -> (TestApp, Option<String>) {
         let engine = self.engine;
         let app = self.build().await;
-        let link = app.create_setup_link().await.expect("the database takes it");
+        let link = app.create_setup_link().await.expect("the database accepts the setup token");
         (TestApp::serve(engine, app), link)
     }
 
     async fn build(self) -> Application {
-        let tools = self.tools.unwrap_or_else(|| tallybook_tools::builtin().expect("the built-in tools are sound"));
+        let tools = self.tools.unwrap_or_else(|| tallybook_tools::builtin().expect("the built-in tools are valid"));
         let app = match self.page {
             Some(page) => Application::build_with_page(self.settings, tools, page).await,
             None => Application::build_with_tools(self.settings, tools).await,

@@ -87,7 +87,7 @@ impl Engine {
     /// Returns the same database, behind a proxy that can fail.
     pub(crate) async fn behind_proxy(self) -> (Self, Proxy) {
         let Owner::MySql { server, .. } = &*self.owner else { panic!("SQLite is not reached over a network") };
-        let options = MySqlConnectOptions::from_str(server).expect("it was connected to before");
+        let options = MySqlConnectOptions::from_str(server).expect("the database was connected to before");
         let upstream = format!("{}:{}", options.get_host(), options.get_port());
         let proxy = Proxy::start(upstream.clone()).await;
         let url = self.url.replace(&upstream, &format!("127.0.0.1:{}", proxy.port));

@@ -6,7 +6,7 @@ use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use tallybook_protocol::{ChatEvent, FeedEvent, MessageEnd, sse::Decoder};
 use tokio::time::{Instant, timeout_at};
 
-use super::{EVENT_PATIENCE, TestApp};
+use super::{EVENT_TIMEOUT, TestApp};
 
 /// An event, with the id under which it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,14 +45,14 @@ impl EventReader {
 
     /// Returns the next event, even if it is of a kind that is not stored; `None` at the end of the stream.
     async fn next_of_any(&mut self) -> Option<SeenEvent> {
-        let deadline = Instant::now() + EVENT_PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         loop {
             if let Some(seen) = self.ready.pop_front() {
                 self.take_down(&seen.event);
                 return Some(seen);
             }
             let chunk = timeout_at(deadline, self.response.chunk()).await.expect("an event within a minute");
-            let chunk = chunk.expect("the stream ends well")?;
+            let chunk = chunk.expect("the stream ends without an error")?;
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event = ChatEvent::parse(&frame.event, &frame.data).expect("an event of the protocol");
                 // In an event stream, an `id:` applies until the next one. So a frame without an id has the previous id here.
@@ -124,13 +124,13 @@ impl FeedReader {
 
     /// Returns the next event. The feed never ends by itself.
     pub(crate) async fn next(&mut self) -> FeedEvent {
-        let deadline = Instant::now() + EVENT_PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return event;
             }
             let chunk = timeout_at(deadline, self.response.chunk()).await.expect("a feed event within a minute");
-            let chunk = chunk.expect("the feed goes well").expect("the feed stays open");
+            let chunk = chunk.expect("the feed has no error").expect("the feed stays open");
             for frame in self.decoder.push(&chunk).expect("frames of bounded size") {
                 let event: FeedEvent = serde_json::from_str(&frame.data).expect("an event of the protocol");
                 assert_eq!(event.name(), frame.event);

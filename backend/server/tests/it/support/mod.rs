@@ -25,25 +25,25 @@ pub(crate) use tools::{Counts, Hangs, NoArgs, Panics, Writes};
 pub(crate) use trap::Trap;
 
 /// Address at which nothing listens: a port that no system assigns by itself.
-pub(crate) const NOBODY: &str = "127.0.0.1:9";
+pub(crate) const UNREACHABLE: &str = "127.0.0.1:9";
 
 /// Timeout for conditions that a test waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Timeout for an event of a stream, no matter how many keep-alives arrive: some events take seconds.
-pub(crate) const EVENT_PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Interval between checks of a condition, since other tests need the processors.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Waits until a condition is true that must be polled. `what` describes the condition in the failure.
 pub(crate) async fn eventually(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !condition().await {
-            tokio::time::sleep(BETWEEN_LOOKS).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, wait).await.is_ok(), "within {PATIENCE:?}: {what}");
+    assert!(tokio::time::timeout(TIMEOUT, wait).await.is_ok(), "within {TIMEOUT:?}: {what}");
 }
 
 /// Defines one test for SQLite, and one for all servers in `MYSQL_TEST_URL`.

@@ -22,7 +22,7 @@ impl Pool {
         if url.starts_with("sqlite:") {
             let options = SqliteConnectOptions::from_str(url).expect("its address").busy_timeout(LOCK_TIMEOUT);
             let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
-            Self::Sqlite(pool.expect("the file is there"))
+            Self::Sqlite(pool.expect("the file exists"))
         } else {
             let pool = MySqlPoolOptions::new().max_connections(8).connect(url).await;
             Self::MySql(pool.expect("the server answers"))

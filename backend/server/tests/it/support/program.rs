@@ -9,7 +9,7 @@ use std::{
 
 use tallybook_mock_llm::MockLlm;
 
-use super::{BETWEEN_LOOKS, Engine, PATIENCE};
+use super::{Engine, POLL_INTERVAL, TIMEOUT};
 
 /// A running program, which is killed when dropped.
 pub(crate) struct Program {
@@ -47,36 +47,36 @@ impl Program {
     /// Returns the content of a file about the process in `/proc`, such as `limits` or `status`.
     #[cfg(target_os = "linux")]
     pub(crate) fn kernel_file(&self, name: &str) -> String {
-        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("it runs")
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("the program runs")
     }
 
     /// Starts the program, and waits until it prints its address.
     pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
-        let mut out = BufReader::new(child.stdout.take().expect("its output is ours"));
+        let mut out = BufReader::new(child.stdout.take().expect("the output is piped"));
         let mut line = String::new();
         out.read_line(&mut line).expect("in UTF-8");
         let address = line.trim_end().rsplit(' ').next().filter(|address| !address.is_empty());
-        let address = address.expect("it says where it is").to_owned();
+        let address = address.expect("the program prints its address").to_owned();
         Self { child, address, out: Mutex::new(out) }
     }
 
     /// Returns the setup link that the program prints, with which the first admin is created.
     pub(crate) fn setup_link(&self) -> String {
-        let mut out = self.out.lock().expect("nobody panicked with it");
+        let mut out = self.out.lock().expect("no holder of the lock panics");
         let mut lines = out.by_ref().lines().map(|line| line.expect("in UTF-8"));
-        lines.find_map(|line| Some(line.trim().strip_prefix("setup: ")?.to_owned())).expect("it prints a link")
+        lines.find_map(|line| Some(line.trim().strip_prefix("setup: ")?.to_owned())).expect("the program prints a link")
     }
 
     /// Waits until the program has ended by itself. Returns `true` if it succeeded.
     pub(crate) fn wait(mut self) -> bool {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            if let Some(status) = self.child.try_wait().expect("it is ours") {
+            if let Some(status) = self.child.try_wait().expect("the program is a child of this process") {
                 return status.success();
             }
-            assert!(Instant::now() < deadline, "the program ends within {PATIENCE:?}");
-            std::thread::sleep(BETWEEN_LOOKS);
+            assert!(Instant::now() < deadline, "the program ends within {TIMEOUT:?}");
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -84,7 +84,7 @@ impl Program {
     #[cfg(unix)]
     pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().expect("kill runs");
-        assert!(sent.success(), "the program takes the signal {name}");
+        assert!(sent.success(), "the program receives the signal {name}");
     }
 
     /// Limits the size of every file that the program writes, in bytes; `unlimited` removes the limit.
@@ -92,7 +92,7 @@ impl Program {
     pub(crate) fn limit_files(&self, bytes: &str) {
         // Sets only the soft limit, which can be raised again.
         let limit = [format!("--pid={}", self.child.id()), format!("--fsize={bytes}:unlimited")];
-        let set = Command::new("prlimit").args(limit).status().expect("prlimit runs; it comes with util-linux");
+        let set = Command::new("prlimit").args(limit).status().expect("prlimit runs; it is part of util-linux");
         assert!(set.success(), "the limit is set");
     }
 }

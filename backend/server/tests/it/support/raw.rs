@@ -6,7 +6,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{PATIENCE, TestApp};
+use super::{TIMEOUT, TestApp};
 
 /// A connection to a server under test.
 pub(crate) struct RawConnection(TcpStream);
@@ -40,7 +40,7 @@ impl RawConnection {
     pub(crate) async fn until(&mut self, end: &str) -> String {
         let mut seen = Vec::new();
         while !seen.ends_with(end.as_bytes()) {
-            let byte = timeout(PATIENCE, self.0.read_u8()).await.expect("the server answers within 20 s");
+            let byte = timeout(TIMEOUT, self.0.read_u8()).await.expect("the server answers within 20 s");
             seen.push(byte.expect("the connection is open"));
         }
         String::from_utf8(seen).expect("text")
@@ -56,7 +56,7 @@ impl RawConnection {
         let mut seen = Vec::new();
         let read = self.0.read_to_end(&mut seen);
         // A connection that is reset is closed as well.
-        let _ = timeout(PATIENCE, read).await.expect("the server closes the connection within 20 s");
+        let _ = timeout(TIMEOUT, read).await.expect("the server closes the connection within 20 s");
         seen
     }
 }

@@ -70,7 +70,7 @@ async fn lock(connection: &mut MySqlConnection, name: &str) -> bool {
 /// Empties a database, or rebuilds it. Returns `false` if something of the previous test is still connected.
 async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) -> bool {
     let url = url(server, name);
-    let made = MADE.lock().expect("nobody panics with it").get(&url).cloned();
+    let made = MADE.lock().expect("no holder of the lock panics").get(&url).cloned();
     if let Some(shape) = made {
         run(connection, format!("USE {name}")).await;
         if is_used(connection).await {
@@ -84,7 +84,7 @@ async fn make_ready(connection: &mut MySqlConnection, server: &str, name: &str) 
     run(connection, format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}; USE {name}")).await;
     Database::connect(&url.parse().expect("its address")).await.expect("the database opens").close().await;
     let shape = shape_of(connection).await.expect("its tables are there");
-    MADE.lock().expect("nobody panics with it").insert(url, shape);
+    MADE.lock().expect("no holder of the lock panics").insert(url, shape);
     // Empties the new database, too. If a migration creates rows that `FIRST_ROWS` lacks, all tests then miss these rows,
     // instead of only some.
     empty(connection).await;

@@ -28,5 +28,5 @@ pub(crate) async fn connect(address: &str) -> MySqlConnection {
 
 /// Runs statements, separated by semicolons.
 pub(crate) async fn run(connection: &mut MySqlConnection, sql: String) {
-    connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.expect("the test user may do everything");
+    connection.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await.expect("the test user has all permissions");
 }

@@ -46,7 +46,7 @@ impl Tool for Panics {
     const DESCRIPTION: &'static str = "Panics.";
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        panic!("as a test asked for")
+        panic!("a panic that the test requested")
     }
 }
 

@@ -27,7 +27,7 @@ impl Trap {
                 let sql = format!(
                     "CREATE TRIGGER trap AFTER {write} FOR EACH ROW SET @trap = IF({condition}, SLEEP(600), 0)"
                 );
-                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trigger is created");
             }
             Pool::Sqlite(pool) => {
                 let sql = format!(
@@ -35,7 +35,7 @@ impl Trap {
                          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n; \
                      CREATE TRIGGER trap AFTER {write} WHEN {condition} BEGIN SELECT COUNT(*) FROM endless; END"
                 );
-                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trap is laid");
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&pool).await.expect("the trigger is created");
             }
         }
     }
@@ -44,12 +44,13 @@ impl Trap {
     pub(crate) async fn sprung(self, engine: &Engine) {
         match engine.pool().await {
             Pool::MySql(pool) => {
-                eventually("the trap springs", async || held(&pool).await.is_ok_and(|held| !held.is_empty())).await;
+                eventually("the program is blocked", async || held(&pool).await.is_ok_and(|held| !held.is_empty()))
+                    .await;
             }
             Pool::Sqlite(_) => {
                 let options = SqliteConnectOptions::from_str(&engine.url).expect("its address");
                 let mut other = options.busy_timeout(HELD).connect().await.expect("another connection");
-                eventually("the trap springs", async || is_locked(&mut other).await).await;
+                eventually("the program is blocked", async || is_locked(&mut other).await).await;
             }
         }
     }
@@ -59,7 +60,7 @@ impl Trap {
         let pool = engine.pool().await;
         // A MySQL server may not notice at once that the waiting client is dead.
         if let Pool::MySql(pool) = &pool {
-            eventually("the dead program's writes are undone", async || {
+            eventually("the dead program's writes are rolled back", async || {
                 let Ok(held) = held(pool).await else { return false };
                 for id in &held {
                     // The connection may have ended since it was listed.
@@ -74,7 +75,7 @@ impl Trap {
             Pool::MySql(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
             Pool::Sqlite(pool) => sqlx::raw_sql("DROP TRIGGER trap").execute(pool).await.is_ok(),
         };
-        assert!(gone, "the trap is taken away");
+        assert!(gone, "the trigger is removed");
     }
 }
 
@@ -89,7 +90,7 @@ async fn held(pool: &MySqlPool) -> sqlx::Result<Vec<i64>> {
 async fn is_locked(other: &mut SqliteConnection) -> bool {
     match other.begin_with("BEGIN IMMEDIATE").await {
         Ok(transaction) => {
-            transaction.rollback().await.expect("nothing was written");
+            transaction.rollback().await.expect("the test's own write is rolled back");
             false
         }
         Err(_) => true,

@@ -16,7 +16,7 @@ use crate::support::{Engine, execute, on_every_engine, rows};
 
 on_every_engine! {
     /// A response that does not prove the user's identity signs no one in and stores no account and no identity.
-    async fn what_an_issuer_does_wrong_lets_nobody_in(engine: Engine) {
+    async fn invalid_provider_responses_sign_no_user_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         for fault in [
@@ -47,7 +47,7 @@ on_every_engine! {
     }
 
     /// A callback works once, only in the browser that started the sign-in, and only for the purpose of that sign-in.
-    async fn a_way_back_is_one_browsers_and_once(engine: Engine) {
+    async fn a_callback_works_once_in_one_browser(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let stale = "began in another browser";
@@ -94,7 +94,7 @@ on_every_engine! {
 
     /// A linked identity gives permanent access, so a session alone cannot link one. An attacker who finds an open session does
     /// not know the password, and the cookie that the browser holds during linking proves nothing.
-    async fn a_session_alone_links_nothing(engine: Engine) {
+    async fn a_session_alone_cannot_link_an_identity(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
@@ -139,7 +139,7 @@ on_every_engine! {
 
     /// An attacker who plants a session cookie does not share the victim's session, and cannot link an identity to the victim's
     /// account.
-    async fn a_session_that_somebody_planted_is_not_the_one_that_begins(engine: Engine) {
+    async fn a_planted_session_is_replaced_at_sign_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let mut victim = Browser::new(&team);
@@ -173,7 +173,7 @@ on_every_engine! {
 
 /// The browser is never redirected to another site.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_way_back_leads_nowhere_else() {
+async fn callbacks_never_redirect_to_other_sites() {
     let issuer = Issuer::start().await;
     let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
     let long = format!("/{}", "a".repeat(2000));
@@ -193,7 +193,7 @@ async fn the_way_back_leads_nowhere_else() {
 
 /// The browser sends the sign-in cookie to this host alone, and its secret is not in the address of the authorization request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_browser_holds_is_told_to_nobody() {
+async fn the_sign_in_cookie_is_sent_only_to_this_host() {
     let issuer = Issuer::start().await;
     let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
     let mut browser = Browser::new(&team);

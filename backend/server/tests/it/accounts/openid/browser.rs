@@ -55,7 +55,12 @@ impl<'a> Browser<'a> {
     /// this server.
     async fn at_issuer(&self, address: &str) -> String {
         let answer = self.team.client.get(address).send().await.unwrap();
-        assert_eq!(answer.status(), StatusCode::FOUND, "the issuer was asked well: {}", answer.text().await.unwrap());
+        assert_eq!(
+            answer.status(),
+            StatusCode::FOUND,
+            "the provider accepts the request: {}",
+            answer.text().await.unwrap()
+        );
         let back = location(&answer);
         back.strip_prefix(&self.team.app.address).expect("it sends the browser back here").to_owned()
     }

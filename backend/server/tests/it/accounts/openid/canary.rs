@@ -31,7 +31,7 @@ fn assert_lacks(what: &str, text: &str) {
 }
 
 on_every_engine! {
-    async fn the_secret_is_told_to_the_issuer_alone(engine: Engine) {
+    async fn the_client_secret_is_sent_only_to_the_provider(engine: Engine) {
         let accounts = Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
         let (model, issuer, collector) = (MockLlm::start().await.unwrap(), Issuer::start().await, Collector::start().await);
@@ -43,7 +43,7 @@ on_every_engine! {
         command.env("OIDC_CLIENT_ID", CLIENT_ID).env("OIDC_CLIENT_SECRET", CLIENT_SECRET);
         let team = Team::of(TestApp::launch_command(&engine, &mut command));
         let mut browser = Browser::new(&team);
-        assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER, "the issuer takes it");
+        assert_eq!(browser.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER, "the provider accepts it");
         for fault in [Fault::RepeatsSecret, Fault::NoIdToken, Fault::WrongSignature, Fault::Denied] {
             issuer.fail(fault);
             let answer = Browser::new(&team).sign_in("/sign-in/away").await;
@@ -66,7 +66,7 @@ on_every_engine! {
         team.app.process().signal("TERM");
         assert!(team.app.wait());
         let (log, traces) = (std::fs::read_to_string(&log).unwrap(), collector.bytes());
-        assert!(log.contains("TRACE") && !traces.is_empty(), "there is something to look at");
+        assert!(log.contains("TRACE") && !traces.is_empty(), "the test collected output");
         assert_lacks("the log", &log);
         assert_lacks("a trace", &String::from_utf8_lossy(&traces));
         assert_not_kept(&engine, CANARY).await;

@@ -125,7 +125,7 @@ impl Issuer {
     pub(crate) async fn start() -> Self {
         let (told, ready) = oneshot::channel();
         std::thread::spawn(move || actix_web::rt::System::new().block_on(serve(told)));
-        let (state, handle) = ready.await.expect("the issuer starts");
+        let (state, handle) = ready.await.expect("the provider starts");
         Self { state, handle }
     }
 
@@ -176,7 +176,7 @@ impl Issuer {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().expect("nobody panics with it")
+    state.lock().expect("no holder of the lock panics")
 }
 
 type Shared = web::Data<Mutex<State>>;
@@ -210,7 +210,7 @@ async fn serve(told: oneshot::Sender<(Arc<Mutex<State>>, ServerHandle)>) {
     lock(&shared).url = format!("http://{}", server.addrs()[0]);
     let server = server.run();
     let _ = told.send((shared.into_inner(), server.handle()));
-    server.await.expect("it ends well");
+    server.await.expect("the server ends without an error");
 }
 
 async fn describe(state: Shared) -> HttpResponse {

@@ -14,7 +14,7 @@ use crate::support::{Engine, on_every_engine, rows};
 
 on_every_engine! {
     /// Claims and fields that prove nothing may have any type.
-    async fn odd_types_let_the_user_in(engine: Engine) {
+    async fn claims_that_prove_nothing_may_have_any_type(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let odd = Odd {
@@ -56,7 +56,7 @@ on_every_engine! {
     }
 
     /// Auth0 and Authentik write their issuer URL with a trailing slash.
-    async fn the_setting_may_lack_the_slash_at_the_issuers_end(engine: Engine) {
+    async fn the_issuer_setting_may_omit_the_trailing_slash(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         let own_address = json!(format!("{}/", issuer.url()));
@@ -71,7 +71,7 @@ on_every_engine! {
     }
 
     /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the wrong type.
-    async fn a_token_for_another_client_lets_nobody_in(engine: Engine) {
+    async fn invalid_tokens_are_refused(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         for token in [
@@ -100,7 +100,7 @@ on_every_engine! {
     }
 
     /// The address and its verification may be in different responses if both are about the same address.
-    async fn an_address_is_verified_wherever_the_issuer_says_so(engine: Engine) {
+    async fn an_email_address_may_be_verified_in_either_response(engine: Engine) {
         let issuer = Issuer::start().await;
         let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };
         let team = team(&engine, SignUp::Open, openid).await;

@@ -15,12 +15,12 @@ use super::{
     issuer::{Fault, Issuer},
     team,
 };
-use crate::support::{Engine, NOBODY, eventually};
+use crate::support::{Engine, UNREACHABLE, eventually};
 
 /// If the provider is down or sends invalid metadata, the page shows a message and passwords still work. Once the provider is
 /// back, sign-in with it works again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issuer_that_cannot_be_worked_with_is_a_sentence() {
+async fn an_unusable_provider_shows_a_message() {
     let issuer = Issuer::start().await;
     for fault in [Fault::Down, Fault::Slow, Fault::Huge, Fault::Redirects, Fault::OtherIssuer, Fault::ScriptPage] {
         issuer.fail(fault);
@@ -32,17 +32,17 @@ async fn an_issuer_that_cannot_be_worked_with_is_a_sentence() {
             let answer = browser.get("/sign-in/away").await;
             assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
         }
-        assert!(issuer.described() - before < 3, "{fault:?}: it is left alone for a while");
+        assert!(issuer.described() - before < 3, "{fault:?}: the server pauses its requests");
         team.sign_in(ADMIN).await;
         issuer.fail(Fault::None);
-        eventually("it is asked again", async || browser.get("/sign-in/away").await.status() == StatusCode::SEE_OTHER)
+        eventually("the server retries", async || browser.get("/sign-in/away").await.status() == StatusCode::SEE_OTHER)
             .await;
     }
 }
 
 /// If a code cannot be redeemed, the page shows the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
+async fn a_code_that_cannot_be_redeemed_shows_a_message() {
     let issuer = Issuer::start().await;
     for fault in [Fault::SlowToken, Fault::PlainToken] {
         issuer.fail(fault);
@@ -57,7 +57,7 @@ async fn a_code_that_cannot_be_redeemed_is_a_sentence() {
 /// Failed sign-ins with the provider, because of an outage or because the user has no account, never delay sign-ins from the
 /// same address.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
+async fn passwords_work_during_a_provider_outage() {
     let issuer = Issuer::start().await;
     let outage = (Fault::PlainToken, 503, "cannot be reached at the moment");
     let stranger = (Fault::None, 403, "No account here belongs to you");
@@ -75,9 +75,9 @@ async fn an_outage_keeps_nobody_from_signing_in_by_a_password() {
 
 /// Nothing listens at the provider's address, but the server starts and serves requests.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
+async fn the_server_starts_without_a_reachable_provider() {
     let issuer = Issuer::start().await;
-    let openid = OpenIdSettings { issuer: format!("http://{NOBODY}"), ..issuer.settings() };
+    let openid = OpenIdSettings { issuer: format!("http://{UNREACHABLE}"), ..issuer.settings() };
     let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
     let mut browser = Browser::new(&team);
     let request = team.client.get(team.app.url("/sign-in/away")).header("accept-language", "ja");
@@ -89,7 +89,7 @@ async fn an_issuer_that_is_not_there_keeps_nobody_from_starting() {
 
 /// Without a configured provider, the page does not mention it, and its routes return 404.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_an_issuer_nothing_is_offered() {
+async fn without_a_provider_the_page_offers_none() {
     let team = Team::start(&Engine::sqlite(), &MockLlm::start().await.unwrap()).await;
     let mut browser = Browser::new(&team);
     let page = browser.get("/sign-in").await.text().await.unwrap();
@@ -103,7 +103,7 @@ async fn without_an_issuer_nothing_is_offered() {
 
 /// If a token is signed with an unknown key, the server fetches the keys again, but at most once a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_key_of_the_issuers_does_not_keep_people_out_for_long() {
+async fn unknown_signing_keys_are_fetched_once_a_minute() {
     let issuer = Issuer::start().await;
     let team = team(&Engine::sqlite(), SignUp::Open, issuer.settings()).await;
     assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
@@ -117,5 +117,5 @@ async fn a_new_key_of_the_issuers_does_not_keep_people_out_for_long() {
         let answer = browser.sign_in("/sign-in/away").await;
         assert_refused(&mut browser, answer, 401, "does not prove").await;
     }
-    assert_eq!(issuer.described(), described + 1, "within a minute it is not asked again");
+    assert_eq!(issuer.described(), described + 1, "the server does not retry within a minute");
 }

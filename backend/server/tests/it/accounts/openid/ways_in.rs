@@ -17,11 +17,11 @@ use super::{
     issuer::{Issuer, Person},
     settings, team,
 };
-use crate::support::{Engine, PATIENCE, TestApp, execute, on_every_engine, rows};
+use crate::support::{Engine, TIMEOUT, TestApp, execute, on_every_engine, rows};
 
 on_every_engine! {
     /// The owner, who is signed in, links an identity, and can then sign in with the provider alone.
-    async fn an_account_is_linked_by_its_owner(engine: Engine) {
+    async fn an_owner_links_an_identity(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         issuer.person(Person { username: Some(ADMIN), email: Some("root@example.org"), is_verified: true, ..Person::named("s-1") });
@@ -73,7 +73,7 @@ on_every_engine! {
     }
 
     /// With open sign-up, the first sign-in creates an account. A name that is taken stays with its account.
-    async fn where_sign_up_is_open_whoever_the_issuer_knows_comes_in(engine: Engine) {
+    async fn open_sign_up_creates_an_account_at_the_first_sign_in(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
         issuer.person(Person { username: Some("Root"), ..Person::named("s-1") });
@@ -84,11 +84,11 @@ on_every_engine! {
         assert_eq!((&me["role"], &me["issuer"]), (&json!("user"), &json!("Example <ID>")));
         let mut again = Browser::new(&team);
         again.sign_in("/sign-in/away").await;
-        assert_eq!(again.name().await.as_deref(), Some("root-2"), "the same person");
+        assert_eq!(again.name().await.as_deref(), Some("root-2"), "the same user");
         issuer.person(Person { username: Some("root"), ..Person::named("s-2") });
         let mut second = Browser::new(&team);
         second.sign_in("/sign-in/away").await;
-        assert_eq!(second.name().await.as_deref(), Some("root-3"), "another person of the same name");
+        assert_eq!(second.name().await.as_deref(), Some("root-3"), "another user with the same name");
 
         // Several concurrent first sign-ins create one account.
         issuer.person(Person::named("s-3"));
@@ -114,7 +114,7 @@ on_every_engine! {
     }
 
     /// An admin who only has an identity of a previous provider cannot sign in. So the last other admin cannot be removed.
-    async fn an_admin_of_a_former_issuer_is_none_to_leave_the_server_to(engine: Engine) {
+    async fn an_admin_of_a_previous_provider_is_not_the_last_admin(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
@@ -155,7 +155,7 @@ on_every_engine! {
     }
 
     /// A deactivated user cannot sign in with an identity either. An admin can unlink the identity.
-    async fn admins_deactivate_and_unlink(engine: Engine) {
+    async fn admins_deactivate_users_and_unlink_identities(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Closed, issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
@@ -201,10 +201,10 @@ on_every_engine! {
         let mut thief = Browser::new(&team);
         assert_eq!(thief.sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);
         let mut stream = team.get(&thief.who(), "/api/events").await;
-        stream.chunk().await.unwrap().expect("it goes on");
+        stream.chunk().await.unwrap().expect("the stream is open");
         team.json(&olga, Method::DELETE, &format!("/api/identities/{linked}"), Value::Null, 204).await;
         assert_eq!(status(&thief.who()).await, StatusCode::UNAUTHORIZED);
-        timeout(PATIENCE, stream.text()).await.expect("the stream ends").unwrap();
+        timeout(TIMEOUT, stream.text()).await.expect("the stream ends").unwrap();
         assert_eq!(status(&olga).await, StatusCode::OK);
 
         let linked = link().await;
@@ -215,7 +215,7 @@ on_every_engine! {
         }
     }
 
-    async fn an_unlinked_identity_is_announced_to_its_owner(engine: Engine) {
+    async fn an_owner_sees_that_an_identity_was_unlinked(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::default(), issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
@@ -237,7 +237,7 @@ on_every_engine! {
     }
 
     /// An invitation can be accepted once with the provider, and the account gets the role of the invitation.
-    async fn an_invitation_is_accepted_by_the_issuer(engine: Engine) {
+    async fn an_invitation_can_be_accepted_with_the_provider(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Invitation, issuer.settings()).await;
         let root = team.sign_in(ADMIN).await;
@@ -260,7 +260,7 @@ on_every_engine! {
     }
 
     /// Until there is an admin, only the setup link creates an account.
-    async fn the_first_admin_does_not_come_by_the_issuer(engine: Engine) {
+    async fn the_provider_cannot_create_the_first_admin(engine: Engine) {
         let issuer = Issuer::start().await;
         let model = MockLlm::start().await.unwrap();
         let (app, link) = TestApp::builder(&engine)
@@ -278,7 +278,7 @@ on_every_engine! {
     }
 
     /// If email domains are configured, only verified addresses count.
-    async fn domains_let_in_whose_address_is_verified(engine: Engine) {
+    async fn email_domains_require_a_verified_address(engine: Engine) {
         let issuer = Issuer::start().await;
         let openid = OpenIdSettings { email_domains: vec!["example.org".to_owned()], ..issuer.settings() };
         let team = team(&engine, SignUp::Open, openid).await;

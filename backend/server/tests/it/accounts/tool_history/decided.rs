@@ -52,7 +52,7 @@ pub(crate) fn section<'a>(page: &'a str, heading: &str) -> &'a str {
 }
 
 on_every_engine! {
-    async fn a_call_shows_what_was_proposed_and_who_decided(engine: Engine) {
+    async fn the_page_of_a_call_shows_the_proposed_input_and_the_decider(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let tools = tallybook_tools::builtin().unwrap().with(Orders).unwrap();

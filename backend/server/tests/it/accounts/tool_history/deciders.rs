@@ -35,6 +35,7 @@ type Before = (
 const BEFORE: [Before; 9] = [
     ("ann", "approve", "ann", None, None, None, "user"),
     ("ann", "approve", "review", Some("Sonnet: Fine."), None, None, "review"),
+    // prose-ok: stored values
     ("ann", "deny", "nobody", Some("nobody decided"), Some(TOO_LATE), None, "timeout"),
     ("ann", "deny", "ann", Some("stopped"), Some("The answer was stopped, so this call did not run."), None, "user"),
     ("review", "approve", "review", None, None, Some("Sonnet"), "user"),
@@ -61,7 +62,7 @@ const BEFORE: [Before; 9] = [
         "nobody",
         "deny",
         "nobody",
-        Some("nobody decided"),
+        Some("nobody decided"), // prose-ok: stored values
         Some("A person refused this call, so it did not run: nobody decided"),
         None,
         "user",
@@ -75,10 +76,11 @@ async fn person_of_before(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
     (user, id)
 }
 
+// prose-ok: a stored value
 const TOO_LATE: &str = "Nobody decided on this call in time, so it did not run.";
 
 on_every_engine! {
-    async fn a_user_of_a_deciders_name_is_told_from_that_decider(engine: Engine) {
+    async fn a_user_with_the_name_of_a_decider_is_distinguished_from_it(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let tools = tallybook_tools::builtin().unwrap().with(Orders).unwrap();
@@ -135,7 +137,7 @@ on_every_engine! {
     }
 
     /// Runs the migration's own statements on decisions as they were stored before it.
-    async fn decisions_of_before_get_their_deciders_and_one_without_is_of_an_unknown_kind(engine: Engine) {
+    async fn the_migration_sets_the_deciders_of_earlier_decisions(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

@@ -25,7 +25,7 @@ async fn streamed(response: Response) -> String {
 }
 
 on_every_engine! {
-    async fn files_have_every_call_once_over_many_portions(engine: Engine) {
+    async fn exports_contain_every_call_once(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let db = engine.pool().await;

@@ -18,7 +18,7 @@ fn cells(page: &str) -> Vec<Vec<String>> {
 }
 
 on_every_engine! {
-    async fn hours_are_counted_once_and_tell_the_same(engine: Engine) {
+    async fn counting_an_hour_does_not_change_the_statistics(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -88,7 +88,7 @@ on_every_engine! {
         assert!(!html.contains("data-testid=\"more\""), "{html}");
     }
 
-    async fn a_day_is_summed_up_once_and_tells_the_same(engine: Engine) {
+    async fn counting_a_day_does_not_change_the_statistics(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -122,7 +122,7 @@ on_every_engine! {
         for at in &hours {
             run!(&db, "INSERT INTO counted_hours (hour, counted_at) VALUES (?, ?)", at, at);
         }
-        eventually("the whole days are summed up", async || {
+        eventually("the full days are counted", async || {
             rows!(engine, (i64,), "SELECT COUNT(*) FROM counted_days")[0].0 == 4
         }).await;
         // The server reads consecutive full days from their daily sums, so it does not need these rows of their hours.

@@ -44,7 +44,7 @@ fn call(id: i64) -> Call<'static> {
     }
 }
 
-/// Returns the choices for each field of a filter; the first one does not restrict the field.
+/// Returns the choices for each field of a filter; the first choice does not restrict the field.
 fn choices() -> Vec<Vec<Part>> {
     let since = (start() + TimeDelta::minutes(1_000)).format("since:%Y-%m-%dT%H:%M").to_string();
     let until = (start() + TimeDelta::minutes(3_900)).format("until:%Y-%m-%dT%H:%M").to_string();
@@ -79,7 +79,7 @@ fn choices() -> Vec<Vec<Part>> {
 }
 
 on_every_engine! {
-    async fn a_page_has_what_going_through_all_calls_finds(engine: Engine) {
+    async fn filtered_pages_match_a_scan_of_all_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

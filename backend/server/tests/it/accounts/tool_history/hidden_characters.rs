@@ -14,7 +14,7 @@ const TEXTS: [&str; 6] =
     ["sum\u{202e}mary", "in\u{202e}struction", "rea\u{202e}son", "fail\u{202e}ure", "an\u{202e}swer", "na\u{202e}me"];
 
 on_every_engine! {
-    async fn every_text_of_a_conversation_shows_them_as_codes(engine: Engine) {
+    async fn invisible_characters_are_shown_as_codes(engine: Engine) {
         let team = Team::start(&engine, &MockLlm::start().await.unwrap()).await;
         let admin = team.sign_in(ADMIN).await;
         let db = engine.pool().await;

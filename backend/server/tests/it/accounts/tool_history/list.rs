@@ -15,7 +15,7 @@ use super::{
 use crate::support::{Engine, TestApp, on_every_engine};
 
 on_every_engine! {
-    async fn each_word_of_a_filter_chooses(engine: Engine) {
+    async fn each_term_of_a_filter_selects_calls(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -83,7 +83,7 @@ on_every_engine! {
     }
 
     /// Even if many calls have the same time or the same duration.
-    async fn pages_leave_nothing_out_and_repeat_nothing(engine: Engine) {
+    async fn pages_omit_and_repeat_no_call(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -121,7 +121,7 @@ on_every_engine! {
     }
 
     /// A search shows what it has found when its time limit is over, and continues from there on request.
-    async fn a_search_goes_on_where_its_time_was_over(engine: Engine) {
+    async fn a_search_continues_after_its_time_limit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
         let app = TestApp::builder(&engine)

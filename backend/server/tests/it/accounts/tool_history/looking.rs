@@ -19,7 +19,7 @@ async fn access_log(team: &Team, who: &Who) -> Vec<Value> {
 }
 
 on_every_engine! {
-    async fn who_looks_says_why_and_the_owner_sees_it(engine: Engine) {
+    async fn admins_give_a_reason_and_owners_see_the_access(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -104,7 +104,7 @@ on_every_engine! {
 
 /// Without accounts, the server has a single user.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_local_owner_reads_everything() {
+async fn without_accounts_the_tool_history_needs_no_reason() {
     let model = MockLlm::start().await.unwrap();
     let engine = Engine::sqlite();
     let app = crate::support::TestApp::spawn(&engine, &model).await;

@@ -17,7 +17,7 @@ fn way(page: &str, words: &str) -> Option<String> {
 }
 
 /// Returns the address that the page loads next by itself if scripts are off; `None` if it stays.
-fn goes_on(page: &str) -> Option<String> {
+fn refresh_target(page: &str) -> Option<String> {
     let rest = page.split("<noscript><meta http-equiv=\"refresh\" content=\"1; url=").nth(1)?;
     Some(unescaped(rest.split('"').next()?))
 }
@@ -27,7 +27,7 @@ fn unescaped(address: &str) -> String {
 }
 
 on_every_engine! {
-    async fn an_admin_plays_a_turn_as_it_happened(engine: Engine) {
+    async fn playback_shows_a_turn_as_it_happened(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;
@@ -57,7 +57,7 @@ on_every_engine! {
         for words in [" these two.", ">add</span>", "→", "It is 19.75."] {
             assert!(shown.contains(words), "{words}: {shown}");
         }
-        assert!(way(&shown, "End").is_none() && goes_on(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
+        assert!(way(&shown, "End").is_none() && refresh_target(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
         // Events that are sent but not stored take sequence numbers, too.
         let said = "SELECT MIN(seq) FROM journal_events WHERE event = 'content_delta'";
         let said = rows!(team.app, (i64,), said)[0].0;
@@ -75,14 +75,14 @@ on_every_engine! {
         let mut played = page(&team, &admin, &way(&first, "Play 2×").unwrap(), StatusCode::OK).await;
         assert_eq!(way(&played, "Pause"), Some(format!("{address}?at=0")));
         let mut seen = Vec::new();
-        while let Some(next) = goes_on(&played) {
+        while let Some(next) = refresh_target(&played) {
             seen.push(next.clone());
             played = page(&team, &admin, &next, StatusCode::OK).await;
         }
         assert_eq!(seen, [format!("{address}?at=2000&speed=2"), format!("{address}?at=3000")]);
         assert!(played.contains("It is 19.75."), "{played}");
         let odd = page(&team, &admin, &format!("{address}?at=-9223372036854775808&speed=3"), StatusCode::OK).await;
-        assert!(odd.contains("0.0 s of") && goes_on(&odd).is_none(), "{odd}");
+        assert!(odd.contains("0.0 s of") && refresh_target(&odd).is_none(), "{odd}");
 
         execute!(team.app, "DELETE FROM journal_events");
         let gone = page(&team, &admin, &address, StatusCode::OK).await;

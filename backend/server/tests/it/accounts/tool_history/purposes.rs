@@ -22,7 +22,7 @@ const PURPOSES: [(&str, &str); 7] = [
 ];
 
 on_every_engine! {
-    async fn every_purpose_appears_in_the_book_with_its_tokens(engine: Engine) {
+    async fn every_purpose_is_in_the_tool_history_with_its_tokens(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

@@ -42,7 +42,7 @@ impl Tool for Pays {
     const RISK: Risk = Risk::High;
 
     async fn call(&self, _: NoArgs) -> Result<ToolOutput, ToolError> {
-        panic!("nobody has agreed to it")
+        panic!("the tool must not run without approval")
     }
 }
 
@@ -61,7 +61,7 @@ impl Tool for Login {
     const DESCRIPTION: &'static str = "Logs in.";
 
     async fn call(&self, Credentials { password }: Credentials) -> Result<ToolOutput, ToolError> {
-        panic!("nobody has the password: {}", password.is_some())
+        panic!("the tool must not run; it received a password: {}", password.is_some())
     }
 }
 
@@ -90,7 +90,7 @@ fn part<'a>(page: &'a str, id: &str) -> &'a str {
 }
 
 on_every_engine! {
-    async fn a_call_is_run_again_and_the_history_stays(engine: Engine) {
+    async fn a_re_run_does_not_change_the_history(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let team = start(&engine, &model).await;
@@ -151,7 +151,7 @@ on_every_engine! {
         }
     }
 
-    async fn calls_that_are_not_to_be_run_again_say_why(engine: Engine) {
+    async fn calls_that_cannot_be_re_run_show_the_reason(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = { with_admin(&engine).await; start(&engine, &model).await };
         let admin = team.sign_in(ADMIN).await;
@@ -189,7 +189,7 @@ on_every_engine! {
     }
 
     /// The tool does not receive the secret either, because it could store it.
-    async fn a_secret_of_the_settings_is_not_kept_of_an_edited_input(engine: Engine) {
+    async fn a_secret_of_the_settings_is_redacted_in_an_edited_input(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = { with_admin(&engine).await; start(&engine, &model).await };
         let admin = team.sign_in(ADMIN).await;
@@ -206,7 +206,7 @@ on_every_engine! {
     }
 
     /// Four re-runs can run at once. A re-run has an unknown result if its server stopped before the re-run finished.
-    async fn what_was_lost_is_unknown(engine: Engine) {
+    async fn a_re_run_that_its_server_lost_has_an_unknown_result(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
         let team = start(&engine, &model).await;
@@ -233,7 +233,7 @@ on_every_engine! {
     }
 
     /// The result of a different tool with the same name would say nothing about the call.
-    async fn a_call_of_a_tool_that_has_changed_is_not_run_again(engine: Engine) {
+    async fn a_call_of_a_changed_tool_cannot_be_re_run(engine: Engine) {
         let (model, mock) = (MockLlm::start().await.unwrap(), MockMcp::start(&[]).await.unwrap());
         let servers = json!({ "mcpServers": { "mock": { "url": mock.url(), "risk": "claimed" } } });
         let servers = read_servers_file(&servers.to_string()).unwrap();

@@ -21,7 +21,7 @@ fn queries() -> Vec<(&'static str, &'static str)> {
 }
 
 on_every_engine! {
-    async fn every_query_of_the_document_answers(engine: Engine) {
+    async fn every_documented_query_returns_rows(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let team = Team::start(&engine, &model).await;
         let admin = team.sign_in(ADMIN).await;

@@ -10,7 +10,7 @@ use super::{
 use crate::support::{Counts, Engine};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tool_choice_none_required_and_a_function_are_honoured() {
+async fn tool_choice_is_honored() {
     let model = MockLlm::start().await.unwrap();
     let counts = Counts::default();
     let app = server(&Engine::sqlite(), &model, &counts).await;
@@ -33,7 +33,7 @@ async fn tool_choice_none_required_and_a_function_are_honoured() {
         assert_eq!(answer["choices"][0]["message"].get("tool_calls").is_some(), finish == "tool_calls");
         assert_eq!(model.requests().last().unwrap().body["tool_choice"], told);
     }
-    assert_eq!(counts.runs(), 3, "none means ours, too");
+    assert_eq!(counts.runs(), 3, "`none` applies to the server's tools, too");
     let mut asked = json!({"messages": [user("Well?")], "tool_choice": "required"});
     assert_eq!(refusal(ask(&app, &[], &asked).await, 400).await["param"], "tool_choice");
     asked["tool_choice"] = json!("none");
@@ -42,7 +42,7 @@ async fn tool_choice_none_required_and_a_function_are_honoured() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn malformed_definitions_are_refused_by_their_place() {
+async fn malformed_definitions_are_refused_with_their_path() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, &Counts::default()).await;
     let function = |parameters: Value| json!({"type": "function", "function": {"name": "f", "parameters": parameters}});
@@ -66,7 +66,7 @@ async fn malformed_definitions_are_refused_by_their_place() {
 /// The stored turn decides which calls exist. A request must have the results of both client calls. Ids of calls that do not
 /// exist, or that the client never received, are all refused with the same message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_two_results_missing_and_forged_ids_are_refused() {
+async fn missing_results_and_forged_ids_are_refused() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, &Counts::default()).await;
     model.reply([tool_call("counts", "{}"), tool_call("look", "{}"), tool_call("listen", "{}")]);
@@ -98,7 +98,7 @@ async fn one_of_two_results_missing_and_forged_ids_are_refused() {
         said.push(error["message"].as_str().unwrap().replace(&id, "ID"));
     }
     said.dedup();
-    assert_eq!(said.len(), 1, "who guesses learns nothing: {said:?}");
+    assert_eq!(said.len(), 1, "guessing reveals nothing: {said:?}");
     assert_eq!(model.requests().len(), 1);
     // A turn is deleted with its conversation.
     app.delete(&uuid).await;

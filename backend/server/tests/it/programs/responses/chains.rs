@@ -26,7 +26,7 @@ on_every_engine! {
     /// The model receives everything that the client sent, and the results of the server's tools. Instructions apply to one
     /// response; a developer message in the input applies to all later ones. The responses are in one conversation, and
     /// continuing an older one starts another branch.
-    async fn an_answer_is_gone_on_from_in_its_conversation(engine: Engine) {
+    async fn a_response_is_continued_in_its_conversation(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -68,7 +68,7 @@ on_every_engine! {
     }
 
     /// A request is not refused because its conversation is busy: it gets a new conversation, with the same context.
-    async fn a_busy_conversation_is_gone_on_from_in_a_new_one(engine: Engine) {
+    async fn a_busy_conversation_is_continued_in_a_new_one(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([text("One.")]);
@@ -96,7 +96,7 @@ on_every_engine! {
 
     /// A response that is unknown, not stored, or deleted (by its id or with its conversation) cannot be continued: the error
     /// is OpenAI's. `GET` and `DELETE` return 404. A deleted response in the middle of a chain is left out of the context.
-    async fn what_cannot_be_gone_on_from_is_not_found(engine: Engine) {
+    async fn unknown_unstored_and_deleted_responses_are_not_found(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let mut answers = Vec::new();
@@ -106,7 +106,7 @@ on_every_engine! {
         }
         let [(unstored, kept), (deleted, _), (purged, uuid)] = &answers[..] else { panic!() };
         assert_eq!(unstored["store"], false);
-        assert_eq!(app.conversation(kept).await["messages"][1]["content"], "Yes.", "it is in the book all the same");
+        assert_eq!(app.conversation(kept).await["messages"][1]["content"], "Yes.", "its call is in the tool history all the same");
         let path = |id: &Value| format!("/v1/responses/{}", id.as_str().unwrap());
         model.reply([text("More.")]);
         let (after_deleted, _) = whole(&app, &after(deleted, "And?")).await;
@@ -129,7 +129,7 @@ on_every_engine! {
     }
 
     /// A failed response can be continued, too. Its partial text is in the context.
-    async fn an_answer_that_broke_off_can_be_gone_on_from(engine: Engine) {
+    async fn a_failed_response_can_be_continued(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let gate = model.reply_gated([text("Half of ")], [cut()]);
@@ -149,7 +149,7 @@ on_every_engine! {
 
 /// Whole turns are left out, the oldest first, until the rest fits in `restored_bytes`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_long_chain_the_newest_answers_are_told() {
+async fn a_long_chain_keeps_its_newest_turns() {
     let model = MockLlm::start().await.unwrap();
     let limits = Limits { restored_bytes: 400, ..Limits::default() };
     let settings = Provider::Anthropic.settings(model.url());

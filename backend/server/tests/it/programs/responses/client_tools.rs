@@ -34,7 +34,7 @@ const OURS: &str = r#"{\"result\":\"1\",\"success\":true}"#;
 on_every_engine! {
     /// Two rounds, with a restart between them. Each request contains only the new results, the model receives all steps, and
     /// no server call runs again.
-    async fn results_alone_go_on_from_an_answer(engine: Engine) {
+    async fn results_alone_continue_a_response(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let app = server(&engine, &model, &counts).await;
@@ -70,7 +70,7 @@ on_every_engine! {
         for said in ["Both.", OURS, "two birds", "It rains on two birds.", "And now?"] {
             assert!(messages.contains(said), "{said}: {messages}");
         }
-        assert_eq!(counts.runs(), 1, "nothing runs twice");
+        assert_eq!(counts.runs(), 1, "no call runs twice");
         let stored = app.conversation(&uuid).await;
         let contents: Vec<&str> =
             stored["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect();
@@ -82,7 +82,7 @@ on_every_engine! {
     }
 
     /// Like Codex, the client stores no responses, and sends the complete history with every request.
-    async fn a_program_that_tells_everything_goes_on_with_its_results(engine: Engine) {
+    async fn a_client_that_sends_its_whole_history_continues_with_its_results(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let counts = Counts::default();
         let app = server(&engine, &model, &counts).await;
@@ -158,7 +158,7 @@ async fn a_function_in_a_namespace_is_called_by_both_names() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tool_choice_is_honoured_and_told_again() {
+async fn tool_choice_is_honored_and_returned() {
     let model = MockLlm::start().await.unwrap();
     let app = server(&Engine::sqlite(), &model, &Counts::default()).await;
     for (choice, expected) in [

@@ -9,7 +9,7 @@ use reqwest::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, TestApp};
+use crate::support::{TIMEOUT, TestApp};
 
 /// Returns a question, with these further fields.
 pub(crate) fn asked(input: impl Into<Value>, fields: &Value) -> Value {
@@ -99,8 +99,8 @@ impl ResponseReader {
                 }
                 return Some(event);
             }
-            let bytes = timeout(PATIENCE, self.response.chunk()).await.expect("an event within 20 s");
-            let Some(bytes) = bytes.expect("the stream ends well") else {
+            let bytes = timeout(TIMEOUT, self.response.chunk()).await.expect("an event within 20 s");
+            let Some(bytes) = bytes.expect("the stream ends without an error") else {
                 assert!(self.rest.is_empty(), "{:?}", self.rest);
                 return None;
             };

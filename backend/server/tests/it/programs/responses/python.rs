@@ -7,7 +7,7 @@ use super::super::{conversations, python};
 use crate::support::{Engine, TestApp};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_python_sdk_takes_the_agent_for_a_model() {
+async fn the_python_sdk_uses_the_agent_as_a_model() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":0.1,"b":0.2}"#);

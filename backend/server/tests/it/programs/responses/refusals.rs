@@ -11,7 +11,7 @@ use super::{
 use crate::support::{Engine, TestApp};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_honoured_is_refused_by_its_name() {
+async fn unsupported_parameters_are_refused_by_name() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let image = json!([{"role": "user", "content": [{"type": "input_image", "image_url": "data:"}]}]);
@@ -62,7 +62,7 @@ async fn what_cannot_be_honoured_is_refused_by_its_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_refusal_is_written_as_programs_read_it() {
+async fn every_refusal_has_openais_format() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let send = async |method: Method, path: &str, content_type: &str, body: String| {

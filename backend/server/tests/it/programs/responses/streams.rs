@@ -12,7 +12,7 @@ use super::{
     super::kit::{Orders, conversations, ends_as, refusal, tools},
     kit::{ResponseReader, ask, asked, offered},
 };
-use crate::support::{Engine, Hangs, PATIENCE, TestApp, eventually, on_every_engine};
+use crate::support::{Engine, Hangs, TIMEOUT, TestApp, eventually, on_every_engine};
 
 fn streamed(words: &str) -> Value {
     asked(words, &json!({"stream": true}))
@@ -24,7 +24,7 @@ fn kinds(events: &[Value]) -> Vec<&str> {
 
 on_every_engine! {
     /// The events have OpenAI's order and consecutive numbers, with keep-alives among them. The web UI follows the turn live.
-    async fn a_stream_is_events_and_the_page_follows_it_live(engine: Engine) {
+    async fn a_stream_has_openais_events_and_the_page_follows_it_live(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let gate = model.reply_gated([text("Two ")], [text("\"words\" 数.")]);
@@ -66,7 +66,7 @@ on_every_engine! {
     }
 
     /// If the client disconnects, the turn is stopped, whether it is streamed or not.
-    async fn a_program_that_goes_away_stops_its_turn(engine: Engine) {
+    async fn a_client_that_disconnects_stops_its_turn(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::builder(&engine)
             .with_mock(&model)
@@ -78,7 +78,7 @@ on_every_engine! {
             model.reply([tool_call("hangs", "{}")]);
             let request = app.client.post(app.url("/v1/responses")).json(&body);
             let asking = tokio::spawn(async move { request.send().await.unwrap().text().await });
-            eventually("it has begun", async || conversations(&app).await.len() == place + 1).await;
+            eventually("the turn has started", async || conversations(&app).await.len() == place + 1).await;
             let uuid = conversations(&app).await[0]["uuid"].as_str().unwrap().to_owned();
             let runs = async || app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["status"] == "pending";
             eventually("the tool runs", runs).await;
@@ -89,7 +89,7 @@ on_every_engine! {
 
     /// Each client call is an item of its own, streamed as OpenAI does it: the call's id and name, its arguments, and the
     /// complete item.
-    async fn the_programs_own_calls_are_items_of_the_stream(engine: Engine) {
+    async fn client_calls_are_items_of_the_stream(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         model.reply([text("Let me see."), tool_call("look", r#"{"city":"x"}"#), tool_call("listen", "{}")]);
@@ -113,7 +113,7 @@ on_every_engine! {
 /// A failure before the first text is reported by the HTTP status. A later failure is reported by an event with the partial
 /// response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failure_is_told_by_its_status_or_in_the_stream() {
+async fn a_failure_is_reported_by_its_status_or_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(&Engine::sqlite())
         .with_mock(&model)
@@ -144,7 +144,7 @@ async fn a_failure_is_told_by_its_status_or_in_the_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_ends_says_so_in_the_stream() {
+async fn a_shutdown_is_reported_in_the_stream() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let _gate = model.reply_gated([text("To be ")], [text("continued.")]);
@@ -158,7 +158,7 @@ async fn a_server_that_ends_says_so_in_the_stream() {
 
 /// The stream contains the approval link, sends keep-alives, and continues after the decision.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_goes_on_when_somebody_has_decided() {
+async fn an_answer_continues_after_the_decision() {
     let model = MockLlm::start().await.unwrap();
     let tools = ToolRegistry::default().with(Orders).unwrap();
     let app =
@@ -172,7 +172,7 @@ async fn an_answer_goes_on_when_somebody_has_decided() {
             assert_eq!(stream.next().await.unwrap()["type"], "response.in_progress");
         }
     };
-    timeout(PATIENCE, signs).await.expect("signs of life");
+    timeout(TIMEOUT, signs).await.expect("keep-alives");
     let call = app.conversation(&uuid).await["messages"][1]["tool_calls"][0]["tool_call_id"].clone();
     model.reply([text("Bon appétit!")]);
     app.post(&format!("/api/tool-calls/{call}/decision"), json!({"decision": "approve"})).await.text().await.unwrap();

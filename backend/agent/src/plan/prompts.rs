@@ -7,7 +7,7 @@ use askama::Template;
 use serde_json::{Value, json};
 use tallybook_protocol::{Plan, PlanStep, PlanStepId, PlanStepStatus};
 
-use super::super::{
+use crate::{
     limits::{
         MAX_CRITERIA_CHARS, MAX_EXPECTED_CHARS, MAX_INSTRUCTION_CHARS, MAX_PLAN_RESULTS_BYTES, MAX_PLAN_STEPS,
         MAX_REASON_CHARS, MIN_PLAN_RESULT_BYTES,
@@ -89,14 +89,14 @@ pub(crate) fn steps_so_far(plan: &Plan, results: &HashMap<PlanStepId, String>) -
             PlanStepStatus::Failed => ("failed", true),
             PlanStepStatus::Unknown => ("unknown", false),
         };
-        let mut told = json!({"instruction": step.instruction, "status": status});
+        let mut context = json!({"instruction": step.instruction, "status": status});
         if let Some(result) = results.get(&step.step_id).filter(|_| has_ended) {
-            told["result"] = json!(shorten(result, limit));
+            context["result"] = json!(shorten(result, limit));
         }
         if let Some(reason) = step.reason.as_ref().filter(|_| has_ended) {
-            told["reason"] = json!(reason);
+            context["reason"] = json!(reason);
         }
-        told
+        context
     };
     plan.steps.iter().map(step).collect()
 }
@@ -105,7 +105,7 @@ pub(crate) fn steps_so_far(plan: &Plan, results: &HashMap<PlanStepId, String>) -
 mod tests {
     use std::collections::HashMap;
 
-    use super::{
+    use crate::plan::prompts::{
         Plan, PlanStep, PlanStepId, PlanStepStatus, answer_task, evaluate_prompt, plan_prompt, step_task, steps_so_far,
     };
 
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn results_share_what_they_may_tell() {
         let results = (1..=4).map(|id| (PlanStepId(id), "x".repeat(100_000))).collect();
-        let told = steps_so_far(&plan(), &results).to_string();
-        assert!((16_000..18_000).contains(&told.len()), "{}", told.len());
+        let context = steps_so_far(&plan(), &results).to_string();
+        assert!((16_000..18_000).contains(&context.len()), "{}", context.len());
     }
 }

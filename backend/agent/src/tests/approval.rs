@@ -4,10 +4,13 @@
 use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_protocol::ToolCallId;
 
-use super::{
-    super::{AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall},
-    AgentError, CancellationToken, Duration, Echo, EndReason, Launch, Limits, MemoryRecorder, MockLlm, ModelMessage,
-    Ordering, ProviderKind, RecordedEvent, ToolRegistry, TurnInput, TurnOutcome, agent, reason, text, tool_call,
+use crate::{
+    AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall,
+    tests::{
+        AgentError, CancellationToken, Duration, Echo, EndReason, Launch, Limits, MemoryRecorder, MockLlm,
+        ModelMessage, Ordering, ProviderKind, RecordedEvent, ToolRegistry, TurnInput, TurnOutcome, agent, reason, text,
+        tool_call,
+    },
 };
 
 struct Run {
@@ -101,9 +104,9 @@ async fn approved_calls_run_in_order_and_the_model_is_told_what_was_changed() {
     assert_eq!(reason(run.outcome), "end_turn");
     assert_eq!(run.calls, [r#"started 7 launch {"n":1}"#, r#"started 8 launch {"n":2}"#]);
     assert_eq!(run.launched, [1, 2]);
-    let told = model.requests()[0].body["messages"][2]["content"].clone();
-    let note = |index: usize| told[index]["content"].to_string().contains("A person changed the arguments");
-    assert_eq!((note(0), note(1)), (false, true), "{told}");
+    let context = model.requests()[0].body["messages"][2]["content"].clone();
+    let note = |index: usize| context[index]["content"].to_string().contains("A person changed the arguments");
+    assert_eq!((note(0), note(1)), (false, true), "{context}");
 }
 
 #[tokio::test]

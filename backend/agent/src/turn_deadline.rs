@@ -9,28 +9,28 @@ use super::error::AgentError;
 
 /// The cancellation token and the deadline of a turn.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Halt<'a> {
+pub(crate) struct TurnDeadline<'a> {
     cancel: &'a CancellationToken,
     turn_time: Duration,
     deadline: Instant,
 }
 
-impl<'a> Halt<'a> {
+impl<'a> TurnDeadline<'a> {
     /// Creates the limits of a turn that runs from now on and has already been active for `active`.
     pub(crate) fn new(cancel: &'a CancellationToken, turn_time: Duration, active: Duration) -> Self {
         Self { cancel, turn_time, deadline: Instant::now() + turn_time.saturating_sub(active) }
     }
 
     /// Waits until the turn must end, and returns the reason.
-    pub(crate) async fn reached(&self) -> AgentError {
+    pub(crate) async fn cancelled_or_elapsed(&self) -> AgentError {
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => AgentError::Cancelled,
-            () = self.time_over() => AgentError::TurnTimeout { seconds: self.turn_time.as_secs() },
+            () = self.elapsed() => AgentError::TurnTimeout { seconds: self.turn_time.as_secs() },
         }
     }
 
-    async fn time_over(&self) {
+    async fn elapsed(&self) {
         // The timer counts in whole milliseconds: with no time left, something could still begin before it fires.
         if Instant::now() < self.deadline {
             sleep_until(self.deadline).await;
