@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::{Tool, ToolError, ToolOutput};
 
-/// Counting days on the calendar.
+/// Counts days on the calendar.
 pub(super) struct DaysBetween;
 
-/// What `days_between` takes.
+/// Arguments of `days_between`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {

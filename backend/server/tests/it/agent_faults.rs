@@ -43,7 +43,7 @@ type Row = (String, String, Option<String>, Option<String>);
 const ROWS: &str = "SELECT tool_name, status, error_type, error FROM tool_calls ORDER BY message_id, position";
 
 /// Returns the tool results in the latest request to the model, in order, as JSON.
-fn told_results(model: &MockLlm) -> Vec<Value> {
+fn results_in_prompt(model: &MockLlm) -> Vec<Value> {
     let body = model.requests().pop().unwrap().body;
     let messages = body["messages"].as_array().unwrap();
     let blocks = messages.iter().flat_map(|message| match &message["content"] {
@@ -85,7 +85,7 @@ on_every_engine! {
             let kinds = ["unknown_tool", "invalid_argument", "invalid_argument", "panic", "timeout"];
             let all = rows!(app, Row, ROWS);
             let rows = &all[all.len() - kinds.len()..];
-            for ((row, kind), told) in rows.iter().zip(kinds).zip(told_results(&model)) {
+            for ((row, kind), told) in rows.iter().zip(kinds).zip(results_in_prompt(&model)) {
                 assert_eq!((row.1.as_str(), row.2.as_deref()), ("error", Some(kind)));
                 assert_eq!((&told["success"], &told["error_type"]), (&Value::Bool(false), &kind.into()));
                 assert_eq!(told["error"].as_str(), row.3.as_deref());
@@ -116,7 +116,7 @@ on_every_engine! {
         let rows = rows!(app, Row, ROWS);
         assert_eq!((rows[9].1.as_str(), rows[9].2.as_deref()), ("error", Some("timeout")));
         assert!(rows.len() == 10 && rows[..9].iter().all(|row| row.1 == "success"), "{rows:?}");
-        let told: Vec<_> = told_results(&model).iter().map(|told| told["result"].clone()).collect();
+        let told: Vec<_> = results_in_prompt(&model).iter().map(|told| told["result"].clone()).collect();
         assert_eq!(told[7..], ["9".into(), "10".into(), Value::Null], "the model receives the results in the order of its calls");
         model.assert_calls_paired();
     }
@@ -154,7 +154,7 @@ on_every_engine! {
             model.reply([text("Still here.")]);
             let events = app.send(&conversation, "And now?").await.all().await;
             assert!(ended_with(&events, "Still here."), "{events:?}");
-            assert_eq!(told_results(&model).len(), 4);
+            assert_eq!(results_in_prompt(&model).len(), 4);
             model.assert_calls_paired();
         }
     }
@@ -205,7 +205,7 @@ on_every_engine! {
             assert_eq!(row.1, "error");
             assert!(error.starts_with(words) && error.len() < 500, "{error}");
         }
-        let told = told_results(&model);
+        let told = results_in_prompt(&model);
         assert!(told[0]["result"].to_string().len() < 2 * Limits::default().model_output_bytes);
         assert!(told[1..].iter().all(|told| told["success"] == false), "{told:?}");
         // The prompt of the next turn contains all of these calls again.

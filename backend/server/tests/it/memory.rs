@@ -105,7 +105,7 @@ fn system(request: &CapturedRequest) -> String {
     texts(&request.body["system"]).join("\n")
 }
 
-fn told_tokens(request: &CapturedRequest) -> usize {
+fn prompt_tokens(request: &CapturedRequest) -> usize {
     tokens::of_text(&system(request)) + told(request).iter().map(|text| tokens::of_text(text) + 8).sum::<usize>()
 }
 
@@ -127,7 +127,7 @@ on_every_engine! {
         // Without a summary, the prompt contains as many messages as fit, and the page says so.
         let first = ask(&app, &conversation, "And 201 and 1?").await;
         let asked = &model.requests()[0];
-        assert!(told_tokens(asked) <= 3500 && told(asked).len() > 80, "{}", told_tokens(asked));
+        assert!(prompt_tokens(asked) <= 3500 && told(asked).len() > 80, "{}", prompt_tokens(asked));
         assert!(!system(asked).contains(SO_FAR));
         let message = app.conversation(&conversation).await["messages"][401].clone();
         assert_eq!(message["id"], first);
@@ -143,7 +143,7 @@ on_every_engine! {
         assert_eq!(for_summaries.len(), summaries.len());
         for (number, request) in for_summaries.iter().enumerate() {
             assert_eq!((&request.body["temperature"], &request.body["max_tokens"]), (&json!(0.0), &json!(500)));
-            assert!(request.body.get("tools").is_none() && told_tokens(request) <= 3500);
+            assert!(request.body.get("tools").is_none() && prompt_tokens(request) <= 3500);
             let asked: Value = serde_json::from_str(&told(request)[0]).unwrap();
             assert_eq!(asked["summary"], if number == 0 { Value::Null } else { json!("They count on from 1.") });
             let first = format!("Question {}: how many", 20 * number + 1);
@@ -155,7 +155,7 @@ on_every_engine! {
         // From here on the prompt contains the summary, and the messages that it does not cover.
         let second = ask(&app, &conversation, "And 202 and 1?").await;
         let asked = newest(&model, false);
-        assert!(told_tokens(&asked) <= 3500, "{}", told_tokens(&asked));
+        assert!(prompt_tokens(&asked) <= 3500, "{}", prompt_tokens(&asked));
         assert!(system(&asked).contains(SO_FAR) && system(&asked).ends_with("\"They count on from 1.\""), "{}", system(&asked));
         let page = app.conversation(&conversation).await;
         let message = page["messages"].as_array().unwrap().iter().find(|message| message["id"] == second).unwrap();
@@ -306,7 +306,7 @@ on_every_engine! {
         ask(&app, &conversation, "And 201 and 1?").await;
         let [first, second] = &model.requests()[..] else { panic!("the model is called twice") };
         assert_eq!(told(first).len(), 401);
-        assert!(told(second).len() > 20 && told_tokens(second) <= 4500, "{}", told_tokens(second));
+        assert!(told(second).len() > 20 && prompt_tokens(second) <= 4500, "{}", prompt_tokens(second));
         let page = app.conversation(&conversation).await;
         let answer = &page["messages"][401];
         assert_eq!((&answer["content"], &answer["status"]), (&json!("They are 202."), &json!("complete")));

@@ -9,7 +9,7 @@ use tallybook_protocol::Prices;
 use crate::support::{Engine, TestApp, eventually, execute, on_every_engine};
 
 /// Returns the metrics. Fails unless they contain all of `lines`.
-async fn assert_told(app: &TestApp, lines: &[&str]) -> String {
+async fn assert_reported(app: &TestApp, lines: &[&str]) -> String {
     let metrics = app.get("/metrics").await.text().await.unwrap();
     for line in lines {
         assert!(metrics.contains(line), "{line} is not in {metrics}");
@@ -21,7 +21,7 @@ on_every_engine! {
     async fn turns_are_counted_by_final_status(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
-        assert_told(&app, &[
+        assert_reported(&app, &[
             "tallybook_turns_started_total 0\n",
             "tallybook_turns_ended_total{status=\"complete\"} 0\n",
             "tallybook_turns_ended_total{status=\"interrupted\"} 0\n",
@@ -37,13 +37,13 @@ on_every_engine! {
         let _gate = model.reply_gated([text("For ever ")], [text("and ever.")]);
         let mut turn = app.send(&conversation, "How long?").await;
         turn.until("content_delta").await;
-        assert_told(&app, &["tallybook_turns_started_total 4\n", "tallybook_turns_running 1\n"]).await;
+        assert_reported(&app, &["tallybook_turns_started_total 4\n", "tallybook_turns_running 1\n"]).await;
         app.post(&format!("/api/conversations/{conversation}/stop"), json!(null)).await;
         turn.until("message_end").await;
         // Resuming a turn counts as another start.
         model.reply([text("and ever.")]);
         app.continue_turn(&conversation).await.all().await;
-        assert_told(&app, &[
+        assert_reported(&app, &[
             "tallybook_turns_started_total 5\n",
             "tallybook_turns_ended_total{status=\"complete\"} 3\n",
             "tallybook_turns_ended_total{status=\"failed\"} 1\n",
@@ -59,7 +59,7 @@ on_every_engine! {
             let metrics = app.get("/metrics").await.text().await.unwrap();
             metrics.contains("tallybook_turns_ended_total{status=\"interrupted\"} 2\n")
         }).await;
-        assert_told(&app, &["tallybook_turns_started_total 0\n"]).await;
+        assert_reported(&app, &["tallybook_turns_started_total 0\n"]).await;
     }
 }
 
@@ -74,7 +74,7 @@ async fn requests_are_counted_by_route_and_status() {
     app.get("/c/nonsense").await;
     let media_type = app.get("/metrics").await.headers()["content-type"].to_str().unwrap().to_owned();
     assert!(media_type.starts_with("application/openmetrics-text"), "{media_type}");
-    let metrics = assert_told(
+    let metrics = assert_reported(
         &app,
         &[
             r#"tallybook_info{version=""#,
@@ -94,16 +94,16 @@ async fn requests_are_counted_by_route_and_status() {
 async fn steps_calls_tokens_and_streams_are_counted() {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
-    assert_told(&app, &["tallybook_steps_total 0\n", "tallybook_http_streams 0\n"]).await;
+    assert_reported(&app, &["tallybook_steps_total 0\n", "tallybook_http_streams 0\n"]).await;
     let conversation = app.create_conversation().await;
     model.reply([tool_call("add", r#"{"a":1,"b":2}"#), tool_call("divide", r#"{"a":1,"b":0}"#)]);
     let gate = model.reply_gated([text("The sum ")], [text("is 3.")]);
     let mut turn = app.send(&conversation, "What is the sum?").await;
     turn.until("content_delta").await;
-    assert_told(&app, &["tallybook_http_streams 1\n"]).await;
+    assert_reported(&app, &["tallybook_http_streams 1\n"]).await;
     gate.open();
     turn.until("message_end").await;
-    let metrics = assert_told(
+    let metrics = assert_reported(
         &app,
         &[
             "tallybook_steps_total 2\n",
@@ -136,7 +136,7 @@ async fn unknown_tools_share_one_label() {
     model.reply(invented.collect::<Vec<_>>());
     model.reply([text("There is no such tool.")]);
     app.send(&conversation, "Which tools are there?").await.all().await;
-    let metrics = assert_told(&app, &[r#"tallybook_tool_calls_total{tool="other",status="error"} 200"#]).await;
+    let metrics = assert_reported(&app, &[r#"tallybook_tool_calls_total{tool="other",status="error"} 200"#]).await;
     assert!(!metrics.contains("invented"), "{metrics}");
 }
 
@@ -163,7 +163,7 @@ async fn costs_and_tool_servers_are_reported() {
     let conversation = app.create_conversation().await;
     model.reply([text("Yes.")]);
     app.send(&conversation, "Well?").await.all().await;
-    let metrics = assert_told(&app, &["tallybook_tool_server_up{server=\"unset\"} 0\n"]).await;
+    let metrics = assert_reported(&app, &["tallybook_tool_server_up{server=\"unset\"} 0\n"]).await;
     let cost = metrics.lines().find_map(|line| line.strip_prefix("tallybook_cost_total{model=\"test-model\"} "));
     let input = metrics
         .lines()

@@ -40,7 +40,7 @@ fn native(step: &Step) -> Vec<Part> {
     words.into_iter().chain(step.1.iter().map(|(name, input)| tool_call(*name, *input))).collect()
 }
 
-fn in_words(step: &Step) -> Vec<Part> {
+fn prompted_reply(step: &Step) -> Vec<Part> {
     let calls =
         step.1.iter().map(|(name, input)| format!("```tool\n{{\"tool\": \"{name}\", \"args\": {input}}}\n```\n"));
     vec![text(format!("{}{}", step.0, calls.collect::<String>()))]
@@ -83,7 +83,7 @@ fn seen_call(call: &ToolCall) -> SeenCall {
 }
 
 /// Checks that in prompt-based mode every result follows its call, and that only the prompt describes the tools.
-fn assert_told_in_words(model: &MockLlm) {
+fn assert_prompted(model: &MockLlm) {
     for request in model.requests() {
         assert!(request.body.get("tools").is_none(), "{}", request.body_text);
         assert!(request.body_text.contains("## multiply"), "{}", request.body_text);
@@ -115,9 +115,9 @@ on_every_engine! {
                 let model = MockLlm::start().await.unwrap();
                 let settings = ModelSettings { tool_mode, ..provider.settings(model.url()) };
                 let prompted = tool_mode == ToolMode::Prompt;
-                let seen = play(&engine, settings, &model, if prompted { in_words } else { native }).await;
+                let seen = play(&engine, settings, &model, if prompted { prompted_reply } else { native }).await;
                 if prompted {
-                    assert_told_in_words(&model);
+                    assert_prompted(&model);
                 }
                 assert_eq!(seen, expected(), "{provider:?} {tool_mode:?}");
             }
@@ -128,7 +128,7 @@ on_every_engine! {
     async fn a_server_without_native_tools_gets_prompted_ones(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         model.fail(400, r#"{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools"}}"#);
-        let seen = play(&engine, Provider::OpenAi.settings(model.url()), &model, in_words).await;
+        let seen = play(&engine, Provider::OpenAi.settings(model.url()), &model, prompted_reply).await;
         assert_eq!(seen, expected());
         let with_tools = model.requests().iter().filter(|request| request.body.get("tools").is_some()).count();
         assert_eq!(with_tools, 1);

@@ -48,16 +48,16 @@ on_every_engine! {
                 request = request.header(TIME_ZONE_HEADER, zone);
             }
             request.send().await.unwrap().text().await.unwrap();
-            assert_eq!(told_zone(&model), named, "{sent:?}");
+            assert_eq!(zone_in_prompt(&model), named, "{sent:?}");
             model.reply([text("Hello.")]);
             app.continue_turn(&conversation).await.all().await;
-            assert_eq!(told_zone(&model), named, "{sent:?}, resumed");
+            assert_eq!(zone_in_prompt(&model), named, "{sent:?}, resumed");
         }
     }
 }
 
 /// Returns the zone in the last prompt. Checks that the prompt has that zone's date, give or take a day.
-fn told_zone(model: &MockLlm) -> String {
+fn zone_in_prompt(model: &MockLlm) -> String {
     let requests = model.requests();
     let told = requests.last().unwrap().body["system"][0]["text"].as_str().unwrap();
     let (_, rest) = told.split_once("Today is ").unwrap();

@@ -1,6 +1,6 @@
 //! Writes a chat completion: as a stream of chunks (<https://platform.openai.com/docs/api-reference/chat-streaming>), or as
 //! one response body (<https://platform.openai.com/docs/api-reference/chat/object>). The stream consists of `data:` lines
-//! alone, because clients fail on any others. The part that all chunks of an answer share is serialized once.
+//! alone, because clients fail on any others.
 
 use std::collections::HashMap;
 
@@ -14,47 +14,132 @@ use utoipa::ToSchema;
 use crate::http::openai::{
     error::Refusal,
     parse::StreamOptions,
-    request::MAX_TOOL_EVENT_BYTES,
-    sink::{Sink, Writer},
+    sink::{Sink, Writer, append_data},
 };
 
-const EMPTY_DELTA: &str = r#""choices":[{"index":0,"delta":{},"finish_reason":null}]"#;
+/// Maximum length of the input, output or error in a [`ToolEvent`], in bytes.
+const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;
 
-/// What a chunk is. [`Chunks`] writes them piece by piece, so that this alone says what comes of that.
-#[derive(ToSchema)]
+/// The last line of every stream.
+const DONE: &[u8] = b"data: [DONE]\n\n";
+
+/// A chunk of a streamed chat completion.
+#[derive(Serialize, ToSchema)]
 #[schema(as = CompletionChunk)]
-#[expect(dead_code, reason = "it is only described")]
 pub(crate) struct Chunk<'a> {
     id: &'a str,
     /// `chat.completion.chunk`
     object: &'a str,
     created: i64,
     model: &'a str,
-    /// One; none in the chunk with the usage.
+    /// One choice. Empty in the chunk with the usage.
     choices: Vec<ChunkChoice<'a>>,
-    /// In the last chunk, where it is asked for.
+    /// Token usage of the answer, in the last chunk. Absent unless `stream_options.include_usage` is true.
+    #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageBody>,
-    /// A call of the server's own tools, where the program asks to be told.
+    /// A call of one of Tallybook's own tools. Absent unless the header `X-Tallybook-Tools` is `events`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     tallybook: Option<ToolEvent<'a>>,
-    /// The same, as `Open WebUI` shows it.
+    /// The call in `tallybook`, as a status that `Open WebUI` shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<Value>,
 }
 
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it is only described")]
+#[derive(Serialize, ToSchema)]
 struct ChunkChoice<'a> {
     index: u32,
-    /// `role`, `content` or `tool_calls`, as in the whole answer, in pieces; empty as a sign of life.
+    /// The new part of the answer's message: `role`, `content`, `reasoning_content` or `tool_calls`. Empty in a keep-alive
+    /// and in the last choice.
     #[schema(value_type = Object)]
-    delta: Value,
-    /// `stop`, `length`, `tool_calls` or `content_filter` in the last one.
+    delta: Delta<'a>,
+    /// `stop`, `length`, `tool_calls` or `content_filter` in the last choice. Null in all others.
     finish_reason: Option<&'a str>,
+}
+
+/// The new part of a message.
+#[derive(Default, Serialize)]
+struct Delta<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    /// The field that DeepSeek introduced and that vLLM and others adopted. Clients that do not know the field ignore it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[CallDelta<'a>; 1]>,
+}
+
+/// The new part of a call of a client tool. As OpenAI does it, the first delta has the id and the name, and the second one
+/// the arguments.
+#[derive(Serialize)]
+struct CallDelta<'a> {
+    index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a str>,
+    function: FunctionDelta<'a>,
+}
+
+#[derive(Serialize)]
+struct FunctionDelta<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    arguments: &'a str,
+}
+
+/// A call of one of Tallybook's own tools, at its start or at its end.
+#[derive(Serialize, ToSchema)]
+struct ToolEvent<'a> {
+    /// `tool_call`
+    #[serde(rename = "type")]
+    kind: &'static str,
+    id: ToolCallId,
+    name: &'a str,
+    /// `pending` at the start.
+    status: ToolCallStatus,
+    /// Arguments of the call, at its start. A string with the first 4 KiB if the arguments are longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<RawJson>,
+    /// The first 4 KiB of the output, at the end of a successful call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a str>,
+    /// The first 4 KiB of the error, at the end of a failed call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl ToolEvent<'_> {
+    /// Returns the call as a status that `Open WebUI` shows.
+    fn as_status(&self) -> Value {
+        let mark = match self.status {
+            ToolCallStatus::Pending => "…",
+            ToolCallStatus::Success => "✓",
+            _ => "✗",
+        };
+        let is_done = self.status != ToolCallStatus::Pending;
+        json!({"type": "status", "data": {"description": format!("{} {mark}", self.name), "done": is_done}})
+    }
+}
+
+/// Returns the beginning of a text that is too long for a [`ToolEvent`].
+fn truncated(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TOOL_EVENT_BYTES)]
+}
+
+/// Returns the JSON; if it is too long for a [`ToolEvent`], its beginning as a JSON string.
+fn truncated_json(json: &RawJson) -> RawJson {
+    let text = json.as_str();
+    if text.len() <= MAX_TOOL_EVENT_BYTES { json.clone() } else { RawJson::string(truncated(text)) }
 }
 
 /// Writer of the chunks of one answer.
 pub(crate) struct Chunks {
-    /// The shared beginning of all chunks.
-    head: String,
+    id: String,
+    created: i64,
+    /// Name of the model as the client wrote it.
+    model: String,
     out: Vec<u8>,
     /// Text that is not yet in a chunk. Text that arrives together is sent together.
     text: String,
@@ -62,34 +147,21 @@ pub(crate) struct Chunks {
     /// Names of the running calls of Tallybook's own tools; `None` if the client did not ask for tool calls.
     calls: Option<HashMap<ToolCallId, String>>,
     /// `true` if the client asked for the token usage.
-    tells_usage: bool,
+    reports_usage: bool,
 }
 
 impl Chunks {
     /// Creates the writer for an answer with this id. `model` is the name of the model as the client wrote it.
-    pub(crate) fn new(id: &str, created: i64, model: &str, wish: StreamOptions) -> Self {
-        let head = format!(
-            r#"data: {{"id":{},"object":"chat.completion.chunk","created":{created},"model":{},"#,
-            json!(id),
-            json!(model)
-        );
-        let calls = wish.tools.then(HashMap::new);
+    pub(crate) fn new(id: String, created: i64, model: String, options: StreamOptions) -> Self {
+        let calls = options.tools.then(HashMap::new);
         let (out, text) = (Vec::new(), String::new());
-        Self { head, out, text, has_begun: false, calls, tells_usage: wish.usage }
+        Self { id, created, model, out, text, has_begun: false, calls, reports_usage: options.usage }
     }
 
-    fn done(&mut self) {
-        self.out.extend_from_slice(b"data: [DONE]\n\n");
-    }
-
-    fn chunk(&mut self, rest: &str) {
-        self.out.extend_from_slice(self.head.as_bytes());
-        self.out.extend_from_slice(rest.as_bytes());
-        self.out.extend_from_slice(b"}\n\n");
-    }
-
-    fn call_delta(&mut self, call: &Value) {
-        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":null}}]"#));
+    /// Writes a chunk with this delta.
+    fn write(&mut self, delta: Delta<'_>) {
+        let Self { id, created, model, out, .. } = self;
+        append_data(out, &Chunk::of_delta(id, *created, model, delta));
     }
 
     fn flush(&mut self) {
@@ -97,24 +169,37 @@ impl Chunks {
             return;
         }
         self.begin();
-        self.out.extend_from_slice(self.head.as_bytes());
-        self.out.extend_from_slice(br#""choices":[{"index":0,"delta":{"content":"#);
-        // A string always serializes, and writing to memory cannot fail.
-        let _ = serde_json::to_writer(&mut self.out, &self.text);
-        self.out.extend_from_slice(br#"},"finish_reason":null}]}"#);
-        self.out.extend_from_slice(b"\n\n");
-        self.text.clear();
+        let Self { id, created, model, out, text, .. } = self;
+        let delta = Delta { content: Some(text), ..Delta::default() };
+        append_data(out, &Chunk::of_delta(id, *created, model, delta));
+        text.clear();
     }
 
-    /// Reports a call of Tallybook's own tools: in `tallybook` for clients that know the field, and in `event` for
-    /// `Open WebUI`, which shows a status.
-    fn tool(&mut self, call: &ToolEvent<'_>, description: &str, done: bool) {
+    /// Reports a call of one of Tallybook's own tools: in `tallybook` for clients that know the field, and in `event` for
+    /// `Open WebUI`.
+    fn write_tool_event(&mut self, call: ToolEvent<'_>) {
         self.flush();
         self.begin();
-        let event = json!({"type": "status", "data": {"description": description, "done": done}});
-        // The input is valid JSON and the other fields are strings, so this cannot fail.
-        let call = serde_json::to_string(call).unwrap_or_else(|_| "null".to_owned());
-        self.chunk(&format!(r#"{EMPTY_DELTA},"tallybook":{call},"event":{event}"#));
+        let Self { id, created, model, out, .. } = self;
+        let event = Some(call.as_status());
+        let chunk = Chunk::of_delta(id, *created, model, Delta::default());
+        append_data(out, &Chunk { tallybook: Some(call), event, ..chunk });
+    }
+}
+
+impl<'a> Chunk<'a> {
+    /// Returns a chunk with this delta, in which nothing ends.
+    fn of_delta(id: &'a str, created: i64, model: &'a str, delta: Delta<'a>) -> Self {
+        Self {
+            id,
+            object: "chat.completion.chunk",
+            created,
+            model,
+            choices: vec![ChunkChoice { index: 0, delta, finish_reason: None }],
+            usage: None,
+            tallybook: None,
+            event: None,
+        }
     }
 }
 
@@ -123,55 +208,51 @@ impl Sink for Chunks {
         self.text.push_str(text);
     }
 
-    /// Uses the field that DeepSeek introduced and that vLLM and others adopted. Clients that do not know the field ignore it.
     fn reasoning(&mut self, text: &str) {
         self.flush();
         self.begin();
-        self.chunk(&format!(
-            r#""choices":[{{"index":0,"delta":{{"reasoning_content":{}}},"finish_reason":null}}]"#,
-            json!(text)
-        ));
+        self.write(Delta { reasoning_content: Some(text), ..Delta::default() });
     }
 
     fn tool_started(&mut self, call: &ToolCallStart) {
         let Some(calls) = &mut self.calls else { return };
         calls.insert(call.tool_call_id, call.tool_name.clone());
-        let event = ToolEvent {
+        self.write_tool_event(ToolEvent {
             kind: "tool_call",
             id: call.tool_call_id,
             name: &call.tool_name,
             status: ToolCallStatus::Pending,
-            input: Some(shortened_json(&call.input)),
+            input: Some(truncated_json(&call.input)),
             output: None,
             error: None,
-        };
-        self.tool(&event, &format!("{} …", call.tool_name), false);
+        });
     }
 
     fn tool_ended(&mut self, call: &ToolCallEnd) {
         let Some(calls) = &mut self.calls else { return };
         let name = calls.remove(&call.tool_call_id).unwrap_or_default();
-        let event = ToolEvent {
+        self.write_tool_event(ToolEvent {
             kind: "tool_call",
             id: call.tool_call_id,
             name: &name,
             status: call.status,
             input: None,
-            output: call.output.as_deref().map(shortened),
-            error: call.error.as_deref().map(shortened),
-        };
-        let mark = if call.status == ToolCallStatus::Success { "✓" } else { "✗" };
-        self.tool(&event, &format!("{name} {mark}"), true);
+            output: call.output.as_deref().map(truncated),
+            error: call.error.as_deref().map(truncated),
+        });
     }
 
     fn client_calls(&mut self, calls: Vec<ClientCall>) {
         self.flush();
         self.begin();
-        for (index, ClientCall { id, name, arguments }) in calls.into_iter().enumerate() {
-            // As OpenAI does it: first the id and the name of the call, then its arguments.
-            let function = json!({"name": name, "arguments": ""});
-            self.call_delta(&json!({"index": index, "id": id, "type": "function", "function": function}));
-            self.call_delta(&json!({"index": index, "function": {"arguments": arguments}}));
+        for (index, ClientCall { id, name, arguments }) in calls.iter().enumerate() {
+            let function = FunctionDelta { name: Some(name), arguments: "" };
+            let (id, kind) = (Some(id.as_str()), Some("function"));
+            let start = CallDelta { index, id, kind, function };
+            let rest = CallDelta { index, id: None, kind: None, function: FunctionDelta { name: None, arguments } };
+            for call in [start, rest] {
+                self.write(Delta { tool_calls: Some([call]), ..Delta::default() });
+            }
         }
     }
 
@@ -184,61 +265,39 @@ impl Writer for Chunks {
     fn begin(&mut self) {
         if !self.has_begun {
             self.has_begun = true;
-            self.chunk(r#""choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]"#);
+            self.write(Delta { role: Some("assistant"), content: Some(""), ..Delta::default() });
         }
     }
 
     fn keep_alive(&mut self) -> Bytes {
-        format!("{}{EMPTY_DELTA}}}\n\n", self.head).into()
+        let mut out = Vec::new();
+        append_data(&mut out, &Chunk::of_delta(&self.id, self.created, &self.model, Delta::default()));
+        out.into()
     }
 
     fn end(&mut self, finish: &str, usage: Usage) {
         self.flush();
         self.begin();
-        self.chunk(&format!(r#""choices":[{{"index":0,"delta":{{}},"finish_reason":"{finish}"}}]"#));
-        if self.tells_usage {
-            self.chunk(&format!(r#""choices":[],"usage":{}"#, json!(UsageBody::of(usage))));
+        let Self { id, created, model, out, reports_usage, .. } = self;
+        let chunk = |choices| Chunk { choices, ..Chunk::of_delta(id, *created, model, Delta::default()) };
+        append_data(out, &chunk(vec![ChunkChoice { index: 0, delta: Delta::default(), finish_reason: Some(finish) }]));
+        if *reports_usage {
+            append_data(out, &Chunk { usage: Some(UsageBody::of(usage)), ..chunk(Vec::new()) });
         }
-        self.done();
+        out.extend_from_slice(DONE);
     }
 
     /// Clients recognize an error by the absence of `choices`.
     fn fail(&mut self, refusal: &Refusal) {
         self.flush();
-        self.out.extend_from_slice(format!("data: {}\n\n", json!(refusal.body())).as_bytes());
-        self.done();
+        append_data(&mut self.out, &refusal.body());
+        self.out.extend_from_slice(DONE);
     }
 
     fn take(&mut self) -> Bytes {
         self.flush();
         std::mem::take(&mut self.out).into()
     }
-}
-
-/// A call of ours, as programs are told of it.
-#[derive(Serialize, ToSchema)]
-struct ToolEvent<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    id: ToolCallId,
-    name: &'a str,
-    status: ToolCallStatus,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
-}
-
-fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TOOL_EVENT_BYTES)]
-}
-
-/// Returns the JSON; if it is too long, its beginning as a JSON string.
-fn shortened_json(json: &RawJson) -> RawJson {
-    let text = json.as_str();
-    if text.len() <= MAX_TOOL_EVENT_BYTES { json.clone() } else { RawJson::string(shortened(text)) }
 }
 
 /// Receiver of an answer that is sent as one response.
@@ -273,7 +332,7 @@ impl Sink for WholeAnswer {
     }
 }
 
-/// The body.
+/// A chat completion as one response body.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Completion<'a> {
     id: &'a str,
@@ -298,11 +357,11 @@ struct Choice<'a> {
 #[schema(as = CompletionMessage)]
 struct Message<'a> {
     role: &'static str,
-    /// Nothing where there are calls and no words.
+    /// Null if the message has tool calls and no text.
     content: Option<&'a str>,
     #[schema(value_type = Option<String>)]
     refusal: (),
-    /// As in a stream (`chunk`).
+    /// The model's reasoning. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -344,14 +403,14 @@ impl<'a> Completion<'a> {
         let WholeAnswer { text, reasoning, calls } = answer;
         let content = Some(text.as_str()).filter(|text| !text.is_empty() || calls.is_empty());
         let tool_calls = calls.iter().map(CallBody::of).collect();
-        let reasoning_content = Some(reasoning.as_str()).filter(|words| !words.is_empty());
+        let reasoning_content = Some(reasoning.as_str()).filter(|text| !text.is_empty());
         let message = Message { role: "assistant", content, refusal: (), reasoning_content, tool_calls };
         let choices = [Choice { index: 0, message, logprobs: (), finish_reason }];
         Self { id, object: "chat.completion", created, model, choices, usage: UsageBody::of(usage) }
     }
 }
 
-/// Tokens, in OpenAI's words.
+/// Token usage, with the field names of chat completions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TokenUsage)]
 pub(crate) struct UsageBody {

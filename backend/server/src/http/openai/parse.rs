@@ -1,7 +1,7 @@
 //! Parses a chat completion request: the model and its settings, the messages, and the client's conversation.
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use tallybook_conversations::{Chaining, ClientTool, GivenInput, Program, ProgramRequest, models::Catalog};
+use tallybook_conversations::{Chaining, ClientTool, GivenInput, Program, ProgramRequest, Weight, models::Catalog};
 use tallybook_llm::{Sampling, ToolCallRequest};
 
 use crate::http::openai::{
@@ -28,10 +28,8 @@ const CHAT_IDS: [&str; 2] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"];
 pub(crate) struct AnswerRequest {
     /// Name of the model as the client wrote it. The response repeats the name.
     pub(crate) name: String,
-    /// `true` for a direct model call, without tools and without a conversation.
-    pub(crate) is_direct: bool,
-    /// `true` for a background task, such as writing a title, which counts for less.
-    pub(crate) is_task: bool,
+    /// Weight of a direct model call, without tools and without a conversation. `None` for a turn of the agent.
+    pub(crate) direct: Option<Weight>,
     /// Options of the stream; `None` if the response is not streamed.
     pub(crate) stream: Option<StreamOptions>,
     pub(crate) request: ProgramRequest,
@@ -68,8 +66,7 @@ pub(crate) fn parse_chat_request(
     let ParsedConversation { system, history, question, .. } = parsed;
     Ok(AnswerRequest {
         name,
-        is_direct: is_direct || is_task,
-        is_task,
+        direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage, tools: reports_tools }),
         request: ProgramRequest {
             program,
@@ -80,6 +77,16 @@ pub(crate) fn parse_chat_request(
             chaining: Chaining::default(),
         },
     })
+}
+
+/// Returns the weight of a direct model call; `None` for a turn of the agent. A background task, such as writing a title,
+/// is always a direct model call, and counts for less.
+pub(crate) fn direct_weight(is_direct: bool, is_task: bool) -> Option<Weight> {
+    match (is_direct, is_task) {
+        (_, true) => Some(Weight::Task),
+        (true, false) => Some(Weight::Message),
+        (false, false) => None,
+    }
 }
 
 /// Refuses client tools in a direct model call.

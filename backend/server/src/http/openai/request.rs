@@ -23,7 +23,7 @@ pub(crate) struct ChatRequest {
     #[schema(required = true, min_items = 1, max_items = 10_000)]
     pub(crate) messages: Vec<ChatMessage>,
     pub(crate) stream: Option<bool>,
-    pub(crate) stream_options: Option<StreamOptions>,
+    pub(crate) stream_options: Option<RequestedStream>,
     /// The lower of this and `max_completion_tokens` counts.
     #[schema(minimum = 1)]
     pub(crate) max_tokens: Option<i64>,
@@ -51,7 +51,8 @@ pub(crate) struct ChatRequest {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct StreamOptions {
+#[schema(as = StreamOptions)]
+pub(crate) struct RequestedStream {
     pub(crate) include_usage: Option<bool>,
 }
 
@@ -228,6 +229,3 @@ pub(crate) const MAX_TOOL_DESCRIPTION_BYTES: usize = 16 * 1024;
 /// Maximum size of a client tool's JSON schema in bytes, and (`MAX_SCHEMA_LEVELS`) its maximum depth.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_SCHEMA_LEVELS: usize = 32;
-
-/// Maximum length of the input, output or error in a report on one of Tallybook's own tool calls, in bytes.
-pub(crate) const MAX_TOOL_EVENT_BYTES: usize = 4 * 1024;

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Json}
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use tallybook_accounts::{Caller, Credential, UserId};
-use tallybook_conversations::{ConversationService, Program, ServiceError, StartedTurn, Weight};
+use tallybook_conversations::{ConversationService, Program, ServiceError, StartedTurn};
 use tallybook_database::now;
 use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
@@ -66,7 +66,7 @@ pub(crate) async fn create(
     let (id, created, conversation) =
         (format!("chatcmpl-{}", answer.id), answer.created_at.timestamp(), answer.conversation());
     let mut response = if let Some(options) = stream {
-        answer.stream(&state, peer, Chunks::new(&id, created, &name, options)).await?
+        answer.stream(&state, peer, Chunks::new(id, created, name, options)).await?
     } else {
         let mut whole = WholeAnswer::default();
         let (finish, usage) = answer.collect(peer, &mut whole).await?;
@@ -128,13 +128,12 @@ enum Source {
 impl Answer {
     /// Starts the answer: a turn, or a direct model call.
     pub(crate) async fn start(state: &AppState, request: &HttpRequest, asked: AnswerRequest) -> Result<Self, ApiError> {
-        let AnswerRequest { is_direct, is_task, request: new, .. } = asked;
+        let AnswerRequest { direct, request: new, .. } = asked;
         let user = new.program.user;
-        if !is_direct {
+        let Some(weight) = direct else {
             let follow = follow_turn(state, request, user, |service| async move { service.answer_program(new).await });
             return Ok(Self::of_turn(follow.await?));
-        }
-        let weight = if is_task { Weight::Task } else { Weight::Message };
+        };
         let ask = move |service: ConversationService| async move {
             service.ask_plainly(user, new.model.as_deref(), new.input, weight).await
         };

@@ -2,6 +2,7 @@
 //! `thread`). Also the reason why an answer ended.
 
 use bytes::Bytes;
+use serde::Serialize;
 use tallybook_agent::{CLIENT_CALLS, STEP_LIMIT};
 use tallybook_conversations::ClientCall;
 use tallybook_protocol::{MessageEnd, ToolCallEnd, ToolCallStart, Usage};
@@ -69,6 +70,14 @@ pub(crate) enum Progress {
     },
     /// The answer is not complete, and nothing more follows.
     Failed(Refusal),
+}
+
+/// Appends a `data:` line with this JSON to a stream. All data of answers serializes, because it consists of strings,
+/// numbers and valid JSON, and writing to memory cannot fail.
+pub(crate) fn append_data(out: &mut Vec<u8>, data: &impl Serialize) {
+    out.extend_from_slice(b"data: ");
+    let _ = serde_json::to_writer(&mut *out, data);
+    out.extend_from_slice(b"\n\n");
 }
 
 /// Returns OpenAI's finish reason for a stop reason. An answer that used up its steps was truncated by a limit, too. An answer

@@ -1,5 +1,5 @@
-"""A program that has Tallybook as a tool server: the official Python SDK of MCP. Takes the address, and prints what came of it
-as one JSON object."""
+"""Uses Tallybook as an MCP server through the official Python SDK of MCP. Takes the address as its argument, and prints the
+results as one JSON object."""
 
 import asyncio
 import json

@@ -1,5 +1,5 @@
-"""A program that knows the agent as a model: the official Python SDK, asked whole, as a stream and for what there is not.
-Takes the base URL. Says so when it first gets a sign of life, and prints what came of it all as one JSON object."""
+"""Uses the agent as a model through OpenAI's official Python SDK: complete answers, streams, client tools and errors.
+Takes the base URL as its argument. Prints "in silence" at the first keep-alive, and the results as one JSON object."""
 
 import json
 import sys

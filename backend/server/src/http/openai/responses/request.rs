@@ -21,7 +21,8 @@ use crate::http::openai::{
     conversation::ParsedConversation,
     error::Refusal,
     parse::{
-        AnswerRequest, StreamOptions, at_least_one, chat_id, check_temperature, is_task, model, refuse_client_tools,
+        AnswerRequest, StreamOptions, at_least_one, chat_id, check_temperature, direct_weight, is_task, model,
+        refuse_client_tools,
     },
     request::{ChoiceOfTool, FunctionDefinition, ResponseFormat, is_set, nothing, off, read_as},
     responses::items::{self, full_name},
@@ -159,8 +160,7 @@ pub(crate) fn parse_response_request(
     let (chat_id, chaining) = (chat_id(headers, &CHAT_IDS)?, Chaining { previous, kept });
     let asked = AnswerRequest {
         name,
-        is_direct,
-        is_task,
+        direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
         request: ProgramRequest { program, chat_id, model, question, input, chaining },
     };

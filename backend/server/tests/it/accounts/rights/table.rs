@@ -14,7 +14,7 @@ const OWN: Answers = [401, 200, 200, 200, 401, 200];
 /// For data of the caller's own that API keys cannot read.
 const PERSONAL: Answers = [401, 200, 200, 200, 401, 403];
 /// For data of one user, if the owner gets status 200.
-pub(crate) const SOMEBODYS: Answers = somebodys(200);
+pub(crate) const SOMEBODYS: Answers = one_users(200);
 /// For data that only admins can access.
 const ADMINS: Answers = admins(200);
 /// For data that is the same for all callers.
@@ -22,7 +22,7 @@ const PUBLIC: Answers = [200; 6];
 /// For files of the web UI, which a build without a web UI does not have.
 pub(crate) const FILE: Answers = [404; 6];
 
-const fn somebodys(status: u16) -> Answers {
+const fn one_users(status: u16) -> Answers {
     [401, 404, status, 404, 401, 404]
 }
 
@@ -69,7 +69,7 @@ impl Row {
 pub(crate) fn rows() -> Vec<Row> {
     let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
     let wrong = || json!({"name": "stranger", "password": "whatever it is"});
-    let mut rows = rows_of_the_book();
+    let mut rows = rows_of_the_tool_history();
     rows.extend(rows_of_files());
     rows.extend([
         row(get.clone(), "/api/conversations", OWN),
@@ -84,16 +84,16 @@ pub(crate) fn rows() -> Vec<Row> {
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/playback", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/messages/{message_id}/usage", SOMEBODYS),
         row(get.clone(), "/api/conversations/{uuid}/usage", SOMEBODYS),
-        row(get.clone(), "/api/conversations/{uuid}/events", somebodys(204)),
-        row(post.clone(), "/api/conversations/{uuid}/continue", somebodys(409)),
-        row(post.clone(), "/api/conversations/{uuid}/stop", somebodys(204)),
+        row(get.clone(), "/api/conversations/{uuid}/events", one_users(204)),
+        row(post.clone(), "/api/conversations/{uuid}/continue", one_users(409)),
+        row(post.clone(), "/api/conversations/{uuid}/stop", one_users(204)),
         row(get.clone(), "/api/conversations/{uuid}/search", SOMEBODYS).query("?query=sum"),
         row(get.clone(), "/api/tool-calls/{tool_call_id}", SOMEBODYS),
         row(post.clone(), "/api/conversations/{uuid}/shares", [401, 404, 201, 404, 401, 403]),
         row(get.clone(), "/api/shares", OWN),
         row(delete.clone(), "/api/shares/{share_id}", [401, 404, 204, 404, 401, 403]),
         row(get.clone(), "/s/{token}", [404; 6]),
-        row(delete.clone(), "/api/conversations/{uuid}", somebodys(204)),
+        row(delete.clone(), "/api/conversations/{uuid}", one_users(204)),
         row(get.clone(), "/api/conversations/{uuid}/tools", SOMEBODYS),
         row(Method::PUT, "/api/conversations/{uuid}/tools", SOMEBODYS).json(json!({"disabled": ["add"]})),
         row(post.clone(), "/api/tools/settings", SOMEBODYS)
@@ -185,7 +185,7 @@ fn rows_of_files() -> impl Iterator<Item = Row> {
     files.into_iter().map(|file| row(Method::GET, file, FILE))
 }
 
-fn rows_of_the_book() -> Vec<Row> {
+fn rows_of_the_tool_history() -> Vec<Row> {
     let (get, post) = (Method::GET, Method::POST);
     vec![
         // Admins must give a reason to access data of another user.

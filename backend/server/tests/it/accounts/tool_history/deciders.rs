@@ -70,7 +70,7 @@ const BEFORE: [Before; 9] = [
 ];
 
 /// Creates a user who has had this name since before such names were reserved.
-async fn person_of_before(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
+async fn existing_user(team: &Team, admin: &Who, name: &str) -> (Who, i64) {
     let (user, id) = team.person(admin, &format!("{name}-person")).await;
     execute!(team.app, AssertSqlSafe(format!("UPDATE users SET name = '{name}' WHERE id = {id}")));
     (user, id)
@@ -93,7 +93,7 @@ on_every_engine! {
         let team = Team::of(app);
         let admin = team.sign_in(ADMIN).await;
         for name in ["review", "nobody"] {
-            let (user, user_id) = person_of_before(&team, &admin, name).await;
+            let (user, user_id) = existing_user(&team, &admin, name).await;
             let call = decide(&team, &model, &user, json!({"decision": "approve", "remember": "always"})).await;
             let seen = team.json(&user, Method::GET, &format!("/api/tool-calls/{call}"), Value::Null, 200).await;
             let decision = &seen["decision"];
@@ -144,7 +144,7 @@ on_every_engine! {
         let db = engine.pool().await;
         let mut users = Vec::new();
         for name in ["ann", "review", "nobody"] {
-            users.push((name, person_of_before(&team, &admin, name).await));
+            users.push((name, existing_user(&team, &admin, name).await));
         }
         let owner_of = |name: &str| users.iter().find(|(user, _)| *user == name).map(|(_, person)| person).unwrap();
         for (id, (owner, decision, by, reason, error, vote, _)) in (1..).zip(BEFORE) {

@@ -10,7 +10,7 @@ use super::{
 use crate::support::{Engine, execute, on_every_engine, rows};
 
 /// Returns the address of the link with this text; `None` if the page has no such link.
-fn way(page: &str, words: &str) -> Option<String> {
+fn link_target(page: &str, words: &str) -> Option<String> {
     let end = page.find(&format!("\">{words}</a>"))?;
     let begin = page[..end].rfind("href=\"")? + "href=\"".len();
     Some(unescaped(&page[begin..end]))
@@ -43,13 +43,13 @@ on_every_engine! {
         assert!(asked.contains("name=\"reason\"") && !asked.contains("19.75"), "{asked}");
         assert_eq!(say_why(&team, &admin, &address, "an audit").await.status(), StatusCode::SEE_OTHER);
         let call = page(&team, &admin, &format!("/admin/calls/{}", calls[0].0), StatusCode::OK).await;
-        assert_eq!(way(&call, "Playback of the turn"), Some(address.clone()));
+        assert_eq!(link_target(&call, "Playback of the turn"), Some(address.clone()));
 
         // Events of the same millisecond are one position, so the test steps through the positions to find them.
         let mut shown = page(&team, &admin, &address, StatusCode::OK).await;
-        assert!(way(&shown, "Beginning").is_none() && way(&shown, "Step back").is_none(), "{shown}");
+        assert!(link_target(&shown, "Beginning").is_none() && link_target(&shown, "Step back").is_none(), "{shown}");
         let mut moments = 1;
-        while let Some(next) = way(&shown, "Step on") {
+        while let Some(next) = link_target(&shown, "Step on") {
             shown = page(&team, &admin, &next, StatusCode::OK).await;
             moments += 1;
         }
@@ -57,7 +57,7 @@ on_every_engine! {
         for words in [" these two.", ">add</span>", "→", "It is 19.75."] {
             assert!(shown.contains(words), "{words}: {shown}");
         }
-        assert!(way(&shown, "End").is_none() && refresh_target(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
+        assert!(link_target(&shown, "End").is_none() && refresh_target(&shown).is_none() && runs_ours_alone(&shown) && !shown.contains("<b>"), "{shown}");
         // Events that are sent but not stored take sequence numbers, too.
         let said = "SELECT MIN(seq) FROM journal_events WHERE event = 'content_delta'";
         let said = rows!(team.app, (i64,), said)[0].0;
@@ -67,13 +67,13 @@ on_every_engine! {
         }
         let first = page(&team, &admin, &address, StatusCode::OK).await;
         assert!(first.contains("0.0 s of 3.0 s") && !first.contains("these two"), "{first}");
-        let second = page(&team, &admin, &way(&first, "Step on").unwrap(), StatusCode::OK).await;
+        let second = page(&team, &admin, &link_target(&first, "Step on").unwrap(), StatusCode::OK).await;
         assert!(second.contains("1.0 s of 3.0 s") && second.contains("these two") && !second.contains("19.75"), "{second}");
-        assert_eq!(way(&second, "Step back"), Some(format!("{address}?at=0")));
+        assert_eq!(link_target(&second, "Step back"), Some(format!("{address}?at=0")));
 
         // At double speed, playback ends after two more pages.
-        let mut played = page(&team, &admin, &way(&first, "Play 2×").unwrap(), StatusCode::OK).await;
-        assert_eq!(way(&played, "Pause"), Some(format!("{address}?at=0")));
+        let mut played = page(&team, &admin, &link_target(&first, "Play 2×").unwrap(), StatusCode::OK).await;
+        assert_eq!(link_target(&played, "Pause"), Some(format!("{address}?at=0")));
         let mut seen = Vec::new();
         while let Some(next) = refresh_target(&played) {
             seen.push(next.clone());

@@ -1,6 +1,6 @@
-"""A program that speaks Responses: the official Python SDK, asked whole, as a stream, with a tool of its own, going on from
-answers, and for what there is not. Takes the base URL. Says so when it first gets a sign of life, and prints what came of it
-all as one JSON object."""
+"""Uses the Responses API through OpenAI's official Python SDK: complete responses, streams, a client tool, continued responses
+and errors. Takes the base URL as its argument. Prints "in silence" at the first keep-alive, and the results as one JSON
+object."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ with client.responses.stream(model="test-model", input=question) as stream:
         if event.type == "response.output_text.delta":
             told["stream"] += event.delta
         if event.type == "response.in_progress":
-            # Every stream begins with one of these.
+            # Every stream starts with one of these.
             if told["stream"] and told["signs_of_life"] == 0:
                 print("in silence", flush=True)
             told["signs_of_life"] += 1 if told["stream"] else 0
