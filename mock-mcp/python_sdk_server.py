@@ -1,7 +1,7 @@
 """A tool server made with the official Python SDK (`mcp` on PyPI), with OAuth client credentials in front.
 
-`python3 python_sdk_server.py PORT` serves MCP at /mcp, to whoever has a token, and gives tokens at /token to the client
-`id` with the secret `secret`. Each token is good for ten uses, so that a test sees one that is no good any more.
+`python3 python_sdk_server.py PORT` serves MCP at /mcp to clients with a token, and issues tokens at /token to the client
+`id` with the secret `secret`. Each token is valid for ten requests, so that tests also see an invalid token.
 """
 
 import base64

@@ -17,7 +17,7 @@ pub(crate) fn reply_to(format: Format, body: &Value) -> Reply {
     if let Some((_, name)) = words.split_once("fault:") {
         let name = name.split_whitespace().next().unwrap_or_default();
         let names = || fault_names().collect::<Vec<_>>().join(", ");
-        let unknown = || [text(format!("There is no fault {name:?}; there are: {}", names()))].into();
+        let unknown = || [text(format!("Unknown fault {name:?}. The faults are: {}", names()))].into();
         return fault(name).unwrap_or_else(unknown);
     }
     match words.split_whitespace().collect::<Vec<_>>().as_slice() {
@@ -37,7 +37,7 @@ fn question(body: &Value) -> String {
     words.map(|message| plain_text(&message["content"])).find(|words| !words.is_empty()).unwrap_or_default()
 }
 
-/// Returns whether there are tools and the model may call them.
+/// Returns `true` if there are tools and the model may call them.
 fn may_call(body: &Value) -> bool {
     let choice = &body["tool_choice"];
     body["tools"].is_array() && choice != "none" && choice["type"] != "none"
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_go_on_for_ever_while_they_may() {
+    fn endless_calls_continue_while_calls_are_allowed() {
         let messages = json!([
             {"role": "user", "content": "fault:calls_for_ever"},
             {"role": "assistant", "content": null},

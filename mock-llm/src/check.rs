@@ -29,7 +29,7 @@ fn check(format: Format, body: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the messages of an Anthropic request. Returns whether they contain tool calls.
+/// Checks the messages of an Anthropic request. Returns `true` if they contain tool calls.
 fn anthropic(body: &Value, messages: &[Value]) -> Result<bool, String> {
     if !body["max_tokens"].is_u64() {
         return Err("max_tokens: must be a whole number".to_owned());
@@ -99,7 +99,7 @@ fn anthropic_calls(at: usize, role: &str, blocks: &[Value]) -> Result<Vec<String
     Ok(ids)
 }
 
-/// Checks the messages of a Chat Completions request. Returns whether they contain tool calls.
+/// Checks the messages of a Chat Completions request. Returns `true` if they contain tool calls.
 fn openai(messages: &[Value]) -> Result<bool, String> {
     let mut waiting: Vec<String> = Vec::new();
     let mut has_calls = false;

@@ -4,13 +4,13 @@ use std::{io, io::Write as _};
 
 use clap::Parser;
 
-/// A model server for trying things by hand. It needs no key and knows nothing.
+/// A model server for manual tests. It needs no API key.
 ///
-/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo. Its README.md
-/// says more.
+/// It answers `use add 1 2` with a tool call, `fault:cut` with that fault, and anything else with an echo. README.md lists
+/// the faults.
 #[derive(Parser)]
 struct Options {
-    /// The port on 127.0.0.1; 0 for any.
+    /// Port on 127.0.0.1; 0 for any free port.
     #[arg(long, default_value_t = 4010)]
     port: u16,
 }

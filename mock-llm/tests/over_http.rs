@@ -37,7 +37,7 @@ async fn rest(mut socket: TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn both_formats_stream_the_script_and_requests_are_kept() {
+async fn both_formats_stream_the_script_and_requests_are_recorded() {
     let model = MockLlm::start().await.unwrap();
     for _ in 0..2 {
         model.reply([text("Hello"), tool_call("add", r#"{"a":1}"#)]);
@@ -64,7 +64,7 @@ async fn a_cut_answer_has_no_end() {
 }
 
 #[tokio::test]
-async fn a_gate_holds_the_answer_and_notices_a_client_that_leaves() {
+async fn a_gate_holds_the_answer_and_detects_a_disconnect() {
     let model = MockLlm::start().await.unwrap();
     let first = model.reply_gated([text("before")], [text("after")]);
     let second = model.reply_gated([text("before")], []);
@@ -89,7 +89,7 @@ async fn an_unscripted_request_fails_loudly() {
 }
 
 #[tokio::test]
-async fn by_hand_a_message_says_what_to_do() {
+async fn without_a_script_the_message_decides_the_reply() {
     let (port, server) = serve_by_hand(0).await.unwrap();
     let said = rest(ask(&format!("127.0.0.1:{port}"), COMPLETIONS).await).await;
     assert!(said.contains(r#""name":"add""#), "{said}");

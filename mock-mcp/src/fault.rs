@@ -5,36 +5,37 @@ use clap::ValueEnum;
 /// A fault that a server has in every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
-    /// It knows `initialize` alone, as servers did before 2026-07-28.
+    /// Supports only `initialize`, like servers before 2026-07-28.
     OlderEra,
-    /// It answers what it does not know with an empty result, `server/discover` among it.
+    /// Answers every unknown method, including `server/discover`, with an empty result.
     AnswersAnything,
-    /// Each page of its tools names the same next page.
+    /// Each page of the list of tools has the same next cursor.
     EndlessCursor,
-    /// Each page of its tools names another next page.
+    /// Each page of the list of tools has another next cursor, without end.
     EndlessPages,
-    /// The list of its tools is 3 MiB long.
+    /// The list of tools is 3 MiB long.
     OversizedList,
-    /// One of its tools has a number for a name, and one no schema.
+    /// The name of one tool is a number, and another tool has no schema.
     MalformedTool,
-    /// Two of its tools have one name once the characters are replaced, and one is called like a built-in tool.
+    /// Two tools have the same name once invalid characters are replaced. Another tool has the name of a built-in one.
     NameClash,
-    /// A tool's schema has a `oneOf` at the top, one all that may not stand there, and one refers to another document.
+    /// A schema has `oneOf` at its top level, another has all keywords that are not allowed there, and a third refers to another
+    /// document.
     OddSchemas,
-    /// It writes lines to its standard output that are no messages, and floods its standard error.
+    /// Writes lines to standard output that are not messages, and floods standard error.
     Chatty,
-    /// It goes on when its standard input ends.
+    /// Keeps running when its standard input ends.
     Lingers,
-    /// It has a tool that takes a password, repeats it on its standard error and in its notifications, and fails with it.
+    /// Has a tool that takes a password and repeats it on standard error, in notifications, and in its error message.
     RepeatsSecrets,
-    /// It has a tool that returns its arguments, with every digit, as structured content beside an empty text.
+    /// Has a tool that returns its arguments, with every digit, as structured content next to an empty text.
     RepeatsDigits,
-    /// It has a tool that repeats the headers with which it was called. Over HTTP alone.
+    /// Has a tool that returns the HTTP headers of its call. Only over HTTP.
     RepeatsHeaders,
-    /// Of the newer era, it ends each subscription with the first change that it tells.
+    /// Ends each subscription with the first change that it reports. Only in the newer era.
     EndsSubscriptions,
-    /// Over HTTP, it answers calls with one JSON message and not with a stream of events.
+    /// Answers calls with one JSON message instead of an event stream. Only over HTTP.
     AnswersInJson,
-    /// It knows `initialize` alone, and answers it with a protocol version that does not exist.
+    /// Supports only `initialize`, and answers it with a protocol version that does not exist.
     UnknownVersion,
 }

@@ -200,8 +200,8 @@ impl MockMcp {
     }
 
     /// Notifies subscribers that the tools changed.
-    pub fn tell_of_change(&self) {
-        self.state.machine.tell_of_change();
+    pub fn notify_of_change(&self) {
+        self.state.machine.notify_of_change();
     }
 
     /// Returns the methods of all messages so far, and notes such as `cancelled`.

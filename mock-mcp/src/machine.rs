@@ -71,7 +71,7 @@ impl Machine {
     }
 
     /// Notifies subscribers that the tools changed.
-    pub(crate) fn tell_of_change(&self) {
+    pub(crate) fn notify_of_change(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
@@ -153,11 +153,11 @@ impl Machine {
             "die" => std::process::abort(),
             "spawn" => {
                 let child = std::process::Command::new("sleep").arg("600").spawn();
-                child.map(|child| text(&child.id().to_string())).map_err(|_| (-32603, "there is no sleep"))
+                child.map(|child| text(&child.id().to_string())).map_err(|_| (-32603, "the program sleep is missing"))
             }
             "change" => {
                 self.tools()[0]["description"] = arguments["to"].clone();
-                self.tell_of_change();
+                self.notify_of_change();
                 // Servers of the newer era notify only subscribers.
                 if self.is_old() {
                     let _ = out.send(json!({ "jsonrpc": "2.0", "method": LIST_CHANGED })).await;

@@ -1,4 +1,4 @@
-//! `mock-mcp --fault older-era`: the server over standard input and output, as a program that a client starts.
+//! The binary `mock-mcp`: serves over standard input and output, as a process that a client starts.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use tallybook_mock_mcp::Fault;
 /// A tool server for tests, over standard input and output.
 #[derive(Parser)]
 struct Options {
-    /// What it does wrong; may be given several times.
+    /// Fault of the server; can be repeated.
     #[arg(long = "fault", value_enum)]
     faults: Vec<Fault>,
 }

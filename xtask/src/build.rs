@@ -14,11 +14,11 @@ use crate::{
     shell, ui, workspace,
 };
 
-/// What to build.
+/// Options of `cargo xtask build`.
 #[derive(Args)]
 #[group(skip)] // otherwise clap names the group `Options`, which is also the group of the command that includes these
 pub(crate) struct Options {
-    /// Build what people get: a small page and a fast server, in one file (takes much longer)
+    /// Build the release: a small page and a fast server in one file (takes much longer)
     #[arg(long)]
     pub(crate) release: bool,
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_described_by_its_place_and_size() {
+    fn a_program_is_described_by_its_path_and_size() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("tallybook");
         fs::write(&program, vec![0; 1_000_001]).unwrap();

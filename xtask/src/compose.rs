@@ -38,7 +38,7 @@ pub(crate) fn run() -> Result<()> {
 
     // Removes what an aborted earlier run left behind.
     remove()?;
-    let step = Step::begin("trying what docker-compose.yml starts", "");
+    let step = Step::begin("testing the services of docker-compose.yml", "");
     let tried = shell::run(compose().args(["up", "--no-build", "--exit-code-from", "e2e"]));
     step.done(if tried.is_ok() { "all passed" } else { "some failed" });
     tried?;
@@ -69,7 +69,7 @@ fn measure() -> Result<String> {
     let again = ready_after_ms(&container)?;
     let bytes: u64 = inspect(&inspect(&container, "{{.Image}}")?, "{{.Size}}")?.parse()?;
     Ok(format!(
-        "the image has {} MB, and was ready {first} ms after its first start and {again} ms after its second, MySQL being at hand",
+        "the image has {} MB, and was ready {first} ms after its first start and {again} ms after its second, with MySQL running",
         bytes.div_ceil(1_000_000)
     ))
 }
@@ -82,7 +82,7 @@ fn ready_after_ms(container: &str) -> Result<u64> {
     let Some((ready, _)) = log.lines().find_map(|line| line.split_once(" Tallybook is ready")) else {
         bail!("the app was never ready");
     };
-    time_of_day_ms(ready)?.checked_sub(time_of_day_ms(&started)?).context("midnight came between")
+    time_of_day_ms(ready)?.checked_sub(time_of_day_ms(&started)?).context("the app started before midnight and was ready after it")
 }
 
 fn inspect(of: &str, what: &str) -> Result<String> {
@@ -101,7 +101,7 @@ fn time_of_day_ms(time: &str) -> Result<u64> {
         let millis: u64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
         Some(whole * 1000 + millis)
     };
-    parsed().with_context(|| format!("{time} is no time of Docker's"))
+    parsed().with_context(|| format!("{time} is not a time in Docker's format"))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use super::time_of_day_ms;
 
     #[test]
-    fn times_of_docker_are_read() {
+    fn docker_times_are_parsed() {
         assert_eq!(time_of_day_ms("2026-11-23T00:01:02.345678901Z").unwrap(), 62_345);
         assert_eq!(time_of_day_ms("2026-11-23T01:00:00Z").unwrap(), 3_600_000);
         assert!(time_of_day_ms("yesterday").is_err());

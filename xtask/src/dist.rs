@@ -47,10 +47,10 @@ const LEFT_OUT: [&str; 2] = [DOCKERFILE, "infra/Dockerfile.dockerignore"];
 /// Timeout for the packed program to be ready.
 const START_LIMIT: Duration = Duration::from_secs(30);
 
-/// How to make it.
+/// Options of `cargo xtask dist`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Take the program that is quick to build, to see what an archive is like; its name says so
+    /// Pack the quick build, to try the archive; its file name shows that
     #[arg(long)]
     quick: bool,
 }
@@ -77,8 +77,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let archive = pack(&folder, &name, &contents)?;
     let ready = starts(&archive, &name)?.as_millis();
     let bytes = fs::metadata(&archive)?.len();
-    step.done(&format!("{} crates of others in it", notices.crates));
-    say(&format!("the archive is {} ({} MB), its checksum beside it", archive.display(), bytes.div_ceil(1_000_000)));
+    step.done(&format!("{} third-party crates", notices.crates));
+    say(&format!("the archive is {} ({} MB), with its checksum next to it", archive.display(), bytes.div_ceil(1_000_000)));
     say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
     Ok(())
 }
@@ -114,8 +114,8 @@ fn release_dockerfile(source: &str) -> Result<String> {
 
 /// Returns Rust's target triple of this machine.
 fn target() -> Result<String> {
-    let described = shell::ask(Command::new("rustc").arg("-vV")).context("rustc does not say what it is")?;
-    let host = described.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc does not say its host")?;
+    let described = shell::ask(Command::new("rustc").arg("-vV")).context("cannot run `rustc -vV`")?;
+    let host = described.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` does not name the host")?;
     Ok(host.to_owned())
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use crate::{shell, workspace};
 
     #[test]
-    fn an_archive_unpacks_to_what_went_in_and_its_checksum_fits() {
+    fn an_archive_unpacks_to_its_contents_and_matches_its_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let contents = [
             ("run".to_owned(), b"#!/bin/sh\necho hello\n".to_vec(), 0o755),
@@ -193,14 +193,14 @@ mod tests {
         assert_eq!(
             fs::read(pack(folder.path(), "thing-1.0", &contents).unwrap()).unwrap(),
             first,
-            "made again, it is the same"
+            "packed again, the archive is the same"
         );
     }
 
     /// The documents in an archive refer to these files, and compose builds the image with the archive's own
     /// Dockerfile.
     #[test]
-    fn an_archive_has_all_that_its_documents_describe() {
+    fn an_archive_has_every_file_that_its_documents_mention() {
         let files = files().unwrap();
         for file in [
             "docker-compose.yml",
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_is_started_and_must_say_that_it_is_ready() {
+    fn a_packed_program_must_start_and_report_that_it_is_ready() {
         let folder = tempfile::tempdir().unwrap();
         let script = |line: &str| [("tallybook".to_owned(), format!("#!/bin/sh\n{line}\n").into_bytes(), 0o755)];
         let well = pack(folder.path(), "well", &script("echo Tallybook is ready at http://127.0.0.1:1")).unwrap();

@@ -8,25 +8,25 @@ use clap::Args;
 
 use crate::{build, shell, workspace};
 
-/// Which model, and which tasks.
+/// Options of `cargo xtask eval`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// A model of the settings, by its name there; the demo model otherwise
+    /// Name of a model in the settings [default: the demo model]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// How it is asked: native, prompted or plan; in every way that it can be unless some are named
+    /// Mode: native, prompted or plan; can be repeated [default: every mode of the model]
     #[arg(long = "mode", value_name = "MODE")]
     modes: Vec<String>,
-    /// A task, a category or a language; everything unless some are named
+    /// Task, category or language; can be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// A server that runs, in place of one that is started; with accounts, its key stands in `TALLYBOOK_KEY`
+    /// URL of a running server, instead of starting one; if it has accounts, set `TALLYBOOK_KEY` to an API key
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// How many seconds an answer may take
+    /// Timeout of an answer, in seconds
     #[arg(long, default_value_t = 180)]
     timeout: u64,
-    /// Where everything goes, answers included, as JSON
+    /// File for all results, including the answers, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
 }

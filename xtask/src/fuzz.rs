@@ -23,12 +23,12 @@ const MAX_MEMORY_MB: u32 = 1024;
 /// this.
 const MAX_INPUT_BYTES: u32 = 4096;
 
-/// What `cargo xtask fuzz` can be told.
+/// Options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Run only this target
     target: Option<String>,
-    /// How long each target runs
+    /// Duration of each target, in seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let targets = chosen(targets()?, options.target.as_deref())?;
     if shell::ask(shell::cargo().args(["fuzz", "--version"])).is_none() {
-        bail!("fuzzing needs cargo-fuzz: run `cargo install --locked cargo-fuzz`, then this again");
+        bail!("fuzzing needs cargo-fuzz: run `cargo install --locked cargo-fuzz`, then try again");
     }
 
     let step = Step::begin("building the fuzz targets", "the first time takes a few minutes");
@@ -73,7 +73,7 @@ fn chosen(targets: BTreeSet<String>, wanted: Option<&str>) -> Result<BTreeSet<St
     let Some(wanted) = wanted else { return Ok(targets) };
     if !targets.contains(wanted) {
         let names: Vec<String> = targets.into_iter().collect();
-        bail!("there is no fuzz target {wanted:?}; choose from {}", names.join(", "));
+        bail!("unknown fuzz target {wanted:?}; choose from {}", names.join(", "));
     }
     Ok(BTreeSet::from([wanted.to_owned()]))
 }

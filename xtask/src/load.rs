@@ -8,17 +8,17 @@ use clap::Args;
 
 use crate::{build, progress::Step, shell, workspace};
 
-/// How much, and against which database.
+/// Options of `cargo xtask load`.
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(flatten)]
     load: Load,
 }
 
-/// The same, and for how long.
+/// Options of `cargo xtask soak`.
 #[derive(Args)]
 pub(crate) struct SoakOptions {
-    /// For how long
+    /// Duration in minutes
     #[arg(long, default_value_t = 10)]
     minutes: u64,
     #[command(flatten)]
@@ -31,16 +31,16 @@ struct Load {
     /// Turns in each round
     #[arg(long, default_value_t = 500)]
     turns: usize,
-    /// How many of them run at the same time
+    /// Turns that run at the same time
     #[arg(long, default_value_t = 500)]
     at_once: usize,
-    /// Streams beside them on which nothing happens
+    /// Additional streams that stay idle
     #[arg(long, default_value_t = 0)]
     idle: usize,
-    /// An empty database, as in `DATABASE_URL`; an embedded one of its own unless one is named
+    /// Empty database, as in `DATABASE_URL` [default: a new embedded one]
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Take the builds that are quick to make
+    /// Use the quick builds
     #[arg(long)]
     quick: bool,
 }

@@ -45,43 +45,43 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build the page and the server as one program, and say where it is
+    /// Build the page and the server as one program, and print its path
     Build(build::Options),
     /// Build the page and the server, then run the server
     Run(run::Options),
-    /// Run every test there is: unit, HTTP on each database, a real browser
+    /// Run all tests: unit tests, integration tests on each database, and browser tests
     Test,
-    /// Check imports, formatting and lints, for the server and for the browser side
+    /// Check imports, styles, prose, formatting and lints
     Lint,
-    /// Draw which files of each crate import which; circles are an error
+    /// Draw the imports between the files of each crate; cycles are an error
     Imports(imports::Options),
-    /// Fuzz what reads the network: each target for a bounded time
+    /// Fuzz the parsers of network data, each target for a limited time
     Fuzz(fuzz::Options),
-    /// Run MCP's conformance suite, for clients and for servers, and write down what came of it in docs/mcp-conformance.md
+    /// Run MCP's conformance suite for clients and servers, and write the results to docs/mcp-conformance.md
     Conformance,
-    /// Set up real programs of other people's, and try them on a running server
+    /// Install third-party clients, and test them against a running server
     Clients(clients::Options),
-    /// Build the container images, and have a browser try what docker-compose.yml starts
+    /// Build the container images, and test the services of docker-compose.yml in a browser
     Compose,
-    /// Pack a release: the program, licences and parts of it, and a checksum, in target/dist
+    /// Pack a release into target/dist: the program, its licenses and bill of materials, and a checksum
     Dist(dist::Options),
-    /// Writes the licenses and the bill of materials that belong to a program that is passed on
+    /// Write the licenses and the bill of materials of a release
     Notices(notices::Options),
     /// Build the page (WASM, styles, static files) into target/site
     Ui(ui::Options),
-    /// Fill a database with made-up tool calls, to see how the book of them does
+    /// Fill a database with generated tool calls, to measure the tool history
     Seed(seed::Options),
-    /// Take the pictures in docs/images with a real browser
+    /// Take the screenshots in docs/images with a real browser
     Screenshots,
-    /// Have many turns answered at once, and look whether anything was lost or doubled
+    /// Load test: run many turns at once, and check that nothing was lost or duplicated
     Load(load::Options),
-    /// The same for some minutes, and what the server holds meanwhile
+    /// Soak test: run the load test for some minutes, and report the server's memory
     Soak(load::SoakOptions),
-    /// Ask a model tasks with answers that can be checked, in each mode, and say how many it solves
+    /// Evaluate a model: count the tasks with verifiable answers that it solves, in each mode
     Eval(eval::Options),
-    /// Start a cluster of databases and servers behind a proxy, and kill some of them while many turns are answered
+    /// Start a cluster of databases and servers behind a proxy, and kill some of them while many turns run
     Cluster(cluster::Options),
-    /// Measure the server beside its peers, and the page in a real browser
+    /// Measure the server and its peers, and the page in a real browser
     Bench(bench::Options),
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn the_commands_and_their_options_fit_together() {
+    fn the_commands_and_their_options_are_consistent() {
         super::Cli::command().debug_assert();
     }
 }

@@ -26,8 +26,8 @@ pub(crate) fn find() -> Result<()> {
     }
     match version() {
         Some(OLDEST..) if has_npm() => Ok(()),
-        Some(version @ OLDEST..) => bail!("{ADVICE} (Node.js {version} is here, npm is not)"),
-        Some(version) => bail!("{ADVICE} (Node.js {version} is here)"),
+        Some(version @ OLDEST..) => bail!("{ADVICE} (Node.js {version} is installed, npm is not)"),
+        Some(version) => bail!("{ADVICE} (Node.js {version} is installed)"),
         None => bail!(ADVICE),
     }
 }

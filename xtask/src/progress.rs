@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_read_as_people_say_them() {
+    fn durations_are_formatted_for_people() {
         assert_eq!(seconds(Duration::from_millis(440)), "0.4 s");
         assert_eq!(seconds(Duration::from_secs(192)), "3 min 12 s");
     }

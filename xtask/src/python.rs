@@ -40,7 +40,7 @@ pub(crate) fn environment(
     for file in requirements {
         install.arg("--requirement").arg(file);
     }
-    shell::run(install.stdout(std::io::stderr())).with_context(|| format!("cannot make {}", folder.display()))?;
+    shell::run(install.stdout(std::io::stderr())).with_context(|| format!("cannot create {}", folder.display()))?;
     fingerprint::write(&note, &fingerprint)?;
     step.done("");
     Ok(program)

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::{build, progress::say, workspace};
 
-/// What to build, and what to tell the server.
+/// Options of `cargo xtask run`.
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(flatten)]

@@ -8,14 +8,14 @@ use clap::Args;
 
 use crate::{build, progress::say, shell, workspace};
 
-/// How many, and where.
+/// Options of `cargo xtask seed`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How many tool calls to make up
+    /// Number of tool calls to generate
     #[arg(long, default_value_t = 100_000)]
     tool_calls: u64,
 
-    /// The database, which is made when it is missing
+    /// Database URL; the database is created if it is missing
     #[arg(long, default_value = "sqlite://target/seed/tallybook.db")]
     database_url: String,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Options {
 /// Adds the tool calls to the database.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let Options { tool_calls, database_url } = options;
-    say(&format!("making up {tool_calls} tool calls in {database_url}"));
+    say(&format!("generating {tool_calls} tool calls in {database_url}"));
     let mut seed = Command::new(build::seed(true)?);
     seed.args(["--tool-calls", &tool_calls.to_string(), "--database-url", database_url]);
     shell::run(seed.current_dir(workspace::root()))

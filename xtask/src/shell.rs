@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_hangs_is_given_up() {
+    fn a_program_that_hangs_is_abandoned() {
         assert!(run_bounded(Command::new("sleep").arg("600"), Duration::from_millis(20)).is_none());
     }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn asking_gives_trimmed_output_or_nothing() {
+    fn ask_returns_trimmed_output_or_none() {
         assert_eq!(ask(Command::new("echo").arg("hello")).as_deref(), Some("hello"));
         assert_eq!(ask(Command::new("no-such-program-here").arg("hello")), None);
     }

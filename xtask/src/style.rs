@@ -22,7 +22,7 @@ pub(crate) fn check() -> Result<usize> {
     }
     ensure!(
         found.is_empty(),
-        "these belong into frontend/style/{TOKENS}; name them there, and use the name:\n{}",
+        "these values belong in frontend/style/{TOKENS}; define a variable there and use it:\n{}",
         found.join("\n")
     );
     Ok(files.len())
@@ -69,7 +69,7 @@ mod tests {
     use super::decisions;
 
     #[test]
-    fn what_is_decided_elsewhere_is_found_and_what_is_its_own_is_not() {
+    fn values_that_belong_in_the_tokens_are_found_and_others_are_not() {
         let style = ".a { font-size: 0.9em; width: 17rem; /* font-size: 3rem; */ letter-spacing: 0; }
             @media (max-width: 30rem) { .a { transition: color var(--quick), visibility 0s; font-size: var(--text-2xl) } }
             .b::after { animation: caret var(--blink) steps(1) infinite; z-index: var(--layer-notes); font-size: 100% }";

@@ -34,7 +34,7 @@ pub(crate) fn e2e() -> PathBuf {
 ///
 /// This program is in the same target folder, wherever cargo was configured to put that.
 pub(crate) fn built(profile: &str, name: &str) -> Result<PathBuf> {
-    let here = env::current_exe().context("cannot tell where this program lies")?;
-    let target = here.ancestors().nth(2).context("this program lies outside a target folder")?;
+    let here = env::current_exe().context("cannot find the path of this program")?;
+    let target = here.ancestors().nth(2).context("this program is not in a target folder")?;
     Ok(target.join(profile).join(name).with_extension(env::consts::EXE_EXTENSION))
 }

@@ -7,10 +7,10 @@ use std::{collections::BTreeSet, fs, path::Path};
 const COMMON: [&str; 3] = ["HOST", "PORT", "ALLOWED_HOSTS"];
 
 #[test]
-fn the_image_alone_listens_and_answers_as_under_compose() {
+fn the_image_alone_has_the_same_settings_as_under_compose() {
     let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
     for name in COMMON {
-        let value = image_default(&image, name).unwrap_or_else(|| panic!("the image gives {name} no default"));
+        let value = image_default(&image, name).unwrap_or_else(|| panic!("the image sets no default for {name}"));
         assert_eq!(compose_default(&compose, name), Some(value), "{name}");
     }
     // Without `ALLOWED_HOSTS`, a server that other machines can reach accepts any host name.
@@ -18,18 +18,18 @@ fn the_image_alone_listens_and_answers_as_under_compose() {
 }
 
 #[test]
-fn the_port_is_the_same_wherever_it_stands() {
+fn the_port_is_the_same_everywhere() {
     let (image, compose) = (read("infra/Dockerfile"), read("docker-compose.yml"));
     let port = image_default(&image, "PORT").unwrap();
     assert!(image.lines().any(|line| line == format!("EXPOSE {port}")), "EXPOSE is not {port}");
     assert!(
         compose.contains(&format!("\"127.0.0.1:${{TALLYBOOK_PORT:-{port}}}:{port}\"")),
-        "compose publishes not {port}"
+        "compose does not publish {port}"
     );
 }
 
 #[test]
-fn compose_passes_every_setting_on() {
+fn compose_passes_every_setting() {
     let (table, compose) = (read("docs/settings.md"), read("docker-compose.yml"));
     let settings = settings(&table);
     assert!(settings.contains("LLM_PROVIDER"), "{settings:?}");
@@ -37,11 +37,11 @@ fn compose_passes_every_setting_on() {
         .into_iter()
         .filter(|name| !compose.lines().any(|line| line.trim().starts_with(&format!("{name}:"))))
         .collect();
-    assert!(missing.is_empty(), "docker-compose.yml does not pass on {missing:?}");
+    assert!(missing.is_empty(), "docker-compose.yml does not pass {missing:?}");
 }
 
 #[test]
-fn compose_gives_the_app_no_rights_that_it_does_not_need() {
+fn compose_gives_the_app_no_unneeded_permissions() {
     let compose = read("docker-compose.yml");
     let service = |name: &str| {
         let rest = compose.split(&format!("\n  {name}:\n")).nth(1).unwrap();
@@ -55,7 +55,7 @@ fn compose_gives_the_app_no_rights_that_it_does_not_need() {
 
 /// A range that also contains other pods would let each of them claim any client address.
 #[test]
-fn on_kubernetes_no_whole_network_counts_as_a_proxy() {
+fn on_kubernetes_no_network_range_counts_as_a_proxy() {
     let manifest = read("infra/kubernetes/tallybook.yaml");
     let proxies = manifest.lines().find_map(|line| line.trim().strip_prefix("TRUSTED_PROXIES: ")).unwrap();
     assert!(proxies.split(',').all(|proxy| proxy.ends_with("/32") || proxy.ends_with("/128")), "{proxies}");
@@ -72,7 +72,7 @@ fn the_image_has_the_licenses_and_the_bill_of_materials() {
 }
 
 #[test]
-fn the_builder_sees_what_is_compiled_in() {
+fn the_builder_has_every_file_that_is_compiled_in() {
     let ignored = read("infra/Dockerfile.dockerignore");
     // The API page includes the examples in this folder.
     assert!(
@@ -82,7 +82,7 @@ fn the_builder_sees_what_is_compiled_in() {
 }
 
 #[test]
-fn the_tests_of_the_composed_app_run_only_when_asked_for() {
+fn the_browser_tests_of_compose_run_only_on_request() {
     let compose = read("docker-compose.yml");
     let service = compose.split("\n  e2e:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(service.contains("profiles: [e2e]") && service.contains("target: e2e"), "{service}");

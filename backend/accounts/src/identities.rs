@@ -54,7 +54,7 @@ impl Accounts {
     /// stays open. Fails with `OnlyWayIn` if the user could not sign in any more.
     pub async fn unlink_identity(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         with_retries(|| self.store_unlinking(caller, user, id)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl Accounts {
         caller: Option<&Caller>,
     ) -> Result<CallbackOutcome, AccountsError> {
         let address = browser.address;
-        let outcome = self.take_in(returned, browser, caller).await;
+        let outcome = self.process_callback(returned, browser, caller).await;
         if let Err(AccountsError::OpenId(
             OpenIdError::Untrusted { .. }
             | OpenIdError::Unknown { .. }
@@ -118,7 +118,7 @@ impl Accounts {
         outcome
     }
 
-    async fn take_in(
+    async fn process_callback(
         &self,
         returned: CallbackParams,
         browser: Browser,
@@ -126,7 +126,7 @@ impl Accounts {
     ) -> Result<CallbackOutcome, AccountsError> {
         let CallbackParams { held, session, back, state, code, error, issuer: named } = returned;
         let issuer = self.issuer()?;
-        let flow = held.and_then(|held| Flow::shown(&held, session.as_deref()));
+        let flow = held.and_then(|held| Flow::parse(&held, session.as_deref()));
         let (flow, purpose) = flow.filter(|(flow, _)| flow.is_state(&state)).ok_or(OpenIdError::Stale)?;
         // The configured issuer URL and the `iss` parameter may differ in a trailing slash.
         let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
@@ -149,7 +149,7 @@ impl Accounts {
             attempts::forgive(&self.context.db, &address).await?;
         }
         let claims = redeemed?;
-        if !issuer.settings().lets_in(claims.verified_email()) {
+        if !issuer.settings().allows_email(claims.verified_email()) {
             return Err(OpenIdError::WrongDomain.into());
         }
         match purpose {

@@ -104,7 +104,7 @@ impl Accounts {
     /// Revokes one of a user's API keys, for admins.
     pub async fn revoke_key_of(&self, admin: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         with_retries(|| self.store_revocation(Some(admin.user), user, id)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Accounts {
             Ok(tx.commit().await?)
         };
         with_retries(store).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 

@@ -46,7 +46,7 @@ pub(crate) const MAX_HASHES_AT_ONCE: usize = 2;
 /// Maximum number of passwords that are being hashed or waiting for it.
 pub(crate) const MAX_HASHES_WAITING: usize = 64;
 /// Timeout for waiting until hashing of a password starts.
-pub(crate) const HASH_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+pub(crate) const HASH_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Time after a subject's last counted attempt at which its failures are forgotten.
 pub(crate) const ATTEMPTS_REMEMBERED: Duration = Duration::hours(24);
@@ -60,11 +60,11 @@ pub const BROWSER_LIFETIME: Duration = Duration::days(180);
 
 /// Interval in which the audit log takes a refused request at most once per user and request,
 /// and a failed sign-in at most once per user and address.
-pub(crate) const REFUSALS_NOTED_EVERY: Duration = Duration::hours(1);
-/// Maximum number of audit log rows per [`REFUSALS_NOTED_EVERY`], separately for failed sign-ins and for refused requests.
+pub(crate) const REFUSAL_LOG_INTERVAL: Duration = Duration::hours(1);
+/// Maximum number of audit log rows per [`REFUSAL_LOG_INTERVAL`], separately for failed sign-ins and for refused requests.
 pub(crate) const MAX_REFUSALS_NOTED: i64 = 500;
 
 /// Poll interval for checking whether the readers of open streams still have access.
-pub(crate) const WATCH_EVERY: std::time::Duration = std::time::Duration::from_millis(500);
+pub(crate) const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);
 /// Maximum number of sessions or API keys that one statement checks.
 pub(crate) const WATCHED_AT_ONCE: usize = 500;

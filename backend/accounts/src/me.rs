@@ -60,7 +60,7 @@ impl Accounts {
         let old = self.confirm(caller, current, address).await?;
         let new = self.context.hasher.hash(new, caller.name.as_deref().unwrap_or_default()).await?;
         with_retries(|| self.store_own_password(caller, &old, &new, revoke_keys)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Accounts {
     pub async fn delete_me(&self, caller: &Caller, password: Password, address: IpAddr) -> Result<(), AccountsError> {
         let hash = self.confirm(caller, password, address).await?;
         with_retries(|| self.store_deletion(caller, &hash)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use super::{
     AccountsError,
-    limits::{HASH_PATIENCE, MAX_HASHES_AT_ONCE, MAX_HASHES_WAITING, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
+    limits::{HASH_TIMEOUT, MAX_HASHES_AT_ONCE, MAX_HASHES_WAITING, MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS},
     weak_passwords::is_weak,
 };
 
@@ -124,7 +124,7 @@ impl Hasher {
         work: impl FnOnce() -> Result<T, password_hash::Error> + Send + 'static,
     ) -> Result<T, AccountsError> {
         let Ok(_waiting) = self.waiting.try_acquire() else { return Err(AccountsError::Busy) };
-        let permit = timeout(HASH_PATIENCE, Arc::clone(&self.at_once).acquire_owned()).await;
+        let permit = timeout(HASH_TIMEOUT, Arc::clone(&self.at_once).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(AccountsError::Busy) };
         let done = spawn_blocking(move || {
             let _permit = permit;

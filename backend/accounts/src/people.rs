@@ -74,7 +74,7 @@ impl Accounts {
     /// sessions and revokes its API keys. Fails with `LastAdmin` if no admin would be left.
     pub async fn update_user(&self, admin: &Caller, id: UserId, update: UserUpdate) -> Result<User, AccountsError> {
         with_retries(|| self.store_update(admin.user, id, update)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         self.find_user(id).await
     }
 
@@ -122,7 +122,7 @@ impl Accounts {
         let user = self.find_user(id).await?;
         let hash = self.context.hasher.hash(password, &user.name).await?;
         with_retries(|| self.store_password(Some(admin.user), id, &hash, revoke_keys)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 

@@ -128,21 +128,21 @@ impl Accounts {
     pub async fn sign_out(&self, caller: &Caller) -> Result<(), AccountsError> {
         let Credential::Session(id) = caller.credential else { return Ok(()) };
         sessions::delete(&self.context.db, caller.user, id).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 
     /// Ends one of the caller's sessions. Fails with `NoSuchSession` if the caller has no session with this ID.
     pub async fn end_session(&self, caller: &Caller, id: i64) -> Result<(), AccountsError> {
         let ended = sessions::delete(&self.context.db, caller.user, id).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         if ended { Ok(()) } else { Err(AccountsError::NoSuchSession) }
     }
 
     /// Ends all of the caller's sessions, including the current one. Also revokes the API keys if `revoke_keys` is set.
     pub async fn sign_out_everywhere(&self, caller: &Caller, revoke_keys: bool) -> Result<(), AccountsError> {
         with_retries(|| self.end_all_sessions(caller.user, revoke_keys)).await?;
-        self.context.streams.look_now();
+        self.context.streams.check_now();
         Ok(())
     }
 

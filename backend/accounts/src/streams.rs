@@ -53,7 +53,7 @@ impl Drop for OpenStream {
 
 impl OpenStreams {
     /// Wakes the task in `watch` at once, after access may have been revoked in this process.
-    pub(crate) fn look_now(&self) {
+    pub(crate) fn check_now(&self) {
         self.look.notify_one();
     }
 

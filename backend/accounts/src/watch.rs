@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{
     Accounts, Caller, Credential,
-    limits::{WATCH_EVERY, WATCHED_AT_ONCE},
+    limits::{POLL_INTERVAL, WATCHED_AT_ONCE},
     store::{keys, sessions},
     streams::{OpenStream, Right},
 };
@@ -36,7 +36,7 @@ impl Accounts {
                 Err(error) => tracing::debug!(%error, "who reads open streams could not be looked at"),
             }
             // Stops waiting early if access was revoked here or a stream was opened.
-            let _ = timeout(WATCH_EVERY, streams.look.notified()).await;
+            let _ = timeout(POLL_INTERVAL, streams.look.notified()).await;
         }
     }
 }

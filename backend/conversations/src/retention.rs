@@ -30,17 +30,17 @@ pub struct Deleted {
     pub oldest: Option<DateTime<Utc>>,
 }
 
-/// Counts deleted conversations. Those that were deleted at least `kept_for` ago are due.
-pub async fn count_deleted(db: &Database, kept_for: Duration) -> sqlx::Result<Deleted> {
-    let time = due_time(db, kept_for).await?;
+/// Counts deleted conversations. Those that were deleted at least `retention` ago are due.
+pub async fn count_deleted(db: &Database, retention: Duration) -> sqlx::Result<Deleted> {
+    let time = due_time(db, retention).await?;
     let row = retention::count(db, time).await?;
     let due_calls = retention::count_due_calls(db, time).await?;
     Ok(Deleted { kept: row.kept, due: row.due, due_calls, oldest: row.oldest })
 }
 
-/// Purges all conversations that were deleted at least `kept_for` ago, except those in which a turn still runs.
-pub async fn purge_all_due(db: &Database, kept_for: Duration) -> sqlx::Result<()> {
-    while purge_part(db, kept_for).await? {
+/// Purges all conversations that were deleted at least `retention` ago, except those in which a turn still runs.
+pub async fn purge_all_due(db: &Database, retention: Duration) -> sqlx::Result<()> {
+    while purge_part(db, retention).await? {
         tokio::time::sleep(PAUSE).await;
     }
     // If a reader still needs the database's journal, the server or the next purge empties it.
@@ -49,11 +49,11 @@ pub async fn purge_all_due(db: &Database, kept_for: Duration) -> sqlx::Result<()
 
 /// Purges deleted conversations when they are due, until the server drains.
 pub(crate) async fn purge_deleted(context: Arc<Context>) {
-    let kept_for = context.lifetimes.deleted;
+    let retention = context.lifetimes.deleted;
     // `true` while the journal of an embedded database may still contain purged texts.
     let mut journal_has_purged = false;
     loop {
-        let pause = match purge_part(&context.db, kept_for).await {
+        let pause = match purge_part(&context.db, retention).await {
             Ok(true) => {
                 journal_has_purged = true;
                 PAUSE
@@ -90,8 +90,8 @@ async fn empty_journal(db: &Database) -> bool {
 
 /// Purges a part of one conversation that is due. Returns `false` if none is due. Concurrent purges of the same
 /// conversation are harmless: each deletes what is still there.
-async fn purge_part(db: &Database, kept_for: Duration) -> sqlx::Result<bool> {
-    let time = due_time(db, kept_for).await?;
+async fn purge_part(db: &Database, retention: Duration) -> sqlx::Result<bool> {
+    let time = due_time(db, retention).await?;
     let Some(id) = retention::find_due(db, time).await? else { return Ok(false) };
     if !with_retries(|| retention::delete_part(db, id)).await? {
         tracing::info!(conversation = id.0, "a deleted conversation was purged");
@@ -100,8 +100,8 @@ async fn purge_part(db: &Database, kept_for: Duration) -> sqlx::Result<bool> {
 }
 
 /// Returns the time up to which deleted conversations are due.
-async fn due_time(db: &Database, kept_for: Duration) -> sqlx::Result<DateTime<Utc>> {
-    Ok(turns::database_now(db).await? - kept_for)
+async fn due_time(db: &Database, retention: Duration) -> sqlx::Result<DateTime<Utc>> {
+    Ok(turns::database_now(db).await? - retention)
 }
 
 #[cfg(test)]

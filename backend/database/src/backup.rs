@@ -11,7 +11,7 @@ use crate::{
     database::Database,
     error::DbError,
     lock::{DatabaseLock, unusable},
-    private_files::{COMPANIONS, beside, create_folder_of, create_new},
+    private_files::{COMPANIONS, create_folder_of, create_new, with_suffix},
     timeouts::{COMMAND_TIMEOUT, within},
     url::DatabaseUrl,
 };
@@ -53,7 +53,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     let had_data = file.metadata().is_ok_and(|file| file.len() > 0);
     let _lock = DatabaseLock::take(url).await?;
     let file = file.canonicalize().map_err(|source| unusable(file, source))?;
-    let incoming = beside(&file, ".restoring");
+    let incoming = with_suffix(&file, ".restoring");
     copy_to_private(copy, &incoming).await.map_err(|source| unusable(copy, source))?;
     let checked = check(&incoming).await;
     if let Err(error) = checked {
@@ -61,9 +61,9 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
         let _ = tokio::fs::remove_file(&incoming).await;
         return Err(error);
     }
-    let kept = beside(&file, &format!(".before-{}", chrono::Utc::now().format("%Y%m%d-%H%M%S")));
+    let kept = with_suffix(&file, &format!(".before-{}", chrono::Utc::now().format("%Y%m%d-%H%M%S")));
     for end in [""].iter().chain(&COMPANIONS) {
-        let (from, to) = (beside(&file, end), beside(&kept, end));
+        let (from, to) = (with_suffix(&file, end), with_suffix(&kept, end));
         match tokio::fs::rename(&from, &to).await {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&from, error)),
             _ => {}

@@ -33,10 +33,10 @@ const GIVE_BACK: &str = "UPDATE _tallybook_migrating SET until = UTC_TIMESTAMP(6
 
 /// Interval at which the holder renews the lease. The lease itself lasts minutes, because changing a large table blocks every write,
 /// the renewal included.
-const HOLD_EVERY: Duration = Duration::from_secs(10);
+const RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Interval between attempts to take the lease, or to release it after a failure.
-const ASK_EVERY: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Maximum number of attempts to release it.
 const MAX_GIVING_BACK: u32 = 40;
@@ -75,7 +75,7 @@ impl MigrationLease {
             if Instant::now() >= deadline {
                 return Err(DbError::Migrating(limit.as_secs()));
             }
-            sleep(ASK_EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -102,7 +102,7 @@ impl MigrationLease {
         loop {
             tokio::select! {
                 done = &mut work => return done,
-                () = sleep(HOLD_EVERY) => {}
+                () = sleep(RENEW_INTERVAL) => {}
             }
             if let Err(error) = self.hold(connection).await {
                 tracing::debug!(%error, "the right to change the tables could not be renewed yet");
@@ -115,7 +115,7 @@ impl MigrationLease {
         for _ in 0..MAX_GIVING_BACK {
             let given = sqlx::query(GIVE_BACK).bind(&self.owner).execute(&mut *connection);
             match in_time(given).await {
-                Err(error) if is_rolled_back(&error) => sleep(ASK_EVERY).await,
+                Err(error) if is_rolled_back(&error) => sleep(POLL_INTERVAL).await,
                 Err(error) => {
                     tracing::warn!(%error, "servers that start wait until the right to change the tables has run out");
                     return;

@@ -5,7 +5,7 @@ use sqlx::{query_as_with, query_scalar_with, query_with};
 use crate::{
     database::{Reader, Transaction, Writer, acquire_write_permit},
     failure::before_commit,
-    query::{Column, Query, Row, Target, Written},
+    query::{Column, Query, Row, Target, WriteResult},
     retry::retry_on_conflict,
     timeouts::{WRITER_QUEUE_TIMEOUT, within},
 };
@@ -77,17 +77,17 @@ fetch_methods!(&mut Transaction, run_in_transaction);
 
 impl Query<&Writer> {
     /// Runs the statement as a transaction of its own, after those who came before.
-    pub async fn execute(self) -> sqlx::Result<Written> {
+    pub async fn execute(self) -> sqlx::Result<WriteResult> {
         let (sql, target, timeout) = self.into_parts()?;
         match target {
             Target::MySql((pool, permits), arguments) => {
                 let _permit = acquire_write_permit(permits).await?;
                 let run = || within(timeout, query_with(sql.clone(), arguments.clone()).execute(pool));
-                retry_on_conflict(run).await.map(Written::from)
+                retry_on_conflict(run).await.map(WriteResult::from)
             }
             Target::Sqlite(pool, arguments) => {
                 let run = query_with(sql, arguments).execute(pool);
-                within(WRITER_QUEUE_TIMEOUT + timeout, run).await.map(Written::from)
+                within(WRITER_QUEUE_TIMEOUT + timeout, run).await.map(WriteResult::from)
             }
         }
     }
@@ -95,14 +95,14 @@ impl Query<&Writer> {
 
 impl Query<&mut Transaction> {
     /// Runs the statement.
-    pub async fn execute(self) -> sqlx::Result<Written> {
+    pub async fn execute(self) -> sqlx::Result<WriteResult> {
         let (sql, target, timeout) = self.into_parts()?;
         match target {
             Target::MySql(connection, arguments) => {
-                within(timeout, query_with(sql, arguments).execute(connection)).await.map(Written::from)
+                within(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
             }
             Target::Sqlite(connection, arguments) => {
-                within(timeout, query_with(sql, arguments).execute(connection)).await.map(Written::from)
+                within(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
             }
         }
         .map_err(before_commit)

@@ -59,11 +59,11 @@ pub(crate) fn exposed_files(database: &Path) -> Vec<PathBuf> {
 }
 
 fn files_of(database: &Path) -> Vec<PathBuf> {
-    std::iter::once(database.to_owned()).chain(COMPANIONS.map(|end| beside(database, end))).collect()
+    std::iter::once(database.to_owned()).chain(COMPANIONS.map(|end| with_suffix(database, end))).collect()
 }
 
 /// Returns the path of a file whose name continues that of another one.
-pub(crate) fn beside(file: &Path, end: &str) -> PathBuf {
+pub(crate) fn with_suffix(file: &Path, end: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(end);
     path.into()

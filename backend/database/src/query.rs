@@ -77,14 +77,14 @@ macro_rules! select {
 
 /// Result of a statement that writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Written {
+pub struct WriteResult {
     /// Number of rows that were inserted, updated or deleted. A row counts as updated even if its values stay the same.
     pub rows: u64,
     /// Generated key of the row after an `INSERT` of one row. Unspecified after any other statement.
     pub inserted_id: i64,
 }
 
-impl From<MySqlQueryResult> for Written {
+impl From<MySqlQueryResult> for WriteResult {
     fn from(result: MySqlQueryResult) -> Self {
         // Keys are of the type BIGINT, so each one fits in an i64, although the protocol sends a u64.
         let inserted_id = i64::try_from(result.last_insert_id()).unwrap_or(i64::MAX);
@@ -92,7 +92,7 @@ impl From<MySqlQueryResult> for Written {
     }
 }
 
-impl From<SqliteQueryResult> for Written {
+impl From<SqliteQueryResult> for WriteResult {
     fn from(result: SqliteQueryResult) -> Self {
         Self { rows: result.rows_affected(), inserted_id: result.last_insert_rowid() }
     }

@@ -70,7 +70,7 @@ impl Reader<'_> {
             Token::Break => self.end_sentence()?,
             Token::Comma | Token::Then => self.pause()?,
             Token::Noise if self.waiting.is_empty() && !matches!(self.hand, Some(Hand::Operand(_))) => {}
-            Token::Op(op) | Token::Word(op) if self.hand_or_earlier(*op) => self.go_on()?,
+            Token::Op(op) | Token::Word(op) if self.hand_or_earlier(*op) => self.resume()?,
             _ => return Err(NotParsed::NotArithmetic),
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Reader<'_> {
             }
     }
 
-    fn go_on(&mut self) -> Parsed<()> {
+    fn resume(&mut self) -> Parsed<()> {
         if let Some(Hand::Result(result) | Hand::Operand(result)) = self.hand.take() {
             self.parser.push(result)?;
         }

@@ -33,7 +33,7 @@ use self::{
     expr::Expr,
     grammar::NotParsed,
     history::{History, call_id},
-    plan::{Call, Value, look},
+    plan::{Call, Value, next_calls},
     wording::Language,
 };
 
@@ -121,7 +121,7 @@ fn next_step(request: &ModelRequest, history: &History) -> Step {
     let mut calls: Vec<Call> = Vec::new();
     let mut answers: Vec<(Expr, Value)> = Vec::new();
     for item in items {
-        let (value, wanted) = look(&item, &history.outcomes);
+        let (value, wanted) = next_calls(&item, &history.outcomes);
         for call in wanted {
             if !calls.contains(&call) {
                 calls.push(call);

@@ -36,7 +36,7 @@ pub(crate) enum Value {
 }
 
 /// Returns the value of an expression, if it is known, and the calls that can run now, each once.
-pub(crate) fn look(expr: &Expr, outcomes: &Outcomes) -> (Value, Vec<Call>) {
+pub(crate) fn next_calls(expr: &Expr, outcomes: &Outcomes) -> (Value, Vec<Call>) {
     let mut planner = Planner { outcomes, wanted: Vec::new() };
     let value = planner.value(expr);
     let wanted = if value == Value::Pending { planner.wanted } else { Vec::new() };

@@ -74,7 +74,7 @@ impl Connection {
     pub(crate) async fn list_tools(&self, cursor: Option<String>) -> Result<Value, ServiceError> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
-        as_it_came(&self.peer.send_request(request).await?)
+        raw_json(&self.peer.send_request(request).await?)
     }
 
     /// Calls a tool and returns its result as JSON. If the caller drops the future, the server is notified of the cancellation.
@@ -95,13 +95,13 @@ impl Connection {
             None => return Err(ServiceError::TransportClosed),
         };
         open.is_answered();
-        as_it_came(&answer.map_err(|_| ServiceError::TransportClosed)??)
+        raw_json(&answer.map_err(|_| ServiceError::TransportClosed)??)
     }
 }
 
 /// Converts a result to JSON. `rmcp` reads a result as the first kind that fits, and as an untyped one if a part of it is
 /// malformed. The callers need the complete result, and check each part on its own.
-fn as_it_came(result: &rmcp::model::ServerResult) -> Result<Value, ServiceError> {
+fn raw_json(result: &rmcp::model::ServerResult) -> Result<Value, ServiceError> {
     serde_json::to_value(result).map_err(|_| ServiceError::UnexpectedResponse)
 }
 

@@ -54,6 +54,6 @@ pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Duration after which a connection counts as stable: when it fails, the first pause is used again.
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_mins(1);
 /// Interval at which the tools of a connected server are listed again. This also checks that the server still responds.
-pub(crate) const REFRESH_EVERY: Duration = Duration::from_mins(1);
+pub(crate) const REFRESH_INTERVAL: Duration = Duration::from_mins(1);
 /// Minimum time between two lists, if the server reports changes or if the accepted definitions could not be read.
 pub(crate) const MIN_REFRESH: Duration = Duration::from_secs(1);

@@ -21,8 +21,8 @@ use super::{
     error::ServerError,
     exact::Arguments,
     limits::{
-        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH, REFRESH_EVERY,
-        SETTLED_AFTER,
+        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH,
+        REFRESH_INTERVAL, SETTLED_AFTER,
     },
     listing::{ListedTool, Listing, list},
     offering::{Offering, asking, offering, taken},
@@ -192,7 +192,7 @@ impl Server {
 
     /// Lists the tools, and lists them again whenever they may have changed. Ends when the server is lost.
     async fn watch(&self, open: &mut OpenTransport, changed: &impl Fn()) -> Result<(), ServerError> {
-        let mut refresh = interval_at(Instant::now() + REFRESH_EVERY, REFRESH_EVERY);
+        let mut refresh = interval_at(Instant::now() + REFRESH_INTERVAL, REFRESH_INTERVAL);
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let listing = list(&open.connection, &self.secrets).await?;

@@ -26,7 +26,7 @@ use super::{
 };
 
 /// Maximum time for which the output of an ended program is still read, if a process that it started keeps the output open.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const STDERR_GRACE: Duration = Duration::from_millis(500);
 
 /// A running program, as a transport.
 pub(crate) struct ProgramTransport {
@@ -75,7 +75,7 @@ impl ProgramTransport {
             tokio::select! {
                 biased;
                 line = lines.next() => return line.ok().flatten(),
-                _ = child.wait(), if silent_from.is_none() => *silent_from = Some(Instant::now() + LAST_WORDS),
+                _ = child.wait(), if silent_from.is_none() => *silent_from = Some(Instant::now() + STDERR_GRACE),
                 () = sleep_until(silent_from.unwrap_or_else(Instant::now)), if silent_from.is_some() => return None,
             }
         }

@@ -113,7 +113,7 @@ impl Tokens {
         self.secrets.learn(&answer.access_token);
         let said = answer.expires_in.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let life = said.unwrap_or(DEFAULT_LIFE).min(MAX_LIFE);
-        Ok(Token { value: answer.access_token.into(), renewed_at: asked_at + kept_for(life) })
+        Ok(Token { value: answer.access_token.into(), renewed_at: asked_at + cache_duration(life) })
     }
 
     async fn post(&self, resource: Option<&str>) -> Result<(StatusCode, Vec<u8>), TokenError> {
@@ -165,7 +165,7 @@ fn form(scope: Option<&str>, resource: Option<&str>) -> String {
     form.finish()
 }
 
-fn kept_for(life: Duration) -> Duration {
+fn cache_duration(life: Duration) -> Duration {
     life.saturating_sub(RENEWED_BEFORE).max(life / 2)
 }
 
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn tokens_are_renewed_before_their_end() {
-        assert_eq!(kept_for(Duration::from_hours(1)), Duration::from_mins(55));
-        assert_eq!(kept_for(Duration::from_mins(6)), Duration::from_mins(3));
-        assert_eq!(kept_for(Duration::ZERO), Duration::ZERO);
+        assert_eq!(cache_duration(Duration::from_hours(1)), Duration::from_mins(55));
+        assert_eq!(cache_duration(Duration::from_mins(6)), Duration::from_mins(3));
+        assert_eq!(cache_duration(Duration::ZERO), Duration::ZERO);
     }
 }

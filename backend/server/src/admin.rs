@@ -121,7 +121,7 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     db.close().await;
     let (before, after) = counted?;
     let Deleted { kept, due, due_calls, oldest } = after.unwrap_or(before);
-    let mut words = format!("What is deleted is kept for {} (RETENTION_DAYS).\n", time_words(kept_for));
+    let mut words = format!("What is deleted is kept for {} (RETENTION_DAYS).\n", time_text(kept_for));
     if let Some(after) = after {
         let _ = writeln!(words, "Conversations that were purged: {}.", before.kept.saturating_sub(after.kept));
     }
@@ -137,7 +137,7 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
 }
 
 /// Returns a time as text: in days, or in seconds if it is shorter than a day.
-fn time_words(time: Duration) -> String {
+fn time_text(time: Duration) -> String {
     match time.as_secs() {
         0 => "no time at all".to_owned(),
         secs @ ..SECS_PER_DAY => format!("{secs} seconds"),

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Some(Task::CheckConfig) => return check_config(&settings),
         Some(Task::Licenses) => return licenses(),
         Some(Task::Admin(task)) => {
-            return admin::run(&settings, task).map_or_else(|error| fail(&error.to_string()), told);
+            return admin::run(&settings, task).map_or_else(|error| fail(&error.to_string()), print_stdout);
         }
         None => {}
     }
@@ -67,20 +67,20 @@ fn check_config(settings: &Settings) -> ExitCode {
     if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
         return fail(&error.to_string());
     }
-    told(settings.summary())
+    print_stdout(settings.summary())
 }
 
 /// Prints the licenses that the build collected.
 fn licenses() -> ExitCode {
     match Site::built_in().licenses() {
-        Some(licenses) => told(String::from_utf8_lossy(licenses).into_owned()),
+        Some(licenses) => print_stdout(String::from_utf8_lossy(licenses).into_owned()),
         None => fail("this build has no list of licenses; `cargo xtask build` writes one"),
     }
 }
 
 /// Prints the requested text to stdout.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in `map_or_else`")]
-fn told(text: String) -> ExitCode {
+fn print_stdout(text: String) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&format!("nothing can be written to the standard output: {error}")),

@@ -24,7 +24,7 @@ use tracing_subscriber::{Layer, filter::Targets, registry::LookupSpan};
 /// Maximum number of spans waiting to be sent; further spans are dropped.
 const MAX_WAITING_SPANS: usize = 4096;
 /// Interval between two sends.
-const SEND_EVERY: Duration = Duration::from_secs(5);
+const SEND_INTERVAL: Duration = Duration::from_secs(5);
 /// Timeout of one request, and of the last send at shutdown.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a response, in bytes; reading stops after it. A response says only how many spans were refused.
@@ -46,7 +46,7 @@ impl Traces {
             .build()?;
         let config = BatchConfigBuilder::default()
             .with_max_queue_size(MAX_WAITING_SPANS)
-            .with_scheduled_delay(SEND_EVERY)
+            .with_scheduled_delay(SEND_INTERVAL)
             .build();
         let processor = BatchSpanProcessor::builder(exporter).with_batch_config(config).build();
         let resource = Resource::builder().with_service_name("tallybook").build();

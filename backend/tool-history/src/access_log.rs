@@ -58,28 +58,28 @@ impl ToolHistory {
     }
 
     /// Records a text search. Returns an error if it needs a reason and the reader gave none.
-    pub(crate) async fn look_at_search(
+    pub(crate) async fn record_search(
         &self,
         reader: &Caller,
         owner: UserId,
         filter: &Filter,
     ) -> Result<(), ToolHistoryError> {
-        self.look(reader, owner, Action::CallsSearched, &filter.to_string()).await
+        self.record_access(reader, owner, Action::CallsSearched, &filter.to_string()).await
     }
 
     /// Records an export. Returns an error if it needs a reason and the reader gave none.
-    pub(crate) async fn look_at_export(
+    pub(crate) async fn record_export(
         &self,
         reader: &Caller,
         owner: UserId,
         filter: &Filter,
     ) -> Result<(), ToolHistoryError> {
-        self.look(reader, owner, Action::CallsExported, &filter.to_string()).await
+        self.record_access(reader, owner, Action::CallsExported, &filter.to_string()).await
     }
 
     /// Records an access to the data of `owner`. Returns an error if the reader has given no valid reason. Access to
     /// the reader's own data needs no reason and is not recorded.
-    pub(crate) async fn look(
+    pub(crate) async fn record_access(
         &self,
         reader: &Caller,
         owner: UserId,
@@ -128,7 +128,7 @@ impl ToolHistory {
         let rows = access_log::list(&self.context.db, user, before, limit).await?;
         let last = rows.last().filter(|_| rows.len() == LOOKS_ON_PAGE);
         let next_cursor = last.map(|row| format!("{}.{}", row.created_at.timestamp_micros(), row.id));
-        Ok(Page { items: rows.into_iter().map(look).collect(), next_cursor })
+        Ok(Page { items: rows.into_iter().map(into_look).collect(), next_cursor })
     }
 
     /// Lists others' changes of the caller's account that the caller has not acknowledged, the newest first. Empty for API keys,
@@ -147,7 +147,7 @@ impl ToolHistory {
             return Ok(Vec::new());
         }
         let rows = access_log::list_unseen_changes(&self.context.db, caller.user, limit).await?;
-        Ok(rows.into_iter().map(look).collect())
+        Ok(rows.into_iter().map(into_look).collect())
     }
 
     /// Acknowledges the entries of a user's access log up to `id`. Acknowledged entries stay so.
@@ -163,7 +163,7 @@ fn read_cursor(cursor: &str) -> Option<(DateTime<Utc>, i64)> {
     Some((Some(time).filter(|time| range.contains(time))?, id.parse().ok()?))
 }
 
-fn look(row: AccessRow) -> Look {
+fn into_look(row: AccessRow) -> Look {
     let AccessRow { id, name, action, subject, reason, created_at } = row;
     let kind = LookKind::from(action);
     let is = |wanted| kind == wanted;

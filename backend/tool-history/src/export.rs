@@ -89,7 +89,7 @@ impl ToolHistory {
         format: ExportFormat,
     ) -> Result<CallsExport, ToolHistoryError> {
         let (condition, owner) = self.resolve(filter).await?;
-        self.look_at_export(reader, owner, filter).await?;
+        self.record_export(reader, owner, filter).await?;
         Ok(CallsExport { condition, format, after: None, is_begun: false, is_over: false })
     }
 

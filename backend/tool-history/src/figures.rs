@@ -178,7 +178,7 @@ impl ToolHistory {
         all.missing_hours = missing.len();
         let mut models = Vec::with_capacity(looked_at.len());
         for hour in looked_at {
-            let rows = figures::look_at_hour(db, hour).await?;
+            let rows = figures::read_hour(db, hour).await?;
             all.add_hour(hour, &rows);
             models.push((hour, rows.models));
         }

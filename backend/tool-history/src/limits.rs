@@ -37,8 +37,8 @@ pub(crate) const MAX_CHANGES_LISTED: u32 = 10;
 /// completed, so the page takes up to a second.
 pub const TIME_FOR_PAGE: Duration = Duration::from_millis(700);
 /// Number of calls in the first batch, which is also the smallest, and in the largest.
-pub(crate) const FIRST_STRETCH: u32 = 500;
-pub(crate) const MAX_STRETCH: u32 = 32_000;
+pub(crate) const FIRST_RANGE: u32 = 500;
+pub(crate) const MAX_RANGE: u32 = 32_000;
 /// After a batch that took less than the first of these, the next is larger. After one that took more than the second,
 /// the next is smaller.
 pub(crate) const SHORT_TIME: Duration = Duration::from_millis(100);
@@ -56,7 +56,7 @@ pub(crate) const MAX_COMPLETED_FIRST: usize = 4;
 /// Maximum number of list pages that are read concurrently; one user has at most half of them. Further requests wait up
 /// to the timeout below, and are then refused.
 pub(crate) const MAX_LISTS: usize = 4;
-pub(crate) const LIST_PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Maximum number of calls in a chunk of an export, and maximum size of their texts, in bytes. A single larger call is
 /// exported alone.

@@ -10,9 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::{
     ToolHistory, ToolHistoryError,
     filter::Filter,
-    limits::{
-        CALLS_ON_PAGE, FEW, FIRST_STRETCH, LIST_PATIENCE, LONG_TIME, MAX_PASSED, MAX_SORTED, MAX_STRETCH, SHORT_TIME,
-    },
+    limits::{CALLS_ON_PAGE, FEW, FIRST_RANGE, LIST_TIMEOUT, LONG_TIME, MAX_PASSED, MAX_RANGE, MAX_SORTED, SHORT_TIME},
     store::{
         calls::{self, CallRange, CallRow, Key, Order, Place, PlaceRow},
         condition::Condition,
@@ -47,12 +45,12 @@ impl ToolHistory {
         order: Order,
         after: Option<Place>,
     ) -> Result<CallsPage, ToolHistoryError> {
-        let slot = timeout(LIST_PATIENCE, self.context.lists.acquire(reader.user)).await;
+        let slot = timeout(LIST_TIMEOUT, self.context.lists.acquire(reader.user)).await;
         let Ok(Some(_slot)) = slot else { return Err(ToolHistoryError::Busy) };
         let (condition, owner) = self.resolve(filter).await?;
         let db = &self.context.db;
         if filter.is_search() {
-            self.look_at_search(reader, owner, filter).await?;
+            self.record_search(reader, owner, filter).await?;
         }
         let found = find(db, &condition, order, after, CALLS_ON_PAGE, Some(self.context.page_time)).await?;
         let ids: Vec<ToolCallId> = found.rows.iter().map(|row| row.id).collect();
@@ -74,10 +72,10 @@ pub(crate) async fn find(
     if condition.is_impossible() {
         return Ok(Found { rows: Vec::new(), next: None, is_complete: true });
     }
-    let mut after = after.unwrap_or_else(|| beginning(condition, order));
+    let mut after = after.unwrap_or_else(|| first_place(condition, order));
     // One call more than the page holds shows whether there is another page.
     let wanted = limit + 1;
-    let condition = &calls::along_few(db, condition, FEW).await?;
+    let condition = &calls::choose_selective_index(db, condition, FEW).await?;
     if order == Order::Newest
         && let Some(rows) = calls::list_newest_of_few(db, condition, after, count(wanted)).await?
     {
@@ -96,7 +94,7 @@ pub(crate) async fn find(
     }
     let start = after;
     let began = Instant::now();
-    let (mut rows, mut calls, mut passed) = (Vec::new(), FIRST_STRETCH, 0);
+    let (mut rows, mut calls, mut passed) = (Vec::new(), FIRST_RANGE, 0);
     loop {
         if is_sorting_for_later && passed >= MAX_PASSED {
             is_sorting_for_later = false;
@@ -106,13 +104,13 @@ pub(crate) async fn find(
             }
         }
         passed += calls;
-        let stretch_began = Instant::now();
-        let stretch = CallRange { order, after, calls };
-        rows.append(&mut stretch.find(db, condition, count(wanted - rows.len())).await?);
+        let range_began = Instant::now();
+        let range = CallRange { order, after, calls };
+        rows.append(&mut range.find(db, condition, count(wanted - rows.len())).await?);
         if rows.len() == wanted {
             return Ok(page(rows, limit, order));
         }
-        after = match (stretch.end(db, condition).await?, after) {
+        after = match (range.end(db, condition).await?, after) {
             (Some(end), _) => end,
             (None, Place::Behind(key, _)) => Place::Below(key),
             (None, Place::Below(_)) => return Ok(Found { rows, next: None, is_complete: true }),
@@ -120,9 +118,9 @@ pub(crate) async fn find(
         if time.is_some_and(|time| began.elapsed() >= time) {
             return Ok(Found { rows, next: Some(after), is_complete: false });
         }
-        calls = match stretch_began.elapsed() {
-            short if short < SHORT_TIME => MAX_STRETCH.min(calls * 4),
-            long if long > LONG_TIME => FIRST_STRETCH.max(calls / 2),
+        calls = match range_began.elapsed() {
+            short if short < SHORT_TIME => MAX_RANGE.min(calls * 4),
+            long if long > LONG_TIME => FIRST_RANGE.max(calls / 2),
             _ => calls,
         };
     }
@@ -141,7 +139,7 @@ fn count(calls: usize) -> u32 {
 }
 
 /// Returns the position before all matching calls.
-fn beginning(condition: &Condition, order: Order) -> Place {
+fn first_place(condition: &Condition, order: Order) -> Place {
     Place::Below(match order {
         Order::Newest => Key::Time(condition.until().unwrap_or_else(latest)),
         Order::Slowest => Key::Ms(i64::MAX),

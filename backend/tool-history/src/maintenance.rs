@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{ToolHistory, store::facts};
 
 /// Maintenance interval when there is nothing left to do.
-const KEPT_UP_EVERY: Duration = Duration::from_secs(10);
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Pause before the next batch, so that users' requests run in between.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -20,10 +20,10 @@ impl ToolHistory {
             };
             let pause = match has_more.await {
                 Ok(true) => PAUSE,
-                Ok(false) => KEPT_UP_EVERY,
+                Ok(false) => MAINTENANCE_INTERVAL,
                 Err(error) => {
                     tracing::warn!(%error, "the book of tool calls could not be kept up");
-                    KEPT_UP_EVERY
+                    MAINTENANCE_INTERVAL
                 }
             };
             tokio::time::sleep(pause).await;

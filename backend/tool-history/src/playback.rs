@@ -28,7 +28,7 @@ impl ToolHistory {
     pub async fn open_playback(&self, reader: &Caller, id: ToolCallId) -> Result<CallPlayback, ToolHistoryError> {
         let db = &self.context.db;
         let row = whole::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?;
-        self.look(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
         let mut last = EventId { message_id: row.message_id, epoch: 0, seq: -1 };
         let (mut events, mut is_whole) = (Vec::new(), false);
         while events.len() < MAX_PLAYED_EVENTS && !is_whole {

@@ -63,7 +63,7 @@ impl ToolHistory {
     ) -> Result<BegunRerun, ToolHistoryError> {
         let context = &self.context;
         let owner = whole::find_call(&context.db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
-        self.look(reader, owner, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
         // Reads the texts too, because they show whether a secret was redacted.
         let row =
             whole::find_call_texts(&context.db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;

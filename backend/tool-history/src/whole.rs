@@ -88,7 +88,7 @@ impl ToolHistory {
     ) -> Result<WholeCall, ToolHistoryError> {
         let db = &self.context.db;
         let owner = whole::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
-        self.look(reader, owner, Action::CallOpened, &id.to_string()).await?;
+        self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
         let row = whole::find_call_texts(db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
         Ok(WholeCall {
             votes: whole::list_votes(db, id, MAX_CALLS_OF_TURN).await?,
@@ -112,14 +112,14 @@ impl ToolHistory {
         let db = &self.context.db;
         let found = whole::find_conversation(db, &uuid.to_string()).await?;
         let row = found.ok_or(ToolHistoryError::NoSuchConversation)?;
-        self.look(reader, row.user_id, Action::ConversationOpened, &row.uuid).await?;
+        self.record_access(reader, row.user_id, Action::ConversationOpened, &row.uuid).await?;
         let limit = u32::try_from(MESSAGES_ON_PAGE + 1).unwrap_or(u32::MAX);
         let mut messages = whole::list_messages(db, row.id, from, MAX_SHOWN_CHARS, limit).await?;
         let next = messages.get(MESSAGES_ON_PAGE).map(|message| message.id);
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
         let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
-        let thoughts = whole::list_thoughts_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
+        let thoughts = whole::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
         let model_calls = whole::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);

@@ -116,7 +116,7 @@ mod tests {
     use super::{fault, fault_names};
 
     #[test]
-    fn every_name_is_there_once() {
+    fn every_name_exists_once() {
         let names: Vec<&str> = fault_names().collect();
         let distinct: std::collections::HashSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), distinct.len());

@@ -20,7 +20,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         page::run(&program, &benches, options.quick)?;
     }
     if options.quick {
-        say("these are the quick builds, so the figures do not count");
+        say("these are quick builds, so the results do not count");
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ fn chosen(wanted: &[String]) -> Result<(Vec<String>, Vec<String>)> {
     }
     if let Some(unknown) = wanted.iter().find(|name| !benches.contains(*name) && !rows.contains(name)) {
         let names: Vec<_> = rows.into_iter().chain(benches).collect();
-        bail!("there is no bench {unknown:?}; choose from {}", names.join(", "));
+        bail!("unknown bench {unknown:?}; choose from {}", names.join(", "));
     }
     Ok(wanted.iter().cloned().partition(|name| rows.contains(name)))
 }
@@ -55,6 +55,6 @@ mod tests {
         let (rows, benches) = chosen(&["first_load".to_owned(), "sse_mem".to_owned()]).unwrap();
         assert_eq!((rows, benches), (vec!["sse_mem".to_owned()], vec!["first_load".to_owned()]));
         let error = chosen(&["no_such_bench".to_owned()]).unwrap_err().to_string();
-        assert!(error.starts_with("there is no bench \"no_such_bench\"; choose from turn_ttft, "), "{error}");
+        assert!(error.starts_with("unknown bench \"no_such_bench\"; choose from turn_ttft, "), "{error}");
     }
 }

@@ -2,25 +2,25 @@
 
 use std::path::PathBuf;
 
-/// What `cargo xtask bench` can be told.
+/// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Measure only this; may be given several times
+    /// Measure only this; can be repeated
     #[arg(long = "only", value_name = "NAME")]
     pub(super) only: Vec<String>,
-    /// Take the builds that are quick to make, and less of everything: figures that do not count
+    /// Use the quick builds and less data; the results do not count
     #[arg(long)]
     pub(super) quick: bool,
-    /// How often each figure of the server is taken, in turns with those of its peers
+    /// Rounds of the server's measurements; in each round, the server and its peers take turns
     #[arg(long, default_value_t = 5)]
     pub(super) rounds: usize,
-    /// A database of a MySQL server, as in `DATABASE_URL`; without one, Tallybook with MySQL is left out
+    /// MySQL database, as in `DATABASE_URL`; without it, Tallybook with MySQL is not measured
     #[arg(long, value_name = "URL")]
     pub(super) mysql: Option<String>,
-    /// Where the server's figures go as JSON
+    /// File for the server's results, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Where the server's figures go as a picture (SVG)
+    /// File for a chart of the server's results, as SVG
     #[arg(long, value_name = "FILE")]
     pub(super) picture: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ const QUICK: &str = "BENCH_QUICK";
 /// Measures the page that the program serves with these benches, and prints the results.
 pub(super) fn run(program: &Path, names: &[String], quick: bool) -> Result<()> {
     let browser = browser::prepare()?;
-    let step = Step::begin("measuring the page", "some minutes; leave the machine alone meanwhile");
+    let step = Step::begin("measuring the page", "takes some minutes; do not use the machine meanwhile");
     let mut playwright = browser.playwright(program);
     playwright.args(["test", "--config=bench.config.ts"]).args(names.iter().map(|name| format!("bench/{name}{END}")));
     playwright.env_remove(QUICK);

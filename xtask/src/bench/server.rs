@@ -41,7 +41,7 @@ fn command(program: &Path, bench: &Path, seed: &Path) -> Result<Command> {
 /// Measures these rows and prints the results.
 pub(super) fn run(program: &Path, rows: &[String], options: &Options) -> Result<()> {
     let mut command = command(program, &build::bench(!options.quick)?, &build::seed(!options.quick)?)?;
-    let step = Step::begin("measuring the server", "some minutes; leave the machine alone meanwhile");
+    let step = Step::begin("measuring the server", "takes some minutes; do not use the machine meanwhile");
     command.args(rows.iter().flat_map(|row| ["--only", row]));
     if options.quick {
         command.args(["--quick", "--rounds", "1"]);
@@ -70,7 +70,7 @@ mod tests {
     use crate::workspace;
 
     #[test]
-    fn the_rows_are_those_of_the_bench() {
+    fn the_rows_match_those_of_the_bench() {
         let text = fs::read_to_string(workspace::root().join("bench/src/rows/mod.rs")).unwrap();
         let known: Vec<&str> =
             text.split("#[value(name = \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

@@ -39,10 +39,10 @@ const CLIENTS: [Client; 8] = [
 /// Timeout of most clients; they take seconds.
 const USUAL: Duration = Duration::from_mins(3);
 
-/// What `cargo xtask clients` can be told.
+/// Options of `cargo xtask clients`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Try only these programs
+    /// Test only these clients
     names: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn run_quick() -> Result<()> {
 fn chosen(wanted: &[String]) -> Result<Vec<&'static Client>> {
     if let Some(unknown) = wanted.iter().find(|name| CLIENTS.iter().all(|client| client.name != **name)) {
         bail!(
-            "there is no client {unknown:?}; choose from {}",
+            "unknown client {unknown:?}; choose from {}",
             CLIENTS.each_ref().map(|client| client.name).join(", ")
         );
     }
@@ -94,7 +94,7 @@ fn try_all(clients: &[&Client]) -> Result<()> {
         say(line);
     }
     if !failed.is_empty() {
-        bail!("not all is well with {}", failed.join(", "));
+        bail!("these clients failed: {}", failed.join(", "));
     }
     Ok(())
 }
@@ -108,6 +108,6 @@ mod tests {
         assert_eq!(chosen(&[]).unwrap().len(), CLIENTS.len());
         assert_eq!(chosen(&["openai-node".to_owned()]).unwrap().len(), 1);
         let error = chosen(&["no_such_client".to_owned()]).err().unwrap().to_string();
-        assert!(error.starts_with("there is no client \"no_such_client\"; choose from openai-node"), "{error}");
+        assert!(error.starts_with("unknown client \"no_such_client\"; choose from openai-node"), "{error}");
     }
 }

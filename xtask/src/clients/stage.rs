@@ -116,7 +116,7 @@ fn create_admin(folder: &Path, model: &str) -> Result<()> {
     }
     let status = child.wait()?;
     if !status.success() {
-        bail!("tallybook made no admin ({status})");
+        bail!("tallybook did not create the admin ({status})");
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn create_key(url: &str) -> Result<String> {
     node::find()?;
     let mut command = Command::new("node");
     command.arg(workspace::e2e().join("clients/key.mjs")).args([url, ADMIN, PASSWORD]);
-    shell::ask(&mut command).with_context(|| format!("the server at {url} gave no key to e2e/clients/key.mjs"))
+    shell::ask(&mut command).with_context(|| format!("the server at {url} issued no API key to e2e/clients/key.mjs"))
 }
 
 /// A running server. Dropping this ends it.

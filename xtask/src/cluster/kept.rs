@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_killed_on_purpose_or_ends_when_it_is_let_go() -> Result<()> {
+    fn a_process_is_killed_on_request_or_when_it_is_dropped() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let start = || Kept::start("sleep", Command::new("sleep").arg("600"), &folder.path().join("log"));
         let killed = start()?;
@@ -95,7 +95,7 @@ mod tests {
         drop(left);
         let began = Instant::now();
         while Path::new("/proc").join(&id).exists() {
-            assert!(began.elapsed() < Duration::from_mins(1), "it goes on");
+            assert!(began.elapsed() < Duration::from_mins(1), "the process runs");
             thread::sleep(Duration::from_millis(20));
         }
         Ok(())

@@ -32,28 +32,28 @@ use crate::{
     test::mysql::free_port,
 };
 
-/// How much, and of what.
+/// Options of `cargo xtask cluster`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Turns in each round
     #[arg(long, default_value_t = 200)]
     turns: usize,
-    /// How many of them run at the same time
+    /// Turns that run at the same time
     #[arg(long, default_value_t = 100)]
     at_once: usize,
-    /// For how many minutes there are rounds
+    /// Duration of the rounds, in minutes
     #[arg(long, default_value_t = 2)]
     minutes: u64,
-    /// Servers
+    /// Number of servers
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
     replicas: u8,
-    /// Take the builds that people get
+    /// Use release builds
     #[arg(long)]
     release: bool,
-    /// Build nothing, and take `tallybook` and `tallybook-bench` from this folder
+    /// Use `tallybook` and `tallybook-bench` from this folder instead of building them
     #[arg(long, value_name = "FOLDER", conflicts_with = "release")]
     programs: Option<PathBuf>,
-    /// Leave it running afterwards, until Ctrl-C
+    /// Keep the cluster running afterwards, until Ctrl-C
     #[arg(long)]
     keep: bool,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 /// Pause between disturbances of the cluster.
 const BREATH: Duration = Duration::from_secs(4);
 
-/// A whole cluster.
+/// A running cluster.
 struct Cluster {
     nodes: Nodes,
     proxy: Proxy,
@@ -74,7 +74,7 @@ struct Cluster {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let (program, bench) = match &options.programs {
         Some(folder) => {
-            let folder = folder.canonicalize().with_context(|| format!("there is no folder {}", folder.display()))?;
+            let folder = folder.canonicalize().with_context(|| format!("cannot find the folder {}", folder.display()))?;
             (folder.join("tallybook"), folder.join("tallybook-bench"))
         }
         None if options.release || options.keep => (build::program(options.release)?, build::bench(options.release)?),
@@ -93,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     cluster.disturb()?;
     if let Some(status) = load.0.try_wait()? {
         ensure!(status.success(), "the load failed");
-        bail!("the load was over too early: give it more --minutes");
+        bail!("the load ended too early; use more --minutes");
     }
     cluster.mend()?;
     let status = load.0.wait()?;
@@ -107,12 +107,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             .env("DATABASE_URL", cluster.proxy.database_url())
             .current_dir(folder.path()),
     )?;
-    say(&format!("the nodes hold the same rows in each of {} tables", cluster.nodes.compare()?));
+    say(&format!("the nodes have the same rows in each of {} tables", cluster.nodes.compare()?));
     if options.keep {
         for replica in &mut cluster.replicas {
             replica.start(&cluster.recipe)?;
         }
-        say(&format!("it goes on at {url} until Ctrl-C; logs are in {}", folder.path().display()));
+        say(&format!("the cluster runs at {url} until Ctrl-C; logs are in {}", folder.path().display()));
         loop {
             // `park` may return without a reason.
             thread::park();
@@ -153,7 +153,7 @@ impl Cluster {
             model: format!("127.0.0.1:{model_port}"),
             tools,
         };
-        let step = Step::begin("starting the servers", "all at once: one of them makes the tables");
+        let step = Step::begin("starting the servers", "all at once; one of them creates the tables");
         let mut replicas: Vec<Replica> = ports.into_iter().map(Replica::new).collect();
         thread::scope(|scope| {
             let starting: Vec<_> = replicas.iter_mut().map(|replica| scope.spawn(|| replica.start(&recipe))).collect();
@@ -176,10 +176,10 @@ impl Cluster {
         self.replicas[0].kill()?;
         thread::sleep(BREATH);
         self.replicas[0].start(&self.recipe)?;
-        say("the server is there again");
+        say("the server runs again");
         self.nodes.start_one(1, false)?;
         self.nodes.wait_until_synced(1)?;
-        say("the node is there again, with what it had missed");
+        say("the node runs again and has caught up");
         // The node through which the others joined has no special role.
         self.nodes.kill(0)?;
         say("the first node of the database is killed");
@@ -191,11 +191,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Starts the node that is still down.
+    /// Starts the node that is still stopped.
     fn mend(&mut self) -> Result<()> {
         self.nodes.start_one(0, false)?;
         self.nodes.wait_until_synced(0)?;
-        say("all that was to be done to it is done");
+        say("all disturbances are done");
         Ok(())
     }
 }

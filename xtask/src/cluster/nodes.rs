@@ -198,7 +198,7 @@ impl Nodes {
             let differ: Vec<_> = differ.map(|(one, other)| format!("{one} / {other}")).collect();
             ensure!(
                 sums.lines().count() == first.len() && differ.is_empty(),
-                "{} holds other rows: {differ:?}",
+                "{} has different rows: {differ:?}",
                 node.name
             );
         }
@@ -211,7 +211,7 @@ impl Nodes {
         client.arg(format!("--port={}", node.ports[0])).args(["--skip-column-names", "--execute", sql]);
         let output = client.output().context("cannot start the database's client")?;
         let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{} does not do as it is told: {}", node.name, complaint.trim());
+        ensure!(output.status.success(), "{} failed to run a statement: {}", node.name, complaint.trim());
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 }

@@ -35,7 +35,7 @@ impl Proxy {
     /// Starts the proxy with the configuration for operators.
     pub(super) fn start(folder: &Path, nodes: &Nodes, replicas: &[u16]) -> Result<Self> {
         let (pages, databases) = (free_port()?, free_port()?);
-        let mut command = Command::new(shell::find_program("haproxy").context("there is no haproxy")?);
+        let mut command = Command::new(shell::find_program("haproxy").context("haproxy is not installed")?);
         command.arg("-db").arg("-f").arg(workspace::root().join("infra/cluster/haproxy.cfg"));
         command.env("PAGES", format!("127.0.0.1:{pages}")).env("DATABASES", format!("127.0.0.1:{databases}"));
         for number in 0..nodes::COUNT {

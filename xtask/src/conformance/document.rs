@@ -15,7 +15,7 @@ const HEAD: &str = "| scenario | revision | checks | explanation |\n|---|---|---
 /// Replaces the rows of the table under a heading.
 pub(super) fn write(heading: &str, rows: &str) -> Result<()> {
     let path = workspace::root().join(PATH);
-    let text = fs::read_to_string(&path).with_context(|| format!("{PATH} is gone"))?;
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {PATH}"))?;
     let new = replace(&text, heading, rows).with_context(|| format!("{PATH} has no table under {heading:?}"))?;
     fs::write(&path, new).with_context(|| format!("cannot write {PATH}"))
 }
@@ -36,7 +36,7 @@ mod tests {
     use super::{HEAD, replace};
 
     #[test]
-    fn the_rows_under_a_heading_are_replaced_and_nothing_else() {
+    fn only_the_rows_under_the_heading_are_replaced() {
         let text = |client: &str, server: &str| {
             format!("# A\n\n## Client\n\n{HEAD}{client}\n## Server\n\nSome.\n\n{HEAD}{server}")
         };

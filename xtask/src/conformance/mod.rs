@@ -71,8 +71,8 @@ fn try_side(suite: &Suite, side: &Side, on: impl Fn(&mut Command)) -> Result<()>
     surprises.extend(unknown.map(|name| format!("{name}: neither run nor explained")));
     document::write(side.heading, &table)?;
     if !surprises.is_empty() {
-        bail!("not as {} explains:\n{}", document::PATH, surprises.join("\n"));
+        bail!("the results do not match {}:\n{}", document::PATH, surprises.join("\n"));
     }
-    say(&format!("all is as {} says", document::PATH));
+    say(&format!("the results match {}", document::PATH));
     Ok(())
 }

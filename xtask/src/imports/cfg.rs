@@ -37,7 +37,7 @@ mod tests {
     use super::is_in_program;
 
     #[test]
-    fn conditions_that_only_tests_meet_leave_code_out() {
+    fn code_with_conditions_that_only_tests_meet_is_left_out() {
         for (condition, expected) in [
             ("test", false),
             ("any(test, fuzzing)", false),

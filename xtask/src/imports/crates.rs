@@ -23,7 +23,7 @@ pub(super) fn metadata() -> Result<Value> {
     if !output.status.success() {
         bail!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")
+    serde_json::from_slice(&output.stdout).context("cannot parse the output of `cargo metadata`")
 }
 
 /// Returns every library and program of the workspace, by their top-level folder. The crates of one folder are analyzed

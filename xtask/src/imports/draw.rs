@@ -17,7 +17,7 @@ pub(super) fn text(imports: &Imports) -> String {
     let folders = from_the_top(files_of.keys().copied(), between.iter().copied());
 
     let mut text = String::from(
-        "Folders, each above those that it imports from (↑ marks one that stands above, since the two need each other):\n\n",
+        "Folders, each above those that it imports from (↑ marks a folder above, with which there is a cycle):\n\n",
     );
     let width = folders.iter().map(|folder| folder.len()).max().unwrap_or_default();
     for (row, folder) in folders.iter().enumerate() {

@@ -31,10 +31,10 @@ use serde_json::Value;
 use self::graph::Imports;
 use crate::workspace;
 
-/// How the imports are drawn.
+/// Options of `cargo xtask imports`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Draw for Graphviz: `cargo xtask imports --dot | dot -Tsvg > imports.svg`
+    /// Write a graph for Graphviz: `cargo xtask imports --dot | dot -Tsvg > imports.svg`
     #[arg(long)]
     dot: bool,
 }
@@ -66,5 +66,5 @@ fn refuse_circles(folders: &[Imports]) -> Result<()> {
     if circles.is_empty() {
         return Ok(());
     }
-    bail!("files import each other in a circle. Move what both need into a file of its own, below them.\n{circles}");
+    bail!("these files import each other in a cycle. Move the shared items to a file of their own.\n{circles}");
 }

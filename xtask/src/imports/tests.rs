@@ -41,7 +41,7 @@ fn lines(imports: &Imports) -> Vec<String> {
 }
 
 #[test]
-fn a_circle_through_re_exports_is_found_and_its_names_are_told() {
+fn a_cycle_through_re_exports_is_reported_with_its_names() {
     let imports = read(&[
         ("lib.rs", "mod shop;"),
         ("shop/mod.rs", "mod till;\nmod shelf;\npub(crate) use shelf::{Shelf, Goods as Wares};\npub use till::*;"),
@@ -55,7 +55,7 @@ fn a_circle_through_re_exports_is_found_and_its_names_are_told() {
 }
 
 #[test]
-fn a_parent_imports_what_its_own_code_names_and_not_what_it_lists() {
+fn a_parent_imports_the_items_that_its_code_names_and_not_those_that_it_lists() {
     let child = ("tool/add.rs", "use super::Tool;\npub struct Add;\nimpl Tool for Add {}");
     let lists = ("tool/mod.rs", "mod add;\npub use add::Add;\npub trait Tool {}");
     let imports = read(&[("lib.rs", "pub mod tool;"), lists, child]);
@@ -70,7 +70,7 @@ fn a_parent_imports_what_its_own_code_names_and_not_what_it_lists() {
 }
 
 #[test]
-fn a_tree_without_circles_passes_and_is_drawn_from_the_top() {
+fn a_tree_without_cycles_passes_and_is_drawn_from_the_top() {
     let imports = read(&[
         ("lib.rs", "mod db;\nmod http;"),
         ("db/mod.rs", "mod pool;\npub(crate) use pool::Pool;"),
@@ -148,7 +148,7 @@ fn a_method_that_another_file_adds_to_a_type_is_an_import_of_that_file() {
 }
 
 #[test]
-fn modules_lie_where_the_compiler_looks_for_them() {
+fn module_files_are_found_like_the_compiler_finds_them() {
     let imports = read(&[
         ("lib.rs", "mod plain;\n#[path = \"odd/place.rs\"] mod named;\nmod inline { pub mod deep; }"),
         ("plain.rs", "mod inner;\nuse inner::Inner;"),
@@ -168,7 +168,7 @@ fn modules_lie_where_the_compiler_looks_for_them() {
 }
 
 #[test]
-fn other_crates_are_known_by_their_names() {
+fn other_crates_are_found_by_their_names() {
     let folder = folder(&[("lib.rs", "mod shelf;\npub use shelf::Shelf;"), ("shelf.rs", "pub struct Shelf;")]);
     let program = folder.path().join("shop.rs");
     fs::write(&program, "use book::Shelf;\nfn main() { std::fs::read(\"x\"); book::Shelf; }").unwrap();
@@ -182,7 +182,7 @@ fn other_crates_are_known_by_their_names() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn an_unreadable_file_is_named() {
     for (files, expected) in [
         (("lib.rs", "mod gone;"), "a module has no file at "),
         (("lib.rs", "fn ("), "cannot parse "),
@@ -196,7 +196,7 @@ fn what_cannot_be_read_is_named() {
 }
 
 #[test]
-fn a_circle_is_found_in_whichever_folder_of_the_workspace_its_crate_lies() {
+fn a_cycle_is_found_in_every_folder_of_the_workspace() {
     let workspace = tempfile::tempdir().unwrap();
     let target = |folder: &str, kind: &str, files: &[(&str, &str)]| {
         for (name, text) in files {

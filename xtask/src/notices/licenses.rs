@@ -22,7 +22,7 @@ pub(super) fn check(parts: &[Part]) -> Result<()> {
         .map(|part| format!("{} {} ({})", part.name, part.version, part.license))
         .collect();
     if !refused.is_empty() {
-        bail!("not under a licence that xtask/src/notices/licenses.rs allows: {}", refused.join(", "));
+        bail!("these crates have a license that xtask/src/notices/licenses.rs does not allow: {}", refused.join(", "));
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ fn is_allowed(license: &str) -> bool {
 
 /// Returns the license as a canonical SPDX expression; some crates write `MIT/Apache-2.0`.
 pub(super) fn canonical(license: &str) -> Result<String> {
-    let changed = Expression::canonicalize(license).with_context(|| format!("{license} is no SPDX expression"))?;
+    let changed = Expression::canonicalize(license).with_context(|| format!("{license} is not an SPDX expression"))?;
     Ok(changed.unwrap_or_else(|| license.to_owned()))
 }
 
@@ -72,7 +72,7 @@ fn texts_of(part: &Part) -> Result<Vec<String>> {
     }
     if texts.is_empty() {
         let expression = Expression::parse_mode(&part.license, ParseMode::LAX)
-            .with_context(|| format!("{} is no SPDX expression", part.license))?;
+            .with_context(|| format!("{} is not an SPDX expression", part.license))?;
         texts.extend(expression.requirements().filter_map(|one| Some(one.req.license.id()?.text().trim().to_owned())));
     }
     Ok(texts)
@@ -83,7 +83,7 @@ mod tests {
     use super::{super::parts, canonical, check, is_allowed, list};
 
     #[test]
-    fn one_allowed_choice_will_do_and_an_unknown_licence_will_not() {
+    fn one_allowed_alternative_is_enough_and_an_unknown_license_is_refused() {
         for license in ["MIT", "MIT/Apache-2.0", "GPL-3.0-only OR MIT", "Apache-2.0 WITH LLVM-exception"] {
             assert!(is_allowed(license), "{license}");
         }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_we_pass_on_is_allowed_and_named_with_its_text() {
+    fn every_part_of_a_release_is_allowed_and_listed_with_its_license() {
         let parts = parts::all().unwrap();
         check(&parts).unwrap();
         let list = list(&parts).unwrap();

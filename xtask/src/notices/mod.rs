@@ -18,17 +18,17 @@ pub(crate) struct Notices {
     pub(crate) crates: usize,
 }
 
-/// Where to write the notices.
+/// Options of `cargo xtask notices`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The folder to write them to
+    /// Folder for the files
     folder: PathBuf,
 }
 
 /// Writes the notices to a folder.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let notices = checked()?;
-    fs::create_dir_all(&options.folder).with_context(|| format!("cannot make {}", options.folder.display()))?;
+    fs::create_dir_all(&options.folder).with_context(|| format!("cannot create {}", options.folder.display()))?;
     for (name, content) in notices.files {
         fs::write(options.folder.join(name), content)?;
     }

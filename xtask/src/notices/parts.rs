@@ -126,7 +126,7 @@ mod tests {
     use super::{Graph, add_reached, all};
 
     #[test]
-    fn what_stands_below_a_first_mention_elsewhere_is_found_too() {
+    fn dependencies_below_a_first_mention_elsewhere_are_found() {
         let tree = "0 helper v0.1.0 (/src)\n1 json v2.0.0\n2 digits v1.0.0\n1 only-helps v1.0.0\n\n\
                     0 program v0.1.0 (/src)\n1 json v2.0.0 (*)\n";
         let mut found = Graph::new();
@@ -136,11 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn server_and_page_are_in_it_and_tools_are_not() {
+    fn server_and_page_are_parts_and_build_tools_are_not() {
         let parts = all().unwrap();
         let has = |name: &str| parts.iter().any(|part| part.name == name);
         assert!(has("sqlx") && has("leptos") && has("math-core"), "server, page and typesetter");
-        assert!(!has("wasm-bindgen-cli-support") && !has("insta") && !has("serde_derive"), "what only helps to build");
+        assert!(!has("wasm-bindgen-cli-support") && !has("insta") && !has("serde_derive"), "build tools are left out");
         assert!(!has("tallybook"), "ourselves");
     }
 }

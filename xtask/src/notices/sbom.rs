@@ -180,7 +180,7 @@ mod tests {
     use super::{super::parts, version_of, write};
 
     #[test]
-    fn each_part_is_in_it_with_its_license_supplier_and_needs() {
+    fn each_part_is_listed_with_its_license_supplier_and_dependencies() {
         let parts = parts::all().unwrap();
         let bill: Value = serde_json::from_str(&write("1.2.3", &parts).unwrap()).unwrap();
         let metadata = &bill["metadata"];
@@ -203,13 +203,13 @@ mod tests {
                 reached.insert(needed.as_str().unwrap());
             }
         }
-        assert_eq!(reached, names, "something needs each of them");
+        assert_eq!(reached, names, "each is a dependency of another part");
         assert_eq!(dependencies[0]["ref"], "tallybook");
         assert!(reached.iter().any(|name| name.starts_with("pkg:generic/sqlite@3.")));
     }
 
     #[test]
-    fn versions_are_read_as_headers_write_them() {
+    fn versions_in_headers_are_parsed() {
         for (written, version) in
             [("       \"3.51.3\"", "3.51.3"), ("30302   // major + 2 digits", "3.3.2"), ("227", "0.2.27")]
         {

@@ -109,7 +109,7 @@ fn find(kind: &Kind) -> Result<PathBuf> {
     if let Some(named) = env::var_os(kind.variable).filter(|path| !path.is_empty()) {
         let named = PathBuf::from(named);
         if !named.is_file() {
-            bail!("{} names {}, and there is no such file", kind.variable, named.display());
+            bail!("{} names {}, which does not exist", kind.variable, named.display());
         }
         return Ok(named);
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::{FIREFOX, Kind, find};
 
     #[test]
-    fn a_browser_is_found_by_its_variable_and_a_wrong_one_is_named() {
+    fn a_browser_is_found_by_its_variable_and_a_missing_one_is_named() {
         // The tests must not use the user's own variables. `PATH` is set everywhere: it is a list of folders, so not a
         // file.
         let error = find(&Kind { variable: "PATH", ..FIREFOX }).unwrap_err().to_string();

@@ -107,19 +107,19 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_agrees_is_entered() -> io::Result<()> {
+    fn a_server_that_accepts_the_login_passes() -> io::Result<()> {
         assert!(root_may_enter(server(b"\0\0\0\x02\0\0\0")?));
         Ok(())
     }
 
     #[test]
-    fn a_server_that_wants_a_password_is_not() -> io::Result<()> {
+    fn a_server_that_requires_a_password_fails() -> io::Result<()> {
         assert!(!root_may_enter(server(b"\xff\x15\x04#28000Access denied")?));
         Ok(())
     }
 
     #[test]
-    fn something_that_is_no_database_is_not() -> io::Result<()> {
+    fn a_server_that_is_not_a_database_fails() -> io::Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         thread::spawn(move || listener.accept().and_then(|(mut stream, _)| stream.write_all(b"SSH-2.0-OpenSSH\r\n")));

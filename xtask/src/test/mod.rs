@@ -34,11 +34,11 @@ pub(crate) fn run() -> Result<()> {
 
     let rust = rust::run(&mysql, &python);
 
-    let step = Step::begin("trying the programs that are quick to try", "");
+    let step = Step::begin("running the quick clients", "");
     let clients = clients::run_quick();
     step.done(if clients.is_ok() { "all passed" } else { "some failed" });
 
-    let step = Step::begin("trying the benches, the load and the evaluation", "little of everything");
+    let step = Step::begin("trying the benches, the load test and the evaluation", "with little data");
     let measures = bench::try_out().and_then(|()| load::try_out()).and_then(|()| eval::try_out());
     step.done(if measures.is_ok() { "they work" } else { "they fail" });
 
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Result<()> {
 
     if !rust.failures.is_empty() {
         // Repeats the failures, because much else was printed since.
-        say(&format!("what the Rust tests that failed printed:\n{}", rust.failures));
+        say(&format!("output of the failed Rust tests:\n{}", rust.failures));
     }
     rust.result.and(clients).and(measures).and(page)?;
     say("every test passed");

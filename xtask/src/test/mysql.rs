@@ -151,7 +151,7 @@ pub(crate) fn initialize(program: &Path, data: &Path, user: Option<&str>) -> Res
     let output = command.output().with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         bail!(
-            "the database server for the tests cannot make its data folder: {}",
+            "the database server for the tests cannot create its data folder: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         );
     }
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_keeper_stops_what_it_keeps_and_removes_the_folder() -> Result<()> {
+    fn the_supervisor_stops_its_process_and_removes_the_folder() -> Result<()> {
         let folder = tempfile::tempdir()?.keep();
         let mut keeper = Command::new("sh")
             .args(["-c", KEEPER, "keeper"])

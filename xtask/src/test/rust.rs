@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_tests_printed_is_kept() {
+    fn the_output_of_failed_tests_is_kept() {
         let printed = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\nat b.rs:1\n\n\
                        failures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed\n\nrunning 1 test\ntest c ... ok\n";
         let mut failures = Failures::default();

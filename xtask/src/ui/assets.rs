@@ -123,7 +123,7 @@ pub(super) fn replace(place: &Path, content: &[u8]) -> Result<()> {
 
 fn make_parent(place: &Path) -> Result<()> {
     let folder = place.parent().unwrap_or(place);
-    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))
+    fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_folder_keeps_its_shape_and_replaces_what_was_there() -> Result<()> {
+    fn a_moved_folder_keeps_its_structure_and_replaces_existing_files() -> Result<()> {
         let (from, to) = (tempfile::tempdir()?, tempfile::tempdir()?);
         fs::create_dir(from.path().join("snippets"))?;
         fs::write(from.path().join("snippets/a.js"), "new")?;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_build_made_goes() -> Result<()> {
+    fn files_of_older_builds_are_removed() -> Result<()> {
         let folder = tempfile::tempdir()?;
         for name in ["page.js", "page.js.br", "old.js", "old.js.gz"] {
             fs::write(folder.path().join(name), "")?;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unchanged_file_is_left_alone() -> Result<()> {
+    fn an_unchanged_file_is_not_written() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("deep/er/file");
         replace(&file, b"same")?;

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compressed_forms_say_the_same_and_go_again() -> Result<()> {
+    fn compressed_forms_have_the_same_content_and_are_removed() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("page.css");
         let content = "p { margin: 0 }\n".repeat(100);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_too_heavy_is_no_release() -> Result<()> {
+    fn a_page_that_is_too_large_is_not_released() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("page.wasm");
         for (bytes, too_much) in [(200_000, false), (320_000, false), (320_001, true)] {

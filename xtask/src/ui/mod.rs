@@ -39,10 +39,10 @@ pub(crate) const DEV_PROFILE: &str = "wasm-dev";
 /// The file with the licenses, which the server serves and prints.
 const LICENSES: &str = "licenses.txt";
 
-/// How the page is built.
+/// Options of `cargo xtask ui`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Build the small and fast page that people get, instead of the one that is quick to build
+    /// Build the small and fast page of a release, instead of the one that is quick to build
     #[arg(long)]
     pub(crate) release: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Options {
 pub(crate) fn build(options: &Options) -> Result<PathBuf> {
     let site = workspace::site();
     let pkg = site.join("pkg");
-    fs::create_dir_all(&pkg).with_context(|| format!("cannot make the folder {}", pkg.display()))?;
+    fs::create_dir_all(&pkg).with_context(|| format!("cannot create the folder {}", pkg.display()))?;
 
     let compiled = compile(options)?;
     let optimizer = if options.release { optimize::find() } else { None };
@@ -93,7 +93,7 @@ pub(crate) fn build_beside(options: &Options, work: impl FnOnce() -> Result<()>)
     thread::scope(|scope| {
         let page = scope.spawn(|| build(options));
         let worked = work();
-        page.join().map_err(|_| anyhow!("building the page stopped in the middle"))??;
+        page.join().map_err(|_| anyhow!("the build of the page panicked"))??;
         worked
     })
 }
@@ -194,7 +194,7 @@ mod tests {
     use super::over_budget;
 
     #[test]
-    fn a_page_that_is_too_heavy_fails_only_in_ci() {
+    fn a_page_that_is_too_large_fails_only_in_ci() {
         let too_heavy = || Err(anyhow!("a first visit loads too much"));
         assert!(over_budget(too_heavy(), true).is_err());
         assert_eq!(over_budget(too_heavy(), false).unwrap().unwrap(), "warning: a first visit loads too much");

@@ -36,7 +36,7 @@ mod tests {
     use super::{find_in, shell};
 
     #[test]
-    fn the_locked_version_goes_before_the_one_on_the_path() {
+    fn the_locked_version_takes_precedence_over_the_one_on_the_path() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(find_in(folder.path()), shell::find_program("wasm-opt"));
         let locked = folder.path().join("node_modules/.bin/wasm-opt");

@@ -70,7 +70,7 @@ impl Split {
         let mut chunks = files.iter().filter(|file| file.file_name().to_string_lossy().starts_with("chunk_"));
         match (chunks.next(), chunks.next()) {
             (Some(chunk), None) => Ok(chunk.path()),
-            _ => bail!("the parts of the program do not share what was expected"),
+            _ => bail!("the program does not have exactly one shared chunk"),
         }
     }
 }
@@ -81,7 +81,7 @@ fn with_link(program: &str, link: &str) -> Result<String> {
     let name_of = |line: &str| Some(line.strip_prefix("import * as ")?.split_once(&from_link)?.0.to_owned());
     let names: Vec<_> = program.lines().filter_map(name_of).collect();
     if names.is_empty() {
-        bail!("the program imports nothing that loads its parts");
+        bail!("the program does not import the loader of its chunks");
     }
     let exported = |line: &str| Some(line.strip_prefix("export const ")?.split(' ').next()?.to_owned());
     let loaders = link.lines().filter_map(exported).collect::<Vec<_>>().join(", ");
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_loads_the_parts_goes_into_the_program() -> Result<()> {
+    fn the_loader_of_the_chunks_goes_into_the_main_script() -> Result<()> {
         let program = "import * as a from \"./link.js\"\nimport * as b from \"./link.js\"\nfunction initSync() {}\n";
         let link = "import { initSync } from \"./page.js\";\nexport const load_later = () => initSync();\n";
         assert_eq!(

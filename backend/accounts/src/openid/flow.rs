@@ -76,7 +76,7 @@ impl Flow {
 
     /// Reads the cookie `value`. Returns `None` if it is malformed, dated in the future, or older than [`FLOW_LIFETIME`]. The caller
     /// must also compare the `state`, see [`Self::is_state`].
-    pub(crate) fn shown(value: &str, session: Option<&str>) -> Option<(Self, Purpose)> {
+    pub(crate) fn parse(value: &str, session: Option<&str>) -> Option<(Self, Purpose)> {
         let mut parts = value.splitn(3, '.');
         let (secret, begun, purpose) = (parts.next()?, parts.next()?, parts.next()?);
         SecretHash::of_token(secret)?;
@@ -107,9 +107,9 @@ impl Flow {
         self.hash("verifier")
     }
 
-    /// Returns `true` if `shown` is the `state` of this request. Compares hashes, so that the timing reveals nothing.
-    pub(crate) fn is_state(&self, shown: &str) -> bool {
-        SecretHash::of_text(shown) == SecretHash::of_text(&self.state())
+    /// Returns `true` if `parse` is the `state` of this request. Compares hashes, so that the timing reveals nothing.
+    pub(crate) fn is_state(&self, parse: &str) -> bool {
+        SecretHash::of_text(parse) == SecretHash::of_text(&self.state())
     }
 
     fn hash(&self, what: &str) -> String {
@@ -129,10 +129,10 @@ mod tests {
     fn what_was_changed_on_the_way_no_longer_fits_the_state() {
         let purpose = Purpose::SignIn { next: "/c/検索?x=1".to_owned() };
         let flow = Flow::begin(&purpose, None).unwrap();
-        let (again, found) = Flow::shown(flow.value(), None).unwrap();
+        let (again, found) = Flow::parse(flow.value(), None).unwrap();
         assert_eq!((found, again.is_state(&flow.state())), (purpose, true));
         let elsewhere = flow.value().replace(".s2f", ".s2e");
-        assert!(!Flow::shown(&elsewhere, None).unwrap().0.is_state(&flow.state()));
+        assert!(!Flow::parse(&elsewhere, None).unwrap().0.is_state(&flow.state()));
         let all = [flow.state(), flow.nonce(), flow.verifier()];
         assert!(all.iter().all(|value| value.len() == 64 && !flow.value().contains(value.as_str())));
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
@@ -141,20 +141,20 @@ mod tests {
     #[test]
     fn a_link_is_ended_in_the_session_that_began_it() {
         let flow = Flow::begin(&Purpose::Link, Some("mine")).unwrap();
-        let is_state = |session| Flow::shown(flow.value(), session).unwrap().0.is_state(&flow.state());
+        let is_state = |session| Flow::parse(flow.value(), session).unwrap().0.is_state(&flow.state());
         assert!(is_state(Some("mine")) && !is_state(Some("another")) && !is_state(None));
     }
 
     #[test]
     fn what_is_too_old_or_nothing_of_ours_is_not_taken() {
         let secret = "a".repeat(64);
-        for shown in ["", "..", "x.1.l", &format!("{secret}.1.l"), &format!("{secret}.99999999999.l"), &secret] {
-            assert!(Flow::shown(shown, None).is_none(), "{shown}");
+        for parse in ["", "..", "x.1.l", &format!("{secret}.1.l"), &format!("{secret}.99999999999.l"), &secret] {
+            assert!(Flow::parse(parse, None).is_none(), "{parse}");
         }
         let fresh = Flow::begin(&Purpose::Link, None).unwrap();
         for end in ["x", "szz", "s❌"] {
             let (front, _) = fresh.value().rsplit_once('.').unwrap();
-            assert!(Flow::shown(&format!("{front}.{end}"), None).is_none(), "{end}");
+            assert!(Flow::parse(&format!("{front}.{end}"), None).is_none(), "{end}");
         }
     }
 }

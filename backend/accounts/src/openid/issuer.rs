@@ -30,7 +30,7 @@ const FRESH_FOR: Duration = Duration::from_hours(1);
 /// Maximum age of cached metadata that is still used while requests for new metadata fail.
 const USABLE_FOR: Duration = Duration::from_hours(24);
 /// Minimum interval between requests for new metadata because a token was signed with an unknown key.
-const RENEWED_EVERY: Duration = Duration::from_mins(1);
+const RENEW_INTERVAL: Duration = Duration::from_mins(1);
 /// First and maximum pause after a failed request for metadata. Pauses double, and a random time of up to the same length is added
 /// to each, so that replicas do not all send requests at once.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ impl Issuer {
             let will_do = match before {
                 None => since(connection.since) < FRESH_FOR,
                 Some(before) => {
-                    connection.since > before.since || known.renewed_at.is_some_and(|at| since(at) < RENEWED_EVERY)
+                    connection.since > before.since || known.renewed_at.is_some_and(|at| since(at) < RENEW_INTERVAL)
                 }
             };
             if will_do {

@@ -44,7 +44,7 @@ impl OpenIdSettings {
     }
 
     /// Returns `true` if a user with this verified email address can sign in.
-    pub(crate) fn lets_in(&self, verified_email: Option<&str>) -> bool {
+    pub(crate) fn allows_email(&self, verified_email: Option<&str>) -> bool {
         if self.email_domains.is_empty() {
             return true;
         }
@@ -103,13 +103,13 @@ mod tests {
             email_domains: domains.iter().map(|domain| (*domain).to_owned()).collect(),
             patience: Duration::ZERO,
         };
-        assert!(settings(&[]).lets_in(None));
+        assert!(settings(&[]).allows_email(None));
         let ours = settings(&["example.org"]);
-        assert!(ours.lets_in(Some("a@Example.org")));
+        assert!(ours.allows_email(Some("a@Example.org")));
         for email in
             [None, Some("a@evil.example"), Some("a@example.org@evil.example"), Some("a@sub.example.org"), Some("x")]
         {
-            assert!(!ours.lets_in(email), "{email:?}");
+            assert!(!ours.allows_email(email), "{email:?}");
         }
     }
 }

@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    fn said(role: Role, content: &str, tool_calls: Vec<ToolCall>) -> Message {
+    fn message_of(role: Role, content: &str, tool_calls: Vec<ToolCall>) -> Message {
         Message {
             id: MessageId(1),
             role,
@@ -359,10 +359,10 @@ mod tests {
             call(8, "add", r#"{"a":1,"b":2}"#, Some("3"), None),
             call(8, "divide", r#"{"a":1,"b":0}"#, None, Some("invalid_b: division by zero")),
         ];
-        let question = said(Role::User, "What is 1 + 2?\n\nAnd 1 ÷ 0?", Vec::new());
-        let answer = said(Role::Assistant, "Adding. \n\nIt is **3**; nothing is divided by 0.", calls);
+        let question = message_of(Role::User, "What is 1 + 2?\n\nAnd 1 ÷ 0?", Vec::new());
+        let answer = message_of(Role::Assistant, "Adding. \n\nIt is **3**; nothing is divided by 0.", calls);
         let stopped =
-            Message { status: MessageStatus::Stopped, ..said(Role::Assistant, "```\nnever closed", Vec::new()) };
+            Message { status: MessageStatus::Stopped, ..message_of(Role::Assistant, "```\nnever closed", Vec::new()) };
         let file =
             [head(&summary("Sums_and *more*")), message(&question), message(&answer), message(&stopped)].concat();
         insta::assert_snapshot!(file);
@@ -383,8 +383,8 @@ mod tests {
         ) {
             let text = pieces.concat();
             let calls = vec![call(offset, &text, &text, Some(&text), Some(&text))];
-            let question = message(&said(Role::User, &text, Vec::new()));
-            let file = [head(&summary(&title)), question, message(&said(Role::Assistant, &text, calls))].concat();
+            let question = message(&message_of(Role::User, &text, Vec::new()));
+            let file = [head(&summary(&title)), question, message(&message_of(Role::Assistant, &text, calls))].concat();
             let mut headings = 0;
             for (event, range) in Parser::new(&file).into_offset_iter() {
                 match event {

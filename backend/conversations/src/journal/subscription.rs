@@ -74,13 +74,13 @@ impl TurnSubscription {
     /// Returns the events that are available now, or `None` if there are none. `make` builds a snapshot, which takes
     /// time: the turn does not wait for it, and of the subscribers only those that also need one do.
     fn read(&mut self, make: impl FnOnce(Progress, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
-        if let Ok(found) = self.look() {
+        if let Ok(found) = self.poll() {
             return found;
         }
         let log = Arc::clone(&self.log);
         let _making = log.making_snapshot.lock();
         // A subscriber that had to wait finds the snapshot that was made in the meantime.
-        if let Ok(found) = self.look() {
+        if let Ok(found) = self.poll() {
             return found;
         }
         let progress = {
@@ -94,7 +94,7 @@ impl TurnSubscription {
         Some(vec![entry])
     }
 
-    fn look(&mut self) -> Result<Option<Vec<LogEntry>>, Behind> {
+    fn poll(&mut self) -> Result<Option<Vec<LogEntry>>, Behind> {
         let state = self.log.state.lock();
         if self.next_seq >= state.next_seq || state.next_seq == 0 {
             return Ok(None);

@@ -235,9 +235,9 @@ const MAX_PURGED_AT_ONCE: u32 = 50;
 /// Purges records that are older than the retention period, until the server drains. Returns at once if they are kept
 /// forever.
 pub(crate) async fn purge_journals(context: Arc<Context>) {
-    let Some(kept_for) = context.lifetimes.journal else { return };
+    let Some(retention) = context.lifetimes.journal else { return };
     loop {
-        let pause = if purge(&context, kept_for).await { PURGE_PAUSE } else { PURGE_INTERVAL };
+        let pause = if purge(&context, retention).await { PURGE_PAUSE } else { PURGE_INTERVAL };
         if context.draining.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return;
         }
@@ -246,10 +246,10 @@ pub(crate) async fn purge_journals(context: Arc<Context>) {
 
 /// Purges one batch of each kind. A kind that fails does not keep the others from being purged. Returns `true` if there
 /// may be more.
-async fn purge(context: &Context, kept_for: Duration) -> bool {
+async fn purge(context: &Context, retention: Duration) -> bool {
     let db = &context.db;
     let time = match turns::database_now(db).await {
-        Ok(now) => now - kept_for,
+        Ok(now) => now - retention,
         Err(error) => {
             tracing::warn!(%error, "old journals could not be purged");
             return false;

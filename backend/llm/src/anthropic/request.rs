@@ -230,7 +230,7 @@ fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json
                 push(&mut messages, "user", parts.iter().map(|Part::Text(words)| text(words)).collect());
             }
             Entry::Step { blocks, results } => {
-                push(&mut messages, "assistant", blocks.iter().map(said).collect::<Result<_, _>>()?);
+                push(&mut messages, "assistant", blocks.iter().map(content_of).collect::<Result<_, _>>()?);
                 push(&mut messages, "user", results.iter().map(result).collect());
             }
         }
@@ -250,7 +250,7 @@ fn text(words: &str) -> Content<'_> {
     Content::Known(Known::Text { text: words, cache_control: None })
 }
 
-fn said<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
+fn content_of<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
         Block::Text(words) => text(words),
         // Keeps the digits of numbers and the order of keys as the model wrote them.

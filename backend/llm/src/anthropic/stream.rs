@@ -102,7 +102,7 @@ impl Reader {
                 self.budget.take_nested(&signature)?;
                 // Each reasoning block is a paragraph of its own.
                 let gap = if self.has_thought { "\n\n" } else { "" };
-                events.extend(self.thought(&format!("{gap}{thinking}")));
+                events.extend(self.reasoning_event(&format!("{gap}{thinking}")));
                 Open::Thinking { thinking, signature }
             }
             Some("redacted_thinking") => {
@@ -141,7 +141,7 @@ impl Reader {
                 if let Some(Open::Thinking { thinking, .. }) = block {
                     thinking.push_str(&text("thinking"));
                 }
-                return Ok(self.thought(&text("thinking")));
+                return Ok(self.reasoning_event(&text("thinking")));
             }
             ("signature_delta", Some(Open::Thinking { signature, .. })) => {
                 self.budget.take_nested(&text("signature"))?;
@@ -183,7 +183,7 @@ impl Reader {
         Ok(if text.is_empty() { vec![] } else { vec![ModelEvent::TextDelta(text.to_owned())] })
     }
 
-    fn thought(&mut self, text: &str) -> Vec<ModelEvent> {
+    fn reasoning_event(&mut self, text: &str) -> Vec<ModelEvent> {
         self.has_thought |= !text.is_empty();
         if text.is_empty() { vec![] } else { vec![ModelEvent::ReasoningDelta(text.to_owned())] }
     }

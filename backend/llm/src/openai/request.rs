@@ -249,14 +249,14 @@ fn messages<'a>(system: &[String], entries: &'a [Entry<'a>], quirks: &QuirkSet) 
                 // Each call ends a message of its own.
                 let mut results = results.iter();
                 for part in blocks.split_inclusive(|block| matches!(block, Block::Call { .. })) {
-                    messages.push(said(part.iter(), quirks));
+                    messages.push(message_of(part.iter(), quirks));
                     if let Some(Block::Call { .. }) = part.last() {
                         messages.extend(results.next().map(|outcome| result(outcome, quirks)));
                     }
                 }
             }
             Entry::Step { blocks, results } => {
-                messages.push(said(blocks.iter(), quirks));
+                messages.push(message_of(blocks.iter(), quirks));
                 messages.extend(results.iter().map(|outcome| result(outcome, quirks)));
             }
         }
@@ -270,7 +270,7 @@ fn result<'a>(outcome: &'a Outcome<'a>, quirks: &QuirkSet) -> Message<'a> {
 }
 
 /// Creates the message with all text and all calls of a step.
-fn said<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet) -> Message<'a> {
+fn message_of<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet) -> Message<'a> {
     let mut text = String::new();
     let mut reasoning = reasoning::Fields::default();
     let mut tool_calls = Vec::new();

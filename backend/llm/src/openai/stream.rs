@@ -212,7 +212,10 @@ impl Reader {
         let same_index = |one: &Indexed| index.is_none_or(|index| one.index == index);
         let same_id = |one: &Indexed| !id.is_empty() && one.call.id == id && same_index(one);
         let last = || {
-            self.calls.iter().rposition(same_index).filter(|at| !begins_another(&self.calls[*at].call, index, id, name))
+            self.calls
+                .iter()
+                .rposition(same_index)
+                .filter(|at| !starts_another_call(&self.calls[*at].call, index, id, name))
         };
         let found = self.calls.iter().rposition(same_id).or_else(last);
         let at = match found {
@@ -306,7 +309,7 @@ fn says_something(delta: &Object<'_>) -> bool {
 }
 
 /// Returns `true` if a fragment with this ID and name belongs to a call other than the last one at its index.
-fn begins_another(last: &PendingCall, index: Option<u64>, id: &str, name: &str) -> bool {
+fn starts_another_call(last: &PendingCall, index: Option<u64>, id: &str, name: &str) -> bool {
     if name.is_empty() || (last.id.is_empty() && last.name.is_empty()) {
         return false;
     }

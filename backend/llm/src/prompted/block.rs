@@ -188,7 +188,7 @@ impl Block {
 
     /// Returns `true` if a body of tags may still become a call.
     fn may_be_xml(&self, from: usize) -> bool {
-        if self.is_function() { xml::may_go_on(&self.body) } else { xml::may_begin(&self.body[from..]) }
+        if self.is_function() { xml::may_continue(&self.body) } else { xml::may_begin(&self.body[from..]) }
     }
 
     /// Returns the calls that count although the answer ended within the block; `None` if there are none.

@@ -29,11 +29,11 @@ pub(crate) fn find(text: &str, tools: &[ToolSpec]) -> Option<Vec<Call>> {
 
 /// Returns `true` if a text with this beginning may still become calls.
 pub(crate) fn may_begin(text: &str) -> bool {
-    text.strip_prefix(FUNCTION).map_or_else(|| FUNCTION.starts_with(text), may_go_on)
+    text.strip_prefix(FUNCTION).map_or_else(|| FUNCTION.starts_with(text), may_continue)
 }
 
 /// Returns `true` if this text, which follows [`FUNCTION`], may still become a call.
-pub(crate) fn may_go_on(text: &str) -> bool {
+pub(crate) fn may_continue(text: &str) -> bool {
     match text.split_once('>') {
         None => text.len() <= MAX_HEAD_BYTES && !text.contains(['<', '\n']),
         Some((_, rest)) => rest.trim_start().chars().next().is_none_or(|c| c == '<'),

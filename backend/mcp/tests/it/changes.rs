@@ -48,7 +48,7 @@ async fn a_tool_added_after_the_first_listing_is_named_in_the_log() {
     assert!(!log.text().contains("WARN"), "{}", log.text());
     assert!(log.text().contains("needs_approval=\"slow, fail, ask,"), "{}", log.text());
     mock.rename_first_tool("echo2");
-    mock.tell_of_change();
+    mock.notify_of_change();
     until(&servers, |report| report.left_out.iter().any(|tool| tool.name == "echo2")).await;
     let said =
         "a tool server added a tool after its first listing; an admin has to accept it server=\"mock\" tool=\"echo2\"";
@@ -87,12 +87,12 @@ async fn a_subscription_that_ended_is_asked_for_again() {
     let mock = MockMcp::start(&[Fault::EndsSubscriptions]).await.unwrap();
     let servers = over_http(&mock).await;
     mock.describe_first_tool("Changed once.");
-    mock.tell_of_change();
+    mock.notify_of_change();
     says(&servers, "Changed once.").await;
     pass(Duration::from_mins(1)).await;
     mock.has_seen_times("subscriptions/listen", 2).await;
     mock.describe_first_tool("Changed again.");
-    mock.tell_of_change();
+    mock.notify_of_change();
     says(&servers, "Changed again.").await;
 }
 

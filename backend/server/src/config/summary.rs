@@ -75,7 +75,7 @@ fn people(accounts: &AccountsSettings) -> String {
 fn words(entry: &ModelEntry) -> String {
     let mut words = match &entry.choice {
         ModelChoice::Demo { .. } => "the built-in demo model".to_owned(),
-        ModelChoice::Provider(settings) => provider_words(settings),
+        ModelChoice::Provider(settings) => provider_text(settings),
     };
     if let Some(prices) = entry.prices {
         let _ = write!(words, ", costs {} to read and {} to write per million tokens", prices.input, prices.output);
@@ -83,7 +83,7 @@ fn words(entry: &ModelEntry) -> String {
     words
 }
 
-fn provider_words(settings: &ModelSettings) -> String {
+fn provider_text(settings: &ModelSettings) -> String {
     let tools = match settings.tool_mode {
         ToolMode::Auto => "native as far as its server takes them",
         ToolMode::Native => "native",

@@ -25,17 +25,17 @@ const FLOW: Names = Names { secure: "__Host-tallybook_sign_in", local: "tallyboo
 const BROWSER: Names = Names { secure: "__Host-tallybook_browser", local: "tallybook_browser" };
 
 /// Returns the session's secret from the request's cookie, if there is one.
-pub(crate) fn shown(request: &HttpRequest) -> Option<String> {
+pub(crate) fn read_session(request: &HttpRequest) -> Option<String> {
     value(request, &SESSION)
 }
 
 /// Returns the state of a sign-in at the identity provider from the request's cookie, if there is one.
-pub(crate) fn shown_flow(request: &HttpRequest) -> Option<String> {
+pub(crate) fn read_flow(request: &HttpRequest) -> Option<String> {
     value(request, &FLOW)
 }
 
 /// Returns the token of a known browser from the request's cookie, if there is one.
-pub(crate) fn shown_browser(request: &HttpRequest) -> Option<String> {
+pub(crate) fn read_browser(request: &HttpRequest) -> Option<String> {
     value(request, &BROWSER)
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn is_on_this_machine(request: &HttpRequest) -> bool {
 mod tests {
     use actix_web::test::TestRequest;
 
-    use super::{forgotten, holding, is_refused_by_browsers, shown};
+    use super::{forgotten, holding, is_refused_by_browsers, read_session};
 
     fn asking(host: &'static str) -> TestRequest {
         TestRequest::default().insert_header(("host", host))
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn elsewhere_a_plain_one_which_anybody_on_the_way_can_set_is_not_read() {
-        let plain = |host| shown(&asking(host).insert_header(("cookie", "tallybook_session=x")).to_http_request());
+        let plain =
+            |host| read_session(&asking(host).insert_header(("cookie", "tallybook_session=x")).to_http_request());
         assert_eq!((plain("localhost"), plain("chat.example.org")), (Some("x".to_owned()), None));
     }
 

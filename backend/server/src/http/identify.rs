@@ -119,7 +119,7 @@ impl Shown {
             let key = authorization.to_str().ok().and_then(bearer);
             return key.map_or(Self::Nothing, |key| Self::Key(key.to_owned()));
         }
-        cookie::shown(request.request()).map_or(Self::Nothing, Self::Session)
+        cookie::read_session(request.request()).map_or(Self::Nothing, Self::Session)
     }
 
     async fn identify(self, accounts: &Accounts) -> Result<Option<Caller>, AccountsError> {

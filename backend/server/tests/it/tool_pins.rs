@@ -102,7 +102,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = connected(&engine, &model, &mock, "block").await;
         mock.rename_first_tool("echo2");
-        mock.tell_of_change();
+        mock.notify_of_change();
         let left_out = async || app.get_json("/api/tools").await["servers"][0]["left_out"].take();
         eventually("the new name is noticed", async || left_out().await[0]["name"] == "echo2").await;
         let reason = "its server added it after its first listing, and it is not accepted yet";
@@ -187,7 +187,7 @@ on_every_engine! {
         let call = rows!(app, (i64, String), "SELECT id, status FROM tool_calls").remove(0);
         assert_eq!(call.1, "awaiting_approval");
         mock.describe_first_tool("Sends a text to all users.");
-        mock.tell_of_change();
+        mock.notify_of_change();
         let is_noticed = async || echo(&app).await["description"] == "Sends a text to all users.";
         eventually("the change is noticed", is_noticed).await;
 
@@ -214,7 +214,7 @@ on_every_engine! {
 
         // The saved approval was given to that definition only.
         mock.describe_first_tool("Sends a text to all users, and a bill.");
-        mock.tell_of_change();
+        mock.notify_of_change();
         let is_noticed = async || echo(&app).await["description"] == "Sends a text to all users, and a bill.";
         eventually("the change is noticed", is_noticed).await;
         model.reply([tool_call("mock__echo", r#"{"text":"y"}"#)]);

@@ -152,15 +152,15 @@ impl CallRange {
 
     /// Returns at most `limit` matching calls of the batch, in order.
     pub(crate) async fn find(&self, db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<Vec<PlaceRow>> {
-        let (rest, is_told) = match self.order {
-            Order::Newest => (condition.rest(), condition.is_told_by_index()),
+        let (rest, is_covered) = match self.order {
+            Order::Newest => (condition.rest(), condition.is_covered_by_index()),
             Order::Slowest => (condition.all(), !condition.has_words()),
         };
         let sql = if rest.is_empty() {
             self.inner(condition, PLACE).value(i64::from(self.calls.min(limit)))
         } else {
-            let inner = self.inner(condition, if is_told { INDEXED } else { "id" }).value(i64::from(self.calls));
-            let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&rest);
+            let inner = self.inner(condition, if is_covered { INDEXED } else { "id" }).value(i64::from(self.calls));
+            let sql = of_those(&inner, is_covered).text(" WHERE 1 = 1").then(&rest);
             sql.text(match self.order {
                 Order::Newest => " ORDER BY t.started_at DESC, t.id DESC LIMIT ",
                 Order::Slowest => " ORDER BY t.duration_ms DESC, t.id DESC LIMIT ",
@@ -188,11 +188,11 @@ fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
 }
 
 /// Returns SQL that selects the [`PlaceRow`] columns of the calls that `inner` finds, under the table alias `t`. If
-/// `is_told`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise `inner`
+/// `is_covered`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise `inner`
 /// selects only IDs, and the result joins `tool_calls`. Neither `inner` nor the result contains the leading `SELECT`.
-fn of_those(inner: &Sql, is_told: bool) -> Sql {
+fn of_those(inner: &Sql, is_covered: bool) -> Sql {
     let sql = Sql::new("t.id, t.started_at, t.duration_ms FROM (SELECT ").then(inner);
-    sql.text(if is_told { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
+    sql.text(if is_covered { ") t" } else { ") b JOIN tool_calls t ON t.id = b.id" })
 }
 
 /// Returns `true` if at most `limit` calls match the leading column and the time range of the condition.
@@ -208,7 +208,7 @@ pub(crate) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> 
 /// Chooses the index to scan: makes the first selective column the leading column of the condition. A column is
 /// selective if at most `few` calls match it. If no column is, returns the condition unchanged. So a rare value is
 /// found without scanning the calls that match a common one.
-pub(crate) async fn along_few(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
+pub(crate) async fn choose_selective_index(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
     for way in condition.ways() {
         if is_few(db, &way, few).await? {
             return Ok(way);
@@ -226,8 +226,8 @@ pub(crate) async fn list_newest_of_few(
     limit: u32,
 ) -> sqlx::Result<Option<Vec<PlaceRow>>> {
     let Some(durations) = condition.along_durations() else { return Ok(None) };
-    let is_told = !condition.has_words();
-    let few = if is_told { MAX_SORTED } else { FEW };
+    let is_covered = !condition.has_words();
+    let few = if is_covered { MAX_SORTED } else { FEW };
     // The second statement reads up to twice as many calls as the first, because calls may be added between the two.
     let calls = |columns: &'static str, limit: u32| {
         let sql = Sql::new(columns).text(BY_DURATION).then(&durations);
@@ -238,8 +238,8 @@ pub(crate) async fn list_newest_of_few(
     if count > i64::from(few) {
         return Ok(None);
     }
-    let inner = calls(if is_told { INDEXED } else { "id" }, 2 * few);
-    let sql = of_those(&inner, is_told).text(" WHERE 1 = 1").then(&condition.all());
+    let inner = calls(if is_covered { INDEXED } else { "id" }, 2 * few);
+    let sql = of_those(&inner, is_covered).text(" WHERE 1 = 1").then(&condition.all());
     let sql = match after {
         Place::Behind(Key::Time(time), id) => {
             let sql = sql.text(" AND (t.started_at < ").value(time).text(" OR (t.started_at = ").value(time);
@@ -260,11 +260,11 @@ pub(crate) async fn list_slowest_of_few(
     after: Place,
     limit: u32,
 ) -> sqlx::Result<Vec<PlaceRow>> {
-    let is_told = condition.is_told_by_index();
-    let inner = Sql::new(if is_told { INDEXED } else { "id" });
+    let is_covered = condition.is_covered_by_index();
+    let inner = Sql::new(if is_covered { INDEXED } else { "id" });
     let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
     // COALESCE keeps the engine from using the index of durations.
-    let sql = of_those(&inner, is_told).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
+    let sql = of_those(&inner, is_covered).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
     let sql = match after {
         Place::Behind(Key::Ms(ms), id) => {
             let sql = sql.text(" AND (COALESCE(t.duration_ms, -1) < ").value(ms);

@@ -153,7 +153,7 @@ impl Condition {
     }
 
     /// Returns `true` if the index of the leading column is enough to test the condition.
-    pub(crate) fn is_told_by_index(&self) -> bool {
+    pub(crate) fn is_covered_by_index(&self) -> bool {
         !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
     }
 

@@ -96,7 +96,7 @@ pub(crate) async fn find_first(db: &Database, since: DateTime<Utc>) -> sqlx::Res
 }
 
 /// Counts one hour without storing the result.
-pub(crate) async fn look_at_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
+pub(crate) async fn read_hour(db: &Database, hour: DateTime<Utc>) -> sqlx::Result<HourRows> {
     let end = hour + TimeDelta::hours(1);
     let reader = db.reader();
     // SUM of integers is a DECIMAL in MySQL, hence the casts.
@@ -185,7 +185,7 @@ pub(crate) async fn list_open(db: &Database, since: DateTime<Utc>, limit: u32) -
 pub(crate) async fn count_hours(db: &Database, hours: &[DateTime<Utc>], now: DateTime<Utc>) -> sqlx::Result<()> {
     let mut looked_at = Vec::with_capacity(hours.len());
     for hour in hours {
-        looked_at.push((*hour, look_at_hour(db, *hour).await?));
+        looked_at.push((*hour, read_hour(db, *hour).await?));
     }
     let mut tx = db.begin().await?;
     for (hour, rows) in &looked_at {

@@ -270,7 +270,7 @@ pub(crate) async fn list_calls_of(
 }
 
 /// Returns the reasoning of several turns, at most `max_chars` characters each.
-pub(crate) async fn list_thoughts_of(
+pub(crate) async fn list_reasoning_of(
     db: &Database,
     message_ids: &[MessageId],
     max_chars: u32,

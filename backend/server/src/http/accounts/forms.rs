@@ -263,7 +263,7 @@ fn away(state: &AppState, language: Language, kind: Form, hidden: &str) -> Optio
 }
 
 /// Returns the page for a failed sign-in or linking through the identity provider.
-pub(crate) fn came_to_nothing(state: &State, request: &HttpRequest, error: &ApiError) -> HttpResponse {
+pub(crate) fn show_failure(state: &State, request: &HttpRequest, error: &ApiError) -> HttpResponse {
     if caller_of(request).is_none() {
         return form(state, request, Form::SignIn, "", "", Some(error));
     }

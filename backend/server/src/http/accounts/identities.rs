@@ -60,7 +60,7 @@ pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query)
             .insert_header((header::LOCATION, address))
             .cookie(cookie::holding_flow(&request, &held))
             .finish(),
-        Err(error) => forms::came_to_nothing(&state, &request, &error),
+        Err(error) => forms::show_failure(&state, &request, &error),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn begin_linking(
 ) -> Result<HttpResponse, ApiError> {
     check_address(&state, &request)?;
     let (back, session, browser) =
-        (address_of_return(&request)?, cookie::shown(&request), browser_of(&state, &request));
+        (address_of_return(&request)?, cookie::read_session(&request), browser_of(&state, &request));
     let password = Password::new(body.0.password);
     let work = |accounts: Accounts| async move {
         accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
@@ -96,7 +96,7 @@ async fn authorization_request(
     purpose: Purpose,
 ) -> Result<AuthorizationRequest, ApiError> {
     check_address(state, request)?;
-    let (back, session) = (address_of_return(request)?, cookie::shown(request));
+    let (back, session) = (address_of_return(request)?, cookie::read_session(request));
     let work = |accounts: Accounts| async move { accounts.start_login(&purpose, session.as_deref(), &back).await };
     state.run_accounts(work).await
 }
@@ -110,7 +110,7 @@ pub(crate) async fn handle_callback(
     let mut response = match callback_outcome(&state, &request, query).await {
         Ok(CallbackOutcome::SignedIn(session, next)) => begin(see_other_here(&next), &request, &session).finish(),
         Ok(CallbackOutcome::Linked) => see_other_here(SETTINGS).finish(),
-        Err(error) => forms::came_to_nothing(&state, &request, &error),
+        Err(error) => forms::show_failure(&state, &request, &error),
     };
     // Removes the flow's cookie, whatever the outcome: a flow is used at most once. If the cookie cannot be written, it was
     // never set.
@@ -126,8 +126,8 @@ async fn callback_outcome(
     check_address(state, request)?;
     let CallbackQuery { state: shown, code, error, iss } = query;
     let returned = CallbackParams {
-        held: cookie::shown_flow(request),
-        session: cookie::shown(request),
+        held: cookie::read_flow(request),
+        session: cookie::read_session(request),
         back: address_of_return(request)?,
         state: shown,
         code,

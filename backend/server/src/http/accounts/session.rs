@@ -79,7 +79,7 @@ pub(crate) fn browser_of(state: &State, request: &HttpRequest) -> Browser {
     Browser {
         address: client_address::of(request, &state.accounts.settings().trusted_proxies),
         user_agent: user_agent.to_owned(),
-        token: cookie::shown_browser(request),
+        token: cookie::read_browser(request),
     }
 }
 

@@ -29,7 +29,7 @@ enum Segment {
 
 /// Completes the document. On a server without accounts, no operation needs authentication.
 pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
-    plain_words(document);
+    plain_text(document);
     if let Some(frames) = document.pointer_mut("/components/schemas/ChatEvent/oneOf").and_then(Value::as_array_mut) {
         for frame in frames {
             let data = &mut frame["properties"]["data"];
@@ -151,16 +151,16 @@ fn describe(path: &str, status: &str, response: &mut Value) {
 }
 
 /// Removes the markup of rustdoc links, and `crate::` paths, from all descriptions.
-fn plain_words(value: &mut Value) {
+fn plain_text(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(plain_words),
+        Value::Array(items) => items.iter_mut().for_each(plain_text),
         Value::Object(fields) => {
             for (name, field) in fields {
                 match field {
                     Value::String(text) if name == "description" || name == "summary" => {
                         *text = text.replace("[`", "`").replace("`]", "`").replace("crate::", "");
                     }
-                    other => plain_words(other),
+                    other => plain_text(other),
                 }
             }
         }

@@ -10,7 +10,7 @@ use super::super::{answers::Invalid, body::JsonBody, caller::Person, error::ApiE
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct LooksQuery {
+pub(crate) struct AccessLogQuery {
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
@@ -18,12 +18,12 @@ pub(crate) struct LooksQuery {
 /// Which admins have looked at what is one's own, when and why.
 #[utoipa::path(
     get, path = "/api/looks", operation_id = "list_looks", tag = "Account", security(("session" = [])),
-    params(LooksQuery), responses((status = 200, body = Page<Look>), Invalid),
+    params(AccessLogQuery), responses((status = 200, body = Page<Look>), Invalid),
 )]
 pub(crate) async fn list(
     state: State,
     person: Person,
-    Query(query): Query<LooksQuery>,
+    Query(query): Query<AccessLogQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let user = person.0.user;
     let work = move |history: ToolHistory| async move { history.list_access(user, query.cursor.as_deref()).await };
@@ -33,7 +33,7 @@ pub(crate) async fn list(
 /// The newest entry that the user acknowledges.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SeenLooks {
+pub(crate) struct AccessLogSeen {
     id: i64,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct SeenLooks {
 /// another user's, changes nothing.
 #[utoipa::path(
     put, path = "/api/looks/seen", operation_id = "acknowledge_looks", tag = "Account", security(("session" = [])),
-    request_body = SeenLooks, responses((status = 204, description = "The entries are acknowledged.")),
+    request_body = AccessLogSeen, responses((status = 204, description = "The entries are acknowledged.")),
 )]
 pub(crate) async fn acknowledge(
     state: State,
     person: Person,
-    body: JsonBody<SeenLooks>,
+    body: JsonBody<AccessLogSeen>,
 ) -> Result<HttpResponse, ApiError> {
     let (user, id) = (person.0.user, body.0.id);
     state

@@ -150,7 +150,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     }
     let mut thoughts_of: HashMap<MessageId, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
-        thoughts_of.entry(thought.message_id).or_default().push(thought_of(thought, words));
+        thoughts_of.entry(thought.message_id).or_default().push(reasoning_of(thought, words));
     }
     let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
@@ -208,7 +208,7 @@ fn step_of(step: PlanStepRow, words: Messages) -> PlanStep {
     }
 }
 
-fn thought_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Messages) -> Thought {
+fn reasoning_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Messages) -> Thought {
     let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < words_bytes);
     Thought {
         words: Visible::new(thought, words.0),

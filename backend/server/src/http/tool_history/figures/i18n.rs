@@ -88,7 +88,7 @@ impl Messages {
     }
 
     /// Describes the model usage that has no row of its own.
-    pub(crate) fn more_spent(self, rows: usize, cost: &str) -> String {
+    pub(crate) fn more_usage(self, rows: usize, cost: &str) -> String {
         match self.0 {
             Language::English => format!("And {rows} more, which cost {cost} together."),
             Language::Japanese => format!("ほかに{rows}件、費用は合わせて{cost}です。"),

@@ -19,10 +19,10 @@ const MAX_ROWS: usize = 2000;
 const LENGTH: i64 = 1000;
 
 type Amount = fn(&Spent) -> i64;
-type Written = fn(i64) -> String;
+type WriteResult = fn(i64) -> String;
 
 /// The columns of model usage: a value, and how to format it.
-const COLUMNS: [(Amount, Written); 4] = [
+const COLUMNS: [(Amount, WriteResult); 4] = [
     (|spent| spent.calls, format::number),
     (|spent| spent.input_tokens, format::number),
     (|spent| spent.output_tokens, format::number),
@@ -129,7 +129,7 @@ fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, w
     Some(Table {
         title,
         rows: spent.into_iter().map(row).collect(),
-        more: (!rest.is_empty()).then(|| words.more_spent(rest.len(), &format::cost(cost))),
+        more: (!rest.is_empty()).then(|| words.more_usage(rest.len(), &format::cost(cost))),
     })
 }
 
