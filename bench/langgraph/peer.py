@@ -1,5 +1,5 @@
-# The peer in Python: LangGraph's own loop of model and tools behind FastAPI, with its checkpoints in SQLite. It does the same
-# turn as the others, in the way that its documentation shows.
+# The peer in Python: LangGraph's loop of model and tools behind FastAPI, with checkpoints in SQLite. It runs the same turn as
+# the other peers, as its documentation shows.
 
 import argparse
 import asyncio

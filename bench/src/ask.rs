@@ -27,7 +27,7 @@ pub(crate) struct Seen {
 /// Creates a client that keeps its connections, as browsers do.
 pub(crate) fn client() -> Result<Client> {
     let client = Client::builder().tcp_nodelay(true).no_proxy().pool_max_idle_per_host(usize::MAX);
-    client.build().context("cannot make a client")
+    client.build().context("cannot create a client")
 }
 
 /// Sends the request and reads the answer to its end. Returns an error if fewer than `tokens` tokens arrive.
@@ -62,7 +62,7 @@ async fn read(request: RequestBuilder, tokens: usize) -> Result<Seen> {
     }
     if seen.transits.len() < tokens {
         let tail = String::from_utf8_lossy(&last[last.len().saturating_sub(SHOWN_BYTES)..]).into_owned();
-        bail!("{} of {tokens} tokens came, and then: {tail}", seen.transits.len());
+        bail!("{} of {tokens} tokens arrived, then: {tail}", seen.transits.len());
     }
     Ok(seen)
 }

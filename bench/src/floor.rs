@@ -41,7 +41,7 @@ pub(crate) async fn serve(model: &str) -> Result<()> {
     .tcp_nodelay(true)
     .bind(("127.0.0.1", 0))
     .context("cannot listen")?;
-    announce(*server.addrs().first().context("it has no address")?)?;
+    announce(*server.addrs().first().context("the server has no address")?)?;
     Ok(server.run().await?)
 }
 
@@ -61,7 +61,7 @@ async fn answer(model: &Model, message: &str) -> Result<impl Stream<Item = Resul
     let mut messages = vec![json!({"role": "user", "content": message})];
     let mut chunks = Box::pin(ask(model, &messages).await?);
     // The first chunk shows whether there is a tool call.
-    let first = chunks.next().await.context("the model says nothing")?;
+    let first = chunks.next().await.context("the model sent nothing")?;
     let call = first["choices"][0]["delta"]["tool_calls"][0].clone();
     if call.is_null() {
         return Ok(told(stream::once(async { first }).chain(chunks).boxed_local()));

@@ -45,15 +45,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure
+    /// Measure the server and its peers
     Run(Options),
-    /// Have many turns answered at once, and look whether anything was lost or doubled
+    /// Load test: run many turns at once, and check that nothing was lost or duplicated
     Load(load::Options),
-    /// Ask a model tasks with answers that can be checked
+    /// Evaluate a model with tasks whose answers can be verified
     Eval(eval::Options),
-    /// Answer as a model: the number of tokens and their pace stand in the question
+    /// Serve the model of the bench; each question sets the number of tokens and their pace
     Model {
-        /// The port on 127.0.0.1; 0 for any
+        /// Port on 127.0.0.1; 0 for any free port
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
@@ -70,37 +70,37 @@ struct Upstream {
     model: String,
 }
 
-/// What `run` can be told.
+/// Options of `run`.
 #[derive(clap::Args)]
 struct Options {
-    /// The program `tallybook`
+    /// Path of the program `tallybook`
     #[arg(long)]
     program: PathBuf,
-    /// A Python with langgraph/requirements.txt; without one `LangGraph` is left out
+    /// Python with the packages of langgraph/requirements.txt; without it, `LangGraph` is not measured
     #[arg(long)]
     python: Option<PathBuf>,
-    /// A database of a MySQL server, as in `DATABASE_URL`; without one that is left out
+    /// MySQL database, as in `DATABASE_URL`; without it, Tallybook with MySQL is not measured
     #[arg(long)]
     mysql: Option<String>,
-    /// The program that makes up tool calls; `history` needs it
+    /// Program that generates tool calls; required for `history`
     #[arg(long)]
     seed: Option<PathBuf>,
-    /// What to measure; everything unless some are named
+    /// Measurement; can be repeated [default: all]
     #[arg(long = "only", value_name = "NAME")]
     only: Vec<Row>,
-    /// Whom to measure; everybody unless some are named
+    /// Peer to measure; can be repeated [default: all]
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Kind>,
-    /// How often each is measured, in turns; what counts is the middle one
+    /// Rounds; the peers take turns in each round, and the result is the median
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Less of everything, to see whether it works: such figures do not count
+    /// Use less data, to test the bench; such results do not count
     #[arg(long)]
     quick: bool,
-    /// Where the figures go, as JSON
+    /// File for the results, as JSON
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Where the picture goes, as SVG
+    /// File for a chart of the results, as SVG
     #[arg(long)]
     picture: Option<PathBuf>,
 }
@@ -136,7 +136,7 @@ async fn run(command: Command) -> Result<()> {
 async fn measure(options: Options) -> Result<()> {
     let Options { program, python, mysql, seed, only, peers, rounds, quick, json, picture } = options;
     if seed.is_none() && only.is_empty() {
-        bail!("history needs --seed; name the others with --only to do without");
+        bail!("history needs --seed; to measure without it, name the other rows with --only");
     }
     let programs = Programs::new(&program, python, mysql, seed)?;
     let kinds = programs.choose(&peers)?;

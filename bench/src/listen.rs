@@ -18,5 +18,5 @@ pub(crate) fn announce(address: SocketAddr) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "Listening on http://{address}")
         .and_then(|()| out.flush())
-        .context("nobody hears where this server is")
+        .context("cannot print the address of this server")
 }

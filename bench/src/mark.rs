@@ -59,7 +59,7 @@ mod tests {
     use super::{Reader, write};
 
     #[test]
-    fn marks_are_found_wherever_the_stream_is_cut() {
+    fn marks_are_found_wherever_the_stream_is_split() {
         let stream = format!("data: {{\"delta\":\"{} \"}}\n\n~ no ~12 {}{}", write(1), write(u64::MAX), write(7));
         for size in 1..stream.len() {
             let (mut reader, mut seen) = (Reader::default(), Vec::new());

@@ -63,13 +63,13 @@ pub(crate) async fn serve(port: u16) -> Result<()> {
     .tcp_nodelay(true)
     .bind(("127.0.0.1", port))
     .context("cannot listen")?;
-    announce(*server.addrs().first().context("it has no address")?)?;
+    announce(*server.addrs().first().context("the server has no address")?)?;
     Ok(server.run().await?)
 }
 
 async fn answer(body: String) -> HttpResponse {
     let Some(asked) = Workload::find(&body) else {
-        return HttpResponse::BadRequest().body("this model is told what to do by the bench alone");
+        return HttpResponse::BadRequest().body("this model answers only questions of the bench");
     };
     let mut response = HttpResponse::Ok();
     response.content_type("text/event-stream");

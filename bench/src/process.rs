@@ -50,7 +50,7 @@ impl Process {
         let stat = self.kernel_file("stat")?;
         // The name, in brackets, may contain anything, so the fields are counted from its end. They are 14 and 15 in
         // proc(5).
-        let (_, fields) = stat.rsplit_once(')').context("the kernel says nothing of this process")?;
+        let (_, fields) = stat.rsplit_once(')').context("the kernel has no data about this process")?;
         let ticks =
             fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>();
         let per_second = rustix::param::clock_ticks_per_second();
@@ -60,8 +60,10 @@ impl Process {
     /// Returns its resident memory, in bytes.
     pub(crate) fn memory(&self) -> Result<u64> {
         let status = self.kernel_file("status")?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel does not tell memory")?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("the kernel does not report the memory")?;
         let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib * 1024)
     }
@@ -69,12 +71,12 @@ impl Process {
     /// Returns the number of open files, including sockets.
     pub(crate) fn open_files(&self) -> Result<usize> {
         let path = format!("/proc/{}/fd", self.child.id());
-        Ok(fs::read_dir(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))?.count())
+        Ok(fs::read_dir(&path).with_context(|| format!("cannot read {path}; measuring works only on Linux"))?.count())
     }
 
     fn kernel_file(&self, name: &str) -> Result<String> {
         let path = format!("/proc/{}/{name}", self.child.id());
-        fs::read_to_string(&path).with_context(|| format!("cannot read {path}; figures are taken on Linux"))
+        fs::read_to_string(&path).with_context(|| format!("cannot read {path}; measuring works only on Linux"))
     }
 }
 
@@ -88,7 +90,7 @@ impl Drop for Process {
 
 /// Reads the address at the end of the first line. Discards the rest of the output.
 fn read_address(child: &mut Child) -> Result<String> {
-    let out = child.stdout.take().context("it has no output")?;
+    let out = child.stdout.take().context("the server has no output")?;
     let (sender, receiver) = mpsc::sync_channel(1);
     // Ends with the server. The server would block if its output was not read.
     thread::spawn(move || {
@@ -97,8 +99,8 @@ fn read_address(child: &mut Child) -> Result<String> {
         let _ = sender.send(lines.next());
         lines.for_each(drop);
     });
-    let line = receiver.recv_timeout(START_TIME).context("it does not say where it is")?;
-    let line = line.context("it ended at once")??;
+    let line = receiver.recv_timeout(START_TIME).context("the server does not print its address")?;
+    let line = line.context("the server ended at once")??;
     let address = line.rsplit("http://").next().unwrap_or_default().trim_end_matches('/');
     Ok(address.to_owned())
 }

@@ -71,7 +71,7 @@ mod tests {
     use super::Workload;
 
     #[test]
-    fn a_question_says_what_it_asks_for() {
+    fn a_question_contains_its_workload() {
         let asked = Workload { tokens: 200, gap: Duration::from_millis(10), uses_tool: true, is_numbered: true };
         let body = serde_json::json!({"messages": [{"role": "user", "content": asked.question()}]}).to_string();
         assert_eq!(Workload::find(&body), Some(asked));

@@ -19,6 +19,7 @@ mod search;
 mod share;
 pub mod sse;
 mod status;
+mod text;
 mod time;
 mod tool;
 mod truncate;
@@ -53,6 +54,7 @@ pub use resource::{
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};
 pub use status::{MessageStatus, Role, ToolCallStatus};
+pub use text::{first_bytes, first_chars};
 pub use time::TIME_ZONE_HEADER;
 pub use tool::{AcceptTool, ChangedTool, LeftOutTool, ToolCall, ToolInfo, ToolList, ToolServerInfo};
 pub use truncate::{CallsBudget, MAX_CALL_ERROR_BYTES, MAX_CALL_TEXT_BYTES, MAX_CALLS_BYTES};

@@ -1,6 +1,7 @@
 //! Truncates the inputs and outputs of tool calls in events and messages. `GET /api/tool-calls/{id}` returns the complete texts
 //! of one call, so the size of an event stays bounded.
 
+use crate::first_bytes;
 use std::borrow::Cow;
 
 use crate::{
@@ -108,7 +109,7 @@ impl CallsBudget {
     /// Returns how many bytes of a text fit, and subtracts their length as JSON from the budget. A control character can count as
     /// six bytes.
     fn take(&mut self, text: &str, limit: usize) -> usize {
-        let kept = beginning_within(&text[..text.floor_char_boundary(limit)], self.0);
+        let kept = beginning_within(first_bytes(text, limit), self.0);
         self.0 -= json_bytes(kept);
         kept.len()
     }

@@ -82,7 +82,7 @@ fn ready_after_ms(container: &str) -> Result<u64> {
     let Some((ready, _)) = log.lines().find_map(|line| line.split_once(" Tallybook is ready")) else {
         bail!("the app was never ready");
     };
-    time_of_day_ms(ready)?.checked_sub(time_of_day_ms(&started)?).context("the app started before midnight and was ready after it")
+    time_of_day_ms(ready)?.checked_sub(time_of_day_ms(&started)?).context("midnight passed during the start")
 }
 
 fn inspect(of: &str, what: &str) -> Result<String> {

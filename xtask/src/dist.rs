@@ -78,7 +78,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let ready = starts(&archive, &name)?.as_millis();
     let bytes = fs::metadata(&archive)?.len();
     step.done(&format!("{} third-party crates", notices.crates));
-    say(&format!("the archive is {} ({} MB), with its checksum next to it", archive.display(), bytes.div_ceil(1_000_000)));
+    say(&format!(
+        "the archive is {} ({} MB), with its checksum next to it",
+        archive.display(),
+        bytes.div_ceil(1_000_000)
+    ));
     say(&format!("unpacked and started on an empty database, it was ready after {ready} ms"));
     Ok(())
 }
@@ -115,7 +119,8 @@ fn release_dockerfile(source: &str) -> Result<String> {
 /// Returns Rust's target triple of this machine.
 fn target() -> Result<String> {
     let described = shell::ask(Command::new("rustc").arg("-vV")).context("cannot run `rustc -vV`")?;
-    let host = described.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` does not name the host")?;
+    let host =
+        described.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` does not name the host")?;
     Ok(host.to_owned())
 }
 

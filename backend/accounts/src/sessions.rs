@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use tallybook_database::now;
-use tallybook_protocol::{Session, User};
+use tallybook_protocol::{Session, User, first_chars};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
@@ -58,7 +58,7 @@ impl Accounts {
             hash: secret.hash(),
             user,
             expires_at: now() + IDLE_LIFETIME,
-            user_agent: browser.user_agent.chars().take(MAX_USER_AGENT_CHARS).collect(),
+            user_agent: first_chars(&browser.user_agent, MAX_USER_AGENT_CHARS).to_owned(),
             address: browser.address.to_canonical().to_string(),
         };
         let shown = browser.token.as_deref();

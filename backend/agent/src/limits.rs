@@ -17,7 +17,7 @@ pub(crate) const MAX_ERROR_TYPE_CHARS: usize = 64;
 /// Maximum length, in bytes, of arguments edited by a user in the result for the model.
 pub(crate) const MAX_EDITED_INPUT_BYTES: usize = 4 * 1024;
 /// Minimum length of each result in the prompt, in bytes, however many results a step has.
-pub(crate) const MIN_RESULT_BYTES: usize = 1024;
+const MIN_RESULT_BYTES: usize = 1024;
 
 /// Time for tools to react when they are aborted. They react at once unless they block their thread.
 pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);

@@ -6,6 +6,7 @@ use futures_util::future::pending;
 use serde::Serialize;
 use serde_json::json;
 use tallybook_llm::{ModelClient, Sampling};
+use tallybook_protocol::first_chars;
 use tokio::time::Instant;
 
 use super::{
@@ -28,7 +29,7 @@ pub struct SummedExchange {
 impl SummedExchange {
     /// Truncates a question and its answer to their maximum lengths.
     pub fn new(question: &str, answer: &str) -> Self {
-        let beginning = |text: &str, chars| text.chars().take(chars).collect();
+        let beginning = |text: &str, chars| first_chars(&text, chars).to_owned();
         Self {
             question: beginning(question, MAX_SUMMED_QUESTION_CHARS),
             answer: beginning(answer, MAX_SUMMED_ANSWER_CHARS),

@@ -6,6 +6,7 @@ use futures_util::future::pending;
 use serde::Serialize;
 use serde_json::json;
 use tallybook_llm::{ModelClient, Sampling};
+use tallybook_protocol::{first_bytes, first_chars};
 use tokio::time::Instant;
 
 use super::{
@@ -69,13 +70,13 @@ pub fn reasoning_lines(text: &str) -> Vec<String> {
         };
         let numbered = numbered.filter(|(number, rest)| is_number(number, rest));
         let bare = numbered.map_or(bare, |(_, rest)| rest).trim();
-        bare.chars().take(MAX_REASONING_LINE_CHARS).collect::<String>()
+        first_chars(&bare, MAX_REASONING_LINE_CHARS).to_owned()
     };
     text.lines().map(line).filter(|line| !line.is_empty()).take(MAX_REASONING_LINES).collect()
 }
 
 fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_REASONING_TEXT_BYTES)]
+    first_bytes(text, MAX_REASONING_TEXT_BYTES)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use tallybook_llm::ToolCallRequest;
+use tallybook_protocol::first_bytes;
 use tallybook_tools::{ToolError, server_in};
 
 use super::limits::{
@@ -54,7 +55,7 @@ fn shorten_beginning(text: &str, whole_bytes: usize, limit: usize) -> String {
     if text.len() <= limit && text.len() == whole_bytes {
         return text.to_owned();
     }
-    let kept = &text[..text.floor_char_boundary(limit)];
+    let kept = first_bytes(text, limit);
     format!("{kept}\n… cut here: these are the first {} of {whole_bytes} bytes", kept.len())
 }
 

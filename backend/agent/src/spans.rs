@@ -2,7 +2,7 @@
 //! and how long it took, but no text that users, models or tools wrote. If no subscriber records them, they cost almost
 //! nothing.
 
-use tallybook_protocol::{ModelInfo, Usage};
+use tallybook_protocol::{ModelInfo, Usage, first_chars};
 use tracing::{Span, field};
 
 /// Tracing target of these spans, for subscribers to filter by.
@@ -48,7 +48,7 @@ pub(crate) fn chat(model: &ModelInfo) -> Span {
 
 /// Creates the span of one tool call. `id` is the call's ID in the database.
 pub(crate) fn execute_tool(tool: &str, id: impl std::fmt::Display) -> Span {
-    let tool: String = tool.chars().take(MAX_NAME_CHARS).collect();
+    let tool: String = first_chars(&tool, MAX_NAME_CHARS).to_owned();
     tracing::info_span!(
         target: SPAN_TARGET,
         "execute_tool",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use futures_util::future::pending;
 use tallybook_llm::{ModelClient, Sampling};
+use tallybook_protocol::first_bytes;
 use tokio::time::Instant;
 
 use super::{
@@ -57,7 +58,7 @@ impl std::fmt::Debug for TitleWriter {
 }
 
 fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TITLE_INPUT_BYTES)]
+    first_bytes(text, MAX_TITLE_INPUT_BYTES)
 }
 
 #[cfg(test)]

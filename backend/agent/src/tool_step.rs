@@ -318,7 +318,7 @@ pub(crate) enum Permission {
 }
 
 /// Returns the result that the model receives for a call that ended.
-pub(crate) fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
+fn result_for_model(call: &PlannedCall, returned: &ToolReturn, shown_bytes: usize) -> ToolResult {
     let request = &call.request;
     let edited = call.waited.as_ref().filter(|waited| waited.is_edited).map(|_| request.input_text.as_str());
     let content = match returned {
@@ -399,7 +399,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
 
     /// Decides whether a call that needs approval may run. If the tool is no longer the one that was approved, approval
     /// is requested again.
-    pub(crate) async fn permission(&mut self, index: usize, review: Review) -> Result<Permission, AgentError> {
+    async fn permission(&mut self, index: usize, review: Review) -> Result<Permission, AgentError> {
         let call = &mut self.calls[index];
         let Some(tool) = unapproved_tool(self.tools, call) else { return Ok(Permission::Granted) };
         if call.secret.is_some() && review.ruling.is_none() && !self.recorder.has_saved_approval(tool).await? {

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use tallybook_protocol::first_chars;
+
 use crate::models::Model;
 use crate::{ServiceError, context::Context};
 
@@ -28,5 +30,5 @@ impl Context {
 
 /// Returns at most the first 100 characters of a name, for an error message.
 fn shortened(name: &str) -> String {
-    name.chars().take(100).collect()
+    first_chars(&name, 100).to_owned()
 }

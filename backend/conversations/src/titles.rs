@@ -1,6 +1,7 @@
 //! Makes a conversation's title, from the first question or from the text that a model wrote when asked for a title.
 
 use crate::limits::{MAX_TITLE_FROM_MESSAGE_CHARS, MAX_TITLE_FROM_MODEL_CHARS};
+use tallybook_protocol::first_chars;
 
 /// Maximum number of layers of marks that are removed from a model's title. Further layers stay.
 const MAX_LAYERS: usize = 8;
@@ -31,7 +32,7 @@ const PAIRS: [(&str, &str); 16] = [
 pub(crate) fn title_from_message(content: &str) -> String {
     let line = content.trim().lines().next().unwrap_or_default();
     let words: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let mut title: String = words.chars().take(MAX_TITLE_FROM_MESSAGE_CHARS).collect();
+    let mut title: String = first_chars(&words, MAX_TITLE_FROM_MESSAGE_CHARS).to_owned();
     if words.chars().nth(MAX_TITLE_FROM_MESSAGE_CHARS).is_some() {
         title.truncate(title.trim_end().len());
         title.push('…');
@@ -51,7 +52,7 @@ pub(crate) fn title_from_model(written: &str) -> Option<String> {
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = bare(&words);
     if title.chars().count() > MAX_TITLE_FROM_MODEL_CHARS {
-        let shortened: String = title.chars().take(MAX_TITLE_FROM_MODEL_CHARS - 1).collect();
+        let shortened: String = first_chars(&title, MAX_TITLE_FROM_MODEL_CHARS - 1).to_owned();
         return Some(format!("{}…", shortened.trim_end()));
     }
     title.contains(char::is_alphanumeric).then(|| title.to_owned())

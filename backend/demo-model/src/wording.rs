@@ -1,6 +1,7 @@
 //! All sentences of the demo model, in English and Japanese.
 
 use super::{expr::Expr, plan::Value};
+use tallybook_protocol::first_chars;
 
 /// The language of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +159,7 @@ fn reason_in_words(language: Language, reason: &str) -> String {
         Some((field, rest)) if field.starts_with("invalid_") => rest,
         _ => reason,
     };
-    let shortened = reason.chars().take(200).collect::<String>();
+    let shortened = first_chars(&reason, 200).to_owned();
     let shortened = shortened.trim_end_matches('.');
     match language {
         Language::English => format!("the tool says “{shortened}”"),

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashSet};
 
-use tallybook_protocol::Usage;
+use tallybook_protocol::{Usage, first_chars};
 
 use super::{
     arguments,
@@ -21,7 +21,7 @@ pub(crate) struct PendingCall {
     /// Tracks whether each fragment of the arguments repeats everything before it, as some servers do.
     repeats: Repeats,
     /// Size of the arguments at the last [`ModelEvent::ToolCallProgress`], in bytes; `None` before the first one.
-    pub(crate) reported_bytes: Option<usize>,
+    reported_bytes: Option<usize>,
 }
 
 /// State of the check whether a call's arguments repeat.
@@ -85,7 +85,7 @@ impl PendingCall {
         (is_news && !self.name.is_empty()).then(|| {
             self.reported_bytes = Some(bytes);
             // The event is sent many times, and the name may be as long as an answer.
-            ModelEvent::ToolCallProgress { name: self.name.chars().take(MAX_TOOL_NAME_CHARS).collect(), bytes }
+            ModelEvent::ToolCallProgress { name: first_chars(&self.name, MAX_TOOL_NAME_CHARS).to_owned(), bytes }
         })
     }
 }

@@ -2,6 +2,7 @@
 //! within a string, a web page, or plain text.
 
 use serde_json::Value;
+use tallybook_protocol::first_chars;
 
 use super::limits::{MAX_REASON_CHARS, MAX_REASON_CODE_CHARS, MAX_REASON_DEPTH, MAX_REASONS};
 
@@ -97,7 +98,7 @@ impl Reason {
                 let place = FIELDS.iter().find_map(|key| path(fields.get(*key)?));
                 let codes = CODES.iter().filter_map(|key| fields.get(*key)?.as_str());
                 self.codes
-                    .extend(codes.take(MAX_REASONS).map(|code| code.chars().take(MAX_REASON_CODE_CHARS).collect()));
+                    .extend(codes.take(MAX_REASONS).map(|code| first_chars(&code, MAX_REASON_CODE_CHARS).to_owned()));
                 // FastAPI names the field only next to the message.
                 if let (Some(place), Some(Value::String(message))) = (&place, fields.get("msg")) {
                     self.add_text(&format!("{place}: {message}"));
@@ -155,7 +156,7 @@ fn path(place: &Value) -> Option<String> {
         Value::Array(parts) => parts.iter().take(MAX_REASONS).filter_map(part).collect::<Vec<_>>().join("."),
         value => part(value)?,
     };
-    (!path.is_empty()).then(|| path.chars().take(MAX_REASON_CHARS).collect())
+    (!path.is_empty()).then(|| first_chars(&path, MAX_REASON_CHARS).to_owned())
 }
 
 /// Converts a text to one line without control characters.

@@ -107,7 +107,7 @@ fn hide(value: &mut Value, secrets: &Secrets) {
 }
 
 impl Listing {
-    pub(crate) fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
+    fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
         if self.left_out.len() < MAX_LEFT_OUT {
             self.left_out.push(LeftOut::new(name, reason));
         }

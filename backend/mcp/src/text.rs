@@ -10,10 +10,10 @@ pub(crate) fn description(text: &str) -> String {
 /// Returns a description for use in prompts, with `note` at its end. The note counts toward the maximum length.
 pub(crate) fn description_with(text: &str, note: &str) -> String {
     const CUT: char = '…';
-    let acquire_slot = MAX_DESCRIPTION_BYTES.saturating_sub(note.len());
+    let available = MAX_DESCRIPTION_BYTES.saturating_sub(note.len());
     let mut text: String = text.chars().take(MAX_DESCRIPTION_BYTES).filter(|&c| is_visible(c)).collect();
-    if text.len() > acquire_slot {
-        text.truncate(text.floor_char_boundary(acquire_slot.saturating_sub(CUT.len_utf8())));
+    if text.len() > available {
+        text.truncate(text.floor_char_boundary(available.saturating_sub(CUT.len_utf8())));
         text.push(CUT);
     }
     text + note

@@ -32,7 +32,7 @@ pub struct CallsPage {
 pub(crate) struct Found {
     pub(crate) rows: Vec<PlaceRow>,
     pub(crate) next: Option<Place>,
-    pub(crate) is_complete: bool,
+    is_complete: bool,
 }
 
 impl ToolHistory {

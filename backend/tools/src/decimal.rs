@@ -17,12 +17,12 @@ use super::{
 };
 
 /// Maximum number of significant digits of an operand or a result.
-pub(crate) const MAX_DIGITS: usize = 1_000;
+const MAX_DIGITS: usize = 1_000;
 /// Maximum absolute value of the exponent of an operand or a result. Absolute values other than 0 are at least 10^-1000 and below
 /// 10^1001.
-pub(crate) const MAX_EXPONENT: i64 = 1_000;
+const MAX_EXPONENT: i64 = 1_000;
 /// Number of significant digits of a quotient, as in IEEE 754 decimal128.
-pub(crate) const QUOTIENT_DIGITS: u64 = 34;
+const QUOTIENT_DIGITS: u64 = 34;
 
 /// Maximum length of a number's text, in characters. Every number within the limits fits in plain notation.
 const MAX_TEXT: usize = 2 * MAX_DIGITS + 100;

@@ -154,14 +154,14 @@ impl ToolRegistry {
             Ok(tool) => (tool, input_text.to_owned()),
             Err(error) => return Box::pin(ready(Box::pin(ready(Err(error))) as AdmittedCall)),
         };
-        let acquire_slot = Arc::clone(&tool).acquire_slot(user_key);
-        let begun = acquire_slot.map(|acquire_slot| -> AdmittedCall {
+        let admission = Arc::clone(&tool).acquire_slot(user_key);
+        let admitted = admission.map(|slot| -> AdmittedCall {
             Box::pin(async move {
-                let _room = acquire_slot?;
+                let _slot = slot?;
                 tool.call(input_text, progress).await
             })
         });
-        begun.boxed()
+        admitted.boxed()
     }
 
     /// Checks arguments as [`Self::call`] does, without running the tool. For a tool that is currently unavailable, checks only what

@@ -110,10 +110,10 @@ impl Server {
             }
             Ok(Ok(end)) if end.status == MessageStatus::AwaitingApproval => {
                 stop().await;
-                bail!("it waits for consent to a call")
+                bail!("a call waits for approval")
             }
             Ok(Ok(end)) if end.status != MessageStatus::Complete => {
-                bail!("it ended {}: {}", end.status.as_str(), end.error.unwrap_or_default())
+                bail!("the answer ended as {}: {}", end.status.as_str(), end.error.unwrap_or_default())
             }
             Ok(answer) => answer,
         }
@@ -135,9 +135,9 @@ impl Server {
         let (status, address) = (response.status(), response.url().clone());
         let text = response.text().await?;
         if !status.is_success() {
-            bail!("{address} answers {status}: {text}");
+            bail!("{address} returned {status}: {text}");
         }
-        serde_json::from_str(&text).with_context(|| format!("{address} answers something else"))
+        serde_json::from_str(&text).with_context(|| format!("{address} returned an unexpected response"))
     }
 }
 
@@ -145,7 +145,7 @@ impl Server {
 async fn follow(request: RequestBuilder) -> Result<MessageEnd> {
     let mut response = request.send().await?;
     if !response.status().is_success() {
-        bail!("the message is refused with {}: {}", response.status(), response.text().await?);
+        bail!("the message was refused with {}: {}", response.status(), response.text().await?);
     }
     let mut decoder = Decoder::new();
     while let Some(bytes) = response.chunk().await? {
@@ -157,7 +157,7 @@ async fn follow(request: RequestBuilder) -> Result<MessageEnd> {
             }
         }
     }
-    bail!("the answer broke off")
+    bail!("the answer was incomplete")
 }
 
 fn called(call: &tallybook_protocol::ToolCall) -> Called {

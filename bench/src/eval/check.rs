@@ -21,7 +21,7 @@ pub enum Check {
     Calls(String),
     /// This tool was not called at all.
     Avoids(String),
-    /// The answer says that it does not know, or cannot.
+    /// The answer says that the model does not know, or cannot do it.
     Declines(bool),
 }
 
@@ -79,12 +79,12 @@ impl Check {
             Self::Json(expected) => {
                 let read = |text: &str| serde_json::from_str::<Value>(text.trim()).ok();
                 let (found, expected_value) = (read(text), read(expected));
-                (found.is_some() && found == expected_value, format!("is not the JSON {expected} alone"))
+                (found.is_some() && found == expected_value, format!("is not exactly the JSON {expected}"))
             }
             Self::Calls(tool) => {
                 (calls.iter().any(|call| call.name == *tool && call.has_succeeded), format!("has no result of {tool}"))
             }
-            Self::Avoids(tool) => (calls.iter().all(|call| call.name != *tool), format!("was made with {tool}")),
+            Self::Avoids(tool) => (calls.iter().all(|call| call.name != *tool), format!("used {tool}")),
             Self::Declines(expected) => {
                 let declines = DECLINING.iter().any(|words| lower.contains(words));
                 (declines == *expected, format!("{} that it cannot", if *expected { "does not say" } else { "says" }))
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_whatever_their_case() {
+    fn words_are_found_in_any_case() {
         let check = Check::Contains(vec!["Zero".to_owned(), "ゼロ".to_owned()]);
         assert!(holds(&check, "You cannot divide by zero.") && holds(&check, "ゼロでは割れません"));
         assert!(!holds(&check, "It is 5."));
@@ -119,17 +119,17 @@ mod tests {
     }
 
     #[test]
-    fn json_is_the_whole_answer() {
+    fn json_must_be_the_whole_answer() {
         let check = Check::Json(r#"{"sum":3,"of":[1,2]}"#.to_owned());
         assert!(holds(&check, " {\"of\": [1, 2],\n \"sum\": 3}\n"));
         for text in ["Here: {\"sum\":3,\"of\":[1,2]}", "{\"sum\":4,\"of\":[1,2]}", "", "3"] {
             assert!(!holds(&check, text), "{text}");
         }
-        assert!(!holds(&Check::Json("no json".to_owned()), "no json"), "a check that is none holds for nothing");
+        assert!(!holds(&Check::Json("no json".to_owned()), "no json"), "an invalid check never holds");
     }
 
     #[test]
-    fn a_call_counts_where_it_gave_a_result_and_is_avoided_where_it_was_not_made() {
+    fn a_call_counts_if_it_succeeded_and_is_avoided_if_it_was_not_made() {
         let calls = |has_succeeded| [Called { name: "lab__price".to_owned(), has_succeeded }];
         let (called, avoided) = (Check::Calls("lab__price".to_owned()), Check::Avoids("lab__price".to_owned()));
         assert_eq!(called.complaint("", &calls(true)), None);

@@ -26,28 +26,28 @@ pub use self::{
 };
 use crate::{ask::client, listen::say, report};
 
-/// What `eval` can be told.
+/// Options of `eval`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The program `tallybook`, to be started with the tools of the tasks
+    /// Path of the program `tallybook`, which is started with the tools of the tasks
     #[arg(long, required_unless_present = "server")]
     program: Option<PathBuf>,
-    /// A server that runs; with accounts, its key stands in the variable `TALLYBOOK_KEY`
+    /// URL of a running server; if it has accounts, set `TALLYBOOK_KEY` to an API key
     #[arg(long, value_name = "URL", conflicts_with = "program")]
     server: Option<String>,
-    /// A model of the settings, or of the server; the demo model, or the server's default, otherwise
+    /// Name of a model of the settings or the server [default: the demo model, or the server's default]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// How it is asked; in every way that it can be unless some are named
+    /// Mode; can be repeated [default: every mode of the model]
     #[arg(long = "mode", value_name = "MODE", value_enum)]
     modes: Vec<Mode>,
-    /// A task, a category or a language; everything unless some are named
+    /// Task, category or language; can be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How many seconds an answer may take
+    /// Timeout of an answer, in seconds
     #[arg(long, default_value_t = 180)]
     timeout: u64,
-    /// Where everything goes, answers included, as JSON
+    /// File for all results, including the answers, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> Result<()> {
     let tasks = task::choose(task::all()?, &options.only);
     if tasks.is_empty() {
-        bail!("no task, category or language is called {}", options.only.join(" or "));
+        bail!("no task, category or language has the name {}", options.only.join(" or "));
     }
     let tools = MockMcp::start_scripted(task::tools()?).await.context("cannot start the tools of the tasks")?;
     let wanted = if options.modes.is_empty() { &Mode::ALL[..] } else { &options.modes[..] };
@@ -73,11 +73,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         let server = Server { client: client()?, url: url.trim_end_matches('/').to_owned(), key };
         let model = choose(&server, options.model.as_deref()).await?;
         if !mode.fits(model.tool_mode) {
-            say(&format!(
-                "{} cannot be asked {}: the settings tell it of tools in another way",
-                model.name,
-                mode.name()
-            ));
+            say(&format!("{} cannot be evaluated {}: its settings have another tool mode", model.name, mode.name()));
             continue;
         }
         let patience = Duration::from_secs(options.timeout);
@@ -85,7 +81,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         outcomes.insert(mode, ask_all(&server, &tasks, &asking, mode).await?);
         asked = Some(model);
     }
-    let Some(CatalogModel { name, model, provider, .. }) = asked else { bail!("the model was asked in no mode") };
+    let Some(CatalogModel { name, model, provider, .. }) = asked else { bail!("the model supports none of the modes") };
     report::print_table(&outcome::rows(&outcomes))?;
     if let Some(path) = &options.json {
         let json = serde_json::to_string_pretty(&outcome::to_json(&format!("{name} ({provider} {model})"), &outcomes))?;
@@ -100,7 +96,7 @@ async fn ask_all(server: &Server, tasks: &[Task], asking: &Asking, mode: Mode) -
     let (asked, left_out): (Vec<&Task>, Vec<&Task>) =
         tasks.iter().partition(|task| task.needs.iter().all(|tool| tools.contains(tool)));
     if !left_out.is_empty() {
-        say(&format!("{} tasks are left out: the server lacks their tools", left_out.len()));
+        say(&format!("{} tasks are skipped: the server lacks their tools", left_out.len()));
     }
     let mut outcomes = Vec::with_capacity(asked.len());
     for task in asked {
@@ -123,5 +119,5 @@ async fn choose(server: &Server, name: Option<&str>) -> Result<CatalogModel> {
         return Ok(model.clone());
     }
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-    bail!("there is no model {}; there are {}", name.unwrap_or("by default"), names.join(", "))
+    bail!("unknown model {}; the models are {}", name.unwrap_or("by default"), names.join(", "))
 }

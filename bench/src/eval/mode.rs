@@ -5,11 +5,11 @@ use tallybook_protocol::{AnswerMode, ToolOffer};
 /// A mode: native or prompt-based tool calls, or a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Mode {
-    /// By its provider's own tool calling.
+    /// Native: the provider's tool calls.
     Native,
-    /// Tools stand in the prompt.
+    /// Prompted: the prompt describes the tools.
     Prompted,
-    /// A plan is made first, and worked on step by step.
+    /// Plan: the server makes a plan first and runs its steps.
     Plan,
 }
 

@@ -77,7 +77,7 @@ mod tests {
     use super::{names, numbers};
 
     #[test]
-    fn a_number_is_the_same_however_it_is_written() {
+    fn equal_numbers_match_in_any_notation() {
         for text in [
             "It is 1,234.50.",
             "1234.5",
@@ -94,7 +94,7 @@ mod tests {
         assert!(names("minus: −7", "-7") && names("x = -7.0", "-7") && !names("10-7", "-7") && names("-0", "0"));
         assert!(names("7 - 10 = -3", "-3") && !names("no-3", "-3"));
         assert!(names("12345678901234567890123456789", "12,345,678,901,234,567,890,123,456,789"));
-        assert!(!names("5", "five"), "what is no number is found nowhere");
+        assert!(!names("5", "five"), "a text that is not a number matches nothing");
     }
 
     #[test]

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_what_passed_and_what_it_took() {
+    fn the_table_has_the_passed_tasks_and_their_usage() {
         let failed = Verdict::Failed("the answer does not name 5".to_owned());
         let native = vec![outcome("chain", Verdict::Passed, Some(1_500_000)), outcome("sum", failed, None)];
         let outcomes: Outcomes =

@@ -25,8 +25,9 @@ impl Started {
     /// Starts the program. Without `has_settings`, the demo model answers.
     pub(super) fn new(program: &Path, mode: Mode, has_settings: bool, tools: &str) -> Result<Self> {
         // The program runs in a new folder, so its path must be absolute.
-        let program = program.canonicalize().with_context(|| format!("there is no program {}", program.display()))?;
-        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let program =
+            program.canonicalize().with_context(|| format!("cannot find the program {}", program.display()))?;
+        let folder = tempfile::tempdir().context("cannot create a folder")?;
         let servers = folder.path().join("servers.json");
         let server = json!({ "mcpServers": { SERVER: { "url": tools, "risk": "low" } } });
         fs::write(&servers, server.to_string()).context("cannot write the settings")?;

@@ -76,7 +76,7 @@ pub fn tools() -> Result<Vec<ScriptedTool>> {
 }
 
 fn file() -> Result<File> {
-    toml::from_str(TASKS).context("the tasks cannot be read")
+    toml::from_str(TASKS).context("cannot parse the tasks")
 }
 
 /// Returns the tasks whose ID, category, or language is in `only`; all if that is empty.
@@ -95,10 +95,10 @@ mod tests {
     use crate::eval::check::Check;
 
     #[test]
-    fn the_tasks_are_as_they_must_be() {
+    fn the_tasks_are_valid() {
         let (tasks, tools) = (all().unwrap(), tools().unwrap());
         assert!((40..=60).contains(&tasks.len()), "{}", tasks.len());
-        assert_eq!(tasks.iter().map(|task| &task.id).collect::<BTreeSet<_>>().len(), tasks.len(), "an id twice");
+        assert_eq!(tasks.iter().map(|task| &task.id).collect::<BTreeSet<_>>().len(), tasks.len(), "duplicate id");
         let known: BTreeSet<String> = tools.iter().map(|tool| format!("{SERVER}__{}", tool.name)).collect();
         for task in &tasks {
             assert!(["en", "ja"].contains(&task.language.as_str()) && !task.checks.is_empty(), "{}", task.id);
@@ -112,7 +112,7 @@ mod tests {
                         assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{}", task.id);
                     }
                     Check::Number(number) => {
-                        assert!(check.complaint(number, &[]).is_none(), "{}: {number} is no number", task.id);
+                        assert!(check.complaint(number, &[]).is_none(), "{}: {number} is not a number", task.id);
                         assert!(check.complaint(&task.ask, &[]).is_some(), "{}: the question names {number}", task.id);
                     }
                     Check::Contains(_) | Check::Lacks(_) | Check::Declines(_) => {}

@@ -24,7 +24,7 @@ pub(super) struct Absence {
 }
 
 impl Absence {
-    /// Sends requests for as long as it is polled.
+    /// Sends requests until the future is dropped.
     pub(super) async fn look(&mut self, servers: &Servers) -> Infallible {
         let mut answered = Instant::now();
         loop {
@@ -46,7 +46,7 @@ impl Absence {
         let Self { asked, unanswered, longest } = self;
         let seconds = longest.as_secs_f64();
         say(&format!(
-            "of {asked} looks at the list {unanswered} were not answered; there was no answer for {seconds:.1} s at most"
+            "{unanswered} of {asked} requests for the list were not answered; the longest time without an answer was {seconds:.1} s"
         ));
     }
 }

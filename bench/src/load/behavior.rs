@@ -32,7 +32,7 @@ impl Behavior {
         }
     }
 
-    /// Returns the amount of text, in bytes, after which the reader does what differs from reading; `None` if it only
+    /// Returns the amount of text, in bytes, after which the reader's special behavior starts; `None` if it only
     /// reads.
     pub(super) fn acts_after(self, number: usize, answer_bytes: usize) -> Option<usize> {
         // At different positions: after one, two, or three quarters of the answer.
@@ -46,7 +46,7 @@ mod tests {
     use super::Behavior;
 
     #[test]
-    fn most_read_and_some_do_each_of_the_rest() {
+    fn most_readers_read_and_some_have_each_other_behavior() {
         let count = |behavior| (0..20).filter(|&number| Behavior::of(number) == behavior).count();
         let counts =
             [Behavior::Reads, Behavior::Stalls, Behavior::Resumes, Behavior::Leaves, Behavior::Stops].map(count);

@@ -41,42 +41,41 @@ use crate::{
     process::Process,
 };
 
-/// What `load` can be told.
+/// Options of `load`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The program `tallybook`, to be started with the bench's model
+    /// Path of the program `tallybook`, which is started with the bench's model
     #[arg(long, required_unless_present = "urls")]
     program: Option<PathBuf>,
-    /// A server that runs, with the bench's model behind it (`tallybook-bench model --port …`); may be given several times
+    /// URL of a running server that uses the bench's model (`tallybook-bench model --port …`); can be repeated
     #[arg(long = "url", value_name = "URL", conflicts_with = "program")]
     urls: Vec<String>,
-    /// The database of the program that is started; one of its own otherwise
+    /// Database of the started program [default: a new one]
     #[arg(long, value_name = "URL", requires = "program")]
     database_url: Option<String>,
-    /// Turns in all, in each round
+    /// Turns in each round
     #[arg(long, default_value_t = 500)]
     turns: usize,
     /// Turns that run at the same time
     #[arg(long, default_value_t = 500)]
     at_once: usize,
-    /// Streams beside them on which nothing happens
+    /// Additional streams that stay idle
     #[arg(long, default_value_t = 0)]
     idle: usize,
-    /// Go on with rounds for so many minutes, and tell what the server holds after each
+    /// Run rounds for this number of minutes, and report the server's resources after each
     #[arg(long)]
     minutes: Option<u64>,
-    /// Servers are killed meanwhile: readers ask again, and have answers go on that were interrupted
+    /// Servers are killed during the test: readers retry requests and resume interrupted answers
     #[arg(long, requires = "urls")]
     disturbed: bool,
-    /// The port on which the tool server `witness` is to be, which those servers' settings name; without one they are not asked for
-    /// its tool
+    /// Port of the tool server `witness`, which the settings of the servers must name; without it, the tool is not called
     #[arg(long, requires = "urls")]
     witness_port: Option<u16>,
 }
 
 /// Runs the load test. Returns an error if anything was lost or duplicated.
 pub(crate) async fn run(options: Options) -> Result<()> {
-    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let folder = tempfile::tempdir().context("cannot create a folder")?;
     let database = options
         .database_url
         .clone()
@@ -118,7 +117,7 @@ pub(crate) async fn run(options: Options) -> Result<()> {
         drop(started);
         check_database(program, &database)?;
     }
-    say("nothing was lost or doubled");
+    say("nothing was lost or duplicated");
     Ok(())
 }
 
@@ -137,7 +136,7 @@ async fn rounds(
         summary.say();
         samples.extend(server.map(|(server, folder)| Sample::take(server, folder)).transpose()?);
         if !summary.troubles.is_empty() {
-            bail!("{} of {} turns were not as they must be", summary.troubles.len(), options.turns);
+            bail!("{} of {} turns failed the checks", summary.troubles.len(), options.turns);
         }
         if until.is_none_or(|until| Instant::now() >= until) {
             break;
@@ -173,7 +172,7 @@ fn check_database(program: &Path, database: &str) -> Result<()> {
     let mut check = Command::new(program);
     let status = check.args(["admin", "check"]).env("DATABASE_URL", database).status();
     if !status.context("cannot run `tallybook admin check`")?.success() {
-        bail!("what the database holds does not fit together");
+        bail!("the database is inconsistent");
     }
     Ok(())
 }

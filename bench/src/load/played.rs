@@ -20,7 +20,7 @@ pub(super) async fn check(servers: &Servers, number: usize, uuid: &str, answer: 
         events.extend(page.items);
         match page.next {
             Some(next) => url = format!("{base}?after={next}"),
-            None => return play(&events, answer).context("among the stored events"),
+            None => return play(&events, answer).context("in the stored events"),
         }
     }
     anyhow::bail!("the stored events have no end")
@@ -39,42 +39,42 @@ fn play(events: &[PlayedEvent], answer: &Message) -> Result<()> {
     ensure!(events.first().is_some_and(|first| first.event == "message_start"), "the beginning is missing");
     let mut played = Played::default();
     for (place, event) in events.iter().enumerate() {
-        let parsed = event.parse().with_context(|| format!("{} is no event", event.event))?;
-        ensure!((place == 0) == matches!(parsed, ChatEvent::MessageStart(_)), "the turn begins twice");
+        let parsed = event.parse().with_context(|| format!("{} is not a valid event", event.event))?;
+        ensure!((place == 0) == matches!(parsed, ChatEvent::MessageStart(_)), "the turn starts twice");
         played.take(parsed).with_context(|| format!("event {place}, a {}", event.event))?;
     }
     ensure!(played.is_over, "the end is missing");
-    ensure!(played.text == answer.content, "the events have other text than the answer");
+    ensure!(played.text == answer.content, "the events have different text than the answer");
     let begun = answer.tool_calls.iter().filter(|call| call.status != ToolCallStatus::Cancelled);
     let begun: BTreeSet<_> = begun.map(|call| call.tool_call_id).collect();
-    ensure!(played.started == begun, "the events tell of the calls {:?}, the rows of {begun:?}", played.started);
+    ensure!(played.started == begun, "the events have the calls {:?}, the rows have {begun:?}", played.started);
     Ok(())
 }
 
 impl Played {
     fn take(&mut self, event: ChatEvent) -> Result<()> {
-        ensure!(!self.is_over || matches!(event, ChatEvent::Snapshot(_)), "it comes after the end");
+        ensure!(!self.is_over || matches!(event, ChatEvent::Snapshot(_)), "the event comes after the end");
         match event {
             ChatEvent::ContentDelta(delta) => {
                 let follows = usize::try_from(delta.offset) == Ok(self.text.len());
-                ensure!(follows, "text stands at {}, and there is text up to {}", delta.offset, self.text.len());
+                ensure!(follows, "a delta has the offset {}, but the text ends at {}", delta.offset, self.text.len());
                 self.text.push_str(&delta.delta);
             }
             // The start of a further run. It discards the text that it does not continue.
             ChatEvent::Snapshot(snapshot) => {
-                ensure!(self.is_over, "a run begins before the one before has ended");
-                ensure!(self.text.starts_with(&snapshot.content), "a run goes on from other text");
+                ensure!(self.is_over, "a run starts before the previous run has ended");
+                ensure!(self.text.starts_with(&snapshot.content), "a run continues different text");
                 (self.text, self.is_over) = (snapshot.content, false);
             }
             ChatEvent::ToolCallStart(call) => {
-                ensure!(self.started.insert(call.tool_call_id), "the call begins twice");
+                ensure!(self.started.insert(call.tool_call_id), "the call starts twice");
             }
             ChatEvent::ToolCallEnd(call) => {
-                ensure!(self.started.contains(&call.tool_call_id), "the call never began");
+                ensure!(self.started.contains(&call.tool_call_id), "the call never started");
                 ensure!(self.ended.insert(call.tool_call_id), "the call ends twice");
             }
             ChatEvent::MessageEnd(end) => {
-                ensure!(end.content == self.text, "the end has other text than the events before it");
+                ensure!(end.content == self.text, "the end has different text than the events before it");
                 self.is_over = true;
             }
             ChatEvent::Error(error) => anyhow::bail!("the turn failed: {} ({})", error.error, error.code),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_missing_doubled_or_out_of_order_is_noticed() {
+    fn missing_duplicate_and_misplaced_events_are_detected() {
         let (half, whole) = (end("one "), end("one two "));
         let (half, whole) = (("message_end", half.as_str()), ("message_end", whole.as_str()));
         let snapshot = r#"{"assistant_message_id":2,"epoch":2,"content":"one ","tool_calls":[],"status":"streaming"}"#;
@@ -131,17 +131,17 @@ mod tests {
         assert_eq!(told(&[START, CALL, END_OF_CALL, ONE, half, again, TWO, whole]), "whole");
         for (events, wrong) in [
             (&[CALL, END_OF_CALL, ONE, TWO, whole][..], "the beginning is missing"),
-            (&[START, CALL, END_OF_CALL, TWO, whole], "text stands at 4, and there is text up to 0"),
-            (&[START, CALL, END_OF_CALL, ONE, ONE, whole], "text stands at 0, and there is text up to 4"),
-            (&[START, CALL, CALL, END_OF_CALL, ONE, TWO, whole], "the call begins twice"),
+            (&[START, CALL, END_OF_CALL, TWO, whole], "a delta has the offset 4, but the text ends at 0"),
+            (&[START, CALL, END_OF_CALL, ONE, ONE, whole], "a delta has the offset 0, but the text ends at 4"),
+            (&[START, CALL, CALL, END_OF_CALL, ONE, TWO, whole], "the call starts twice"),
             (&[START, CALL, END_OF_CALL, END_OF_CALL, ONE, TWO, whole], "the call ends twice"),
-            (&[START, END_OF_CALL, ONE, TWO, whole], "the call never began"),
-            (&[START, ONE, TWO, whole], "the events tell of the calls {}"),
+            (&[START, END_OF_CALL, ONE, TWO, whole], "the call never started"),
+            (&[START, ONE, TWO, whole], "the events have the calls {}"),
             (&[START, CALL, END_OF_CALL, ONE, TWO], "the end is missing"),
-            (&[START, CALL, END_OF_CALL, ONE, half], "the events have other text than the answer"),
-            (&[START, CALL, END_OF_CALL, ONE, whole], "the end has other text than the events before it"),
-            (&[START, CALL, END_OF_CALL, ONE, TWO, whole, whole], "it comes after the end"),
-            (&[START, CALL, END_OF_CALL, ONE, again, TWO, whole], "a run begins before the one before has ended"),
+            (&[START, CALL, END_OF_CALL, ONE, half], "the events have different text than the answer"),
+            (&[START, CALL, END_OF_CALL, ONE, whole], "the end has different text than the events before it"),
+            (&[START, CALL, END_OF_CALL, ONE, TWO, whole, whole], "the event comes after the end"),
+            (&[START, CALL, END_OF_CALL, ONE, again, TWO, whole], "a run starts before the previous run has ended"),
         ] {
             let told = told(events);
             assert!(told.contains(wrong), "{told}");

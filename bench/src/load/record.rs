@@ -49,8 +49,8 @@ impl Record {
 
     fn take(&mut self, frame: Frame) -> Result<()> {
         ensure!(self.end.is_none(), "{} comes after the end", frame.event);
-        let event =
-            ChatEvent::parse(&frame.event, &frame.data).with_context(|| format!("{} is no event", frame.event))?;
+        let event = ChatEvent::parse(&frame.event, &frame.data)
+            .with_context(|| format!("{} is not a valid event", frame.event))?;
         // The ID of a frame without its own ID is that of an earlier frame.
         let is_kept = frame.id.is_some() && frame.id != self.last_id;
         self.last_id = frame.id.or(self.last_id.take());
@@ -58,12 +58,12 @@ impl Record {
             ChatEvent::ContentDelta(delta) => self.add(delta.offset, &delta.delta)?,
             ChatEvent::Snapshot(snapshot) => {
                 let takes_back = self.disturbed && self.text.starts_with(&snapshot.content);
-                ensure!(takes_back || snapshot.content.starts_with(&self.text), "a snapshot takes text back");
+                ensure!(takes_back || snapshot.content.starts_with(&self.text), "a snapshot removes text");
                 self.text = snapshot.content;
                 self.started = snapshot.tool_calls.iter().map(|call| call.tool_call_id).collect();
             }
             ChatEvent::ToolCallStart(call) => {
-                ensure!(self.started.insert(call.tool_call_id), "a call begins twice");
+                ensure!(self.started.insert(call.tool_call_id), "a call starts twice");
             }
             ChatEvent::ToolCallEnd(call) => ensure!(self.ended.insert(call.tool_call_id), "a call ends twice"),
             ChatEvent::MessageEnd(end) => {
@@ -73,8 +73,8 @@ impl Record {
                 if self.is_back && !self.has_text && end.content.starts_with(&self.text) {
                     self.text.clone_from(&end.content);
                 }
-                ensure!(end.content == self.text, "the end has other text than the reader was told");
-                ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never began");
+                ensure!(end.content == self.text, "the end has different text than the reader received");
+                ensure!(self.ended.iter().all(|id| self.started.contains(id)), "a call ends that never started");
                 self.end = Some(end.status);
             }
             // The error is not a stored event. The server cannot serve this reader, but others can.
@@ -87,13 +87,13 @@ impl Record {
 
     /// Adds text that continues the known text. On a new connection it may start with known text.
     fn add(&mut self, offset: i64, delta: &str) -> Result<()> {
-        let offset = usize::try_from(offset).context("text stands before the beginning")?;
+        let offset = usize::try_from(offset).context("a delta has a negative offset")?;
         ensure!(offset <= self.text.len(), "text is missing from {} to {offset}", self.text.len());
         let known = self.text.len() - offset;
         ensure!(known == 0 || !self.has_text, "text comes twice from {offset}");
         self.has_text = true;
         let (again, new) = delta.split_at_checked(known.min(delta.len())).context("text is cut within a character")?;
-        ensure!(self.text[offset..].starts_with(again), "text from {offset} is not what it was");
+        ensure!(self.text[offset..].starts_with(again), "text from {offset} has changed");
         self.text.push_str(new);
         Ok(())
     }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_missing_or_comes_twice_is_noticed() {
+    fn missing_and_duplicate_text_is_detected() {
         let mut record = Record::default();
         record.read(&delta(0, "one ")).unwrap();
         record.read(&delta(4, "two ")).unwrap();
@@ -118,16 +118,16 @@ mod tests {
         record.read(&delta(4, "two three ")).unwrap();
         assert_eq!(record.text, "one two three ");
         record.reconnect();
-        assert!(record.read(&delta(4, "six")).unwrap_err().to_string().contains("is not what it was"));
+        assert!(record.read(&delta(4, "six")).unwrap_err().to_string().contains("has changed"));
     }
 
     #[test]
-    fn the_end_has_the_text_that_was_told_and_more_only_for_who_comes_back_to_it_alone() {
+    fn the_end_may_add_text_only_if_its_connection_sent_none() {
         let end = br#"event: message_end
 data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"complete","usage":{"input_tokens":1,"output_tokens":2,"cached_tokens":0}}
 
 "#;
-        let other = |record: &mut Record| record.read(end).unwrap_err().to_string().contains("other text");
+        let other = |record: &mut Record| record.read(end).unwrap_err().to_string().contains("different text");
         let mut record = Record::default();
         record.read(&delta(0, "one ")).unwrap();
         assert!(other(&mut record), "text was left out");
@@ -138,15 +138,15 @@ data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"c
         record.read(&delta(0, "one ")).unwrap();
         record.reconnect();
         record.read(&delta(4, "t")).unwrap();
-        assert!(other(&mut record), "text was left out by a connection that told some");
+        assert!(other(&mut record), "text was left out by a connection that sent some");
         let mut record = Record::default();
         record.read(&delta(0, "one three ")).unwrap();
         record.reconnect();
-        assert!(other(&mut record), "the reader was told other text");
+        assert!(other(&mut record), "the reader received different text");
     }
 
     #[test]
-    fn that_this_reader_cannot_be_served_is_no_failure_where_servers_are_killed() {
+    fn an_unserved_reader_is_accepted_if_servers_are_killed() {
         let error =
             b"event: error\ndata: {\"error\":\"The database is out of reach.\",\"code\":\"storage_unavailable\"}\n\n";
         let told = |disturbed: bool, id: &[u8]| {
@@ -159,11 +159,11 @@ data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"c
     }
 
     #[test]
-    fn a_call_that_begins_twice_is_noticed() {
+    fn a_call_that_starts_twice_is_detected() {
         let start = br#"data: {"tool_call_id":7,"tool_name":"add","input":{},"offset":0}"#;
         let frame = [b"event: tool_call_start\n", &start[..], b"\n\n"].concat();
         let mut record = Record::default();
         record.read(&frame).unwrap();
-        assert!(record.read(&frame).unwrap_err().to_string().contains("begins twice"));
+        assert!(record.read(&frame).unwrap_err().to_string().contains("starts twice"));
     }
 }

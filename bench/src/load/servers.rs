@@ -41,7 +41,7 @@ impl Servers {
             if Instant::now() >= until {
                 match answer {
                     Ok(response) => {
-                        bail!("the servers go on answering {}: {}", response.status(), response.text().await?)
+                        bail!("the servers keep returning {}: {}", response.status(), response.text().await?)
                     }
                     Err(error) => return Err(error.into()),
                 }

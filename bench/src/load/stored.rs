@@ -21,7 +21,7 @@ pub(super) async fn wait_for_end(servers: &Servers, number: usize, uuid: &str) -
             return Ok(conversation);
         }
         let last = conversation.messages.last().map(|message| (message.status, message.content.len()));
-        ensure!(Instant::now() < until, "the turn goes on and on: {last:?}");
+        ensure!(Instant::now() < until, "the turn does not end: {last:?}");
         sleep(Duration::from_millis(500)).await;
     }
 }
@@ -35,8 +35,8 @@ pub(super) fn check<'a>(
     disturbed: bool,
 ) -> Result<&'a Message> {
     let roles: Vec<Role> = conversation.messages.iter().map(|message| message.role).collect();
-    ensure!(roles == [Role::User, Role::Assistant], "there are other messages than two: {roles:?}");
-    ensure!(conversation.messages[0].content == question, "the question is not what was sent");
+    ensure!(roles == [Role::User, Role::Assistant], "the messages are not a question and an answer: {roles:?}");
+    ensure!(conversation.messages[0].content == question, "the stored question is not the one that was sent");
     let message = conversation.messages.last().context("there is no answer")?;
     check_answer(message, answer, behavior, disturbed)?;
     Ok(message)
@@ -45,9 +45,9 @@ pub(super) fn check<'a>(
 fn check_answer(message: &Message, answer: &str, behavior: Behavior, disturbed: bool) -> Result<()> {
     let Message { status, content, tool_calls, .. } = message;
     if behavior == Behavior::Stops && *status == MessageStatus::Stopped {
-        ensure!(answer.starts_with(content.as_str()), "what is stored is no beginning of the answer");
+        ensure!(answer.starts_with(content.as_str()), "the stored text is not a prefix of the answer");
     } else {
-        ensure!(*status == MessageStatus::Complete, "it is stored as {status:?}: {:?}", message.error);
+        ensure!(*status == MessageStatus::Complete, "the answer is stored as {status:?}: {:?}", message.error);
         ensure!(content == answer, "{} of {} bytes are stored", content.len(), answer.len());
     }
     // If a server was killed during a call, the outcome of the call is unknown, and a call that may run twice is
@@ -57,6 +57,6 @@ fn check_answer(message: &Message, answer: &str, behavior: Behavior, disturbed: 
     let known: Vec<_> = ours.into_iter().filter(|call| is_known(call.status)).collect();
     ensure!(known.len() == 1, "{} calls are stored", known.len());
     ensure!(known[0].status == ToolCallStatus::Success, "the call is stored as {:?}", known[0].status);
-    ensure!(known[0].output.as_deref() == Some("3"), "the call gave {:?}", known[0].output);
+    ensure!(known[0].output.as_deref() == Some("3"), "the call's output is {:?}", known[0].output);
     Ok(())
 }

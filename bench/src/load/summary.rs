@@ -56,7 +56,7 @@ impl Summary {
             .iter()
             .fold((0, 0), |(turns, times), turn| (turns + usize::from(turn.continued > 0), times + turn.continued));
         if continued > 0 {
-            say(&format!("{continued} of them were interrupted and went on, {times} times in all"));
+            say(&format!("{continued} of them were interrupted and resumed, {times} times in total"));
         }
         for trouble in self.troubles.iter().take(TOLD) {
             say(&format!("{trouble:#}"));

@@ -59,14 +59,14 @@ impl Done {
 pub(super) async fn run(servers: &Servers, number: usize) -> Result<Done> {
     let behavior = Behavior::of(number);
     let outcome = timeout(TURN_TIME, converse(servers, number, behavior)).await;
-    outcome.unwrap_or_else(|_| bail!("it did not end")).with_context(|| format!("turn {number} ({behavior:?})"))
+    outcome.unwrap_or_else(|_| bail!("the turn did not end")).with_context(|| format!("turn {number} ({behavior:?})"))
 }
 
 async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Result<Done> {
     let base = servers.url(number, 0);
     let url = format!("{base}/api/conversations");
     let made = servers.send(|client| client.post(&url).json(&json!({}))).await?;
-    ensure!(made.status().is_success(), "no conversation is made: {}", made.text().await?);
+    ensure!(made.status().is_success(), "cannot create a conversation: {}", made.text().await?);
     let conversation: Value = made.json().await?;
     let uuid = conversation["uuid"].as_str().context("the conversation has no id")?;
     let record = Record::new(servers.disturbed);
@@ -78,7 +78,7 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     let question = json!({"content": content, "client_message_id": uuid});
     let url = format!("{base}/api/conversations/{uuid}/messages");
     let response = servers.send(|client| client.post(&url).json(&question)).await?;
-    ensure!(response.status().is_success(), "the message is refused: {}", response.text().await?);
+    ensure!(response.status().is_success(), "the message was refused: {}", response.text().await?);
     let mut connection = Some(response);
     if let Some(place) = place {
         connection = reader.read_until(connection, place).await?;
@@ -94,7 +94,7 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
     }
     let took = reader.began.elapsed();
     let first = reader.first.unwrap_or(took);
-    let continued = reader.have_go_on().await?;
+    let continued = reader.resume().await?;
     let conversation = stored::wait_for_end(servers, number, uuid).await?;
     let stored = stored::check(&conversation, &content, &answer, behavior, servers.disturbed)?;
     played::check(servers, number, uuid, stored).await?;
@@ -111,9 +111,9 @@ fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behav
     let (told, all) = (record.text.len(), answer.len());
     ensure!(
         may_stop || (end == MessageStatus::Complete && record.text == answer),
-        "the reader was told {end:?} and {told} of {all} bytes"
+        "the reader received {end:?} and {told} of {all} bytes"
     );
-    ensure!(answer.starts_with(&record.text), "the reader was told other text");
+    ensure!(answer.starts_with(&record.text), "the reader received different text");
     Ok(())
 }
 
@@ -160,7 +160,7 @@ impl Reader<'_> {
                 return Ok(());
             }
         }
-        bail!("the reader came back {MAX_VISITS} times and heard no end")
+        bail!("the reader reconnected {MAX_VISITS} times and received no end")
     }
 
     /// Returns `true` if the turn has ended. A reader that was reconnecting from a killed server may have missed the
@@ -173,7 +173,7 @@ impl Reader<'_> {
 
     /// Resumes the answer and reads its events, until the answer is no longer interrupted. Returns how often it was
     /// resumed.
-    async fn have_go_on(&mut self) -> Result<usize> {
+    async fn resume(&mut self) -> Result<usize> {
         let mut times = 0;
         while self.servers.disturbed && times < MAX_VISITS {
             let conversation = stored::wait_for_end(self.servers, self.number, self.uuid).await?;
@@ -207,13 +207,13 @@ impl Reader<'_> {
         match response.status() {
             // The page would reload the conversation.
             StatusCode::NO_CONTENT if self.servers.disturbed => Ok(None),
-            StatusCode::NO_CONTENT => bail!("nothing runs, and the reader has not heard the end"),
+            StatusCode::NO_CONTENT => bail!("no turn runs, and the reader has not received the end"),
             status if status.is_success() => Ok(Some(response)),
             status if status.is_server_error() => {
                 sleep(PAUSE).await;
                 Ok(None)
             }
-            status => bail!("following is refused with {status}: {}", response.text().await?),
+            status => bail!("the event stream was refused with {status}: {}", response.text().await?),
         }
     }
 
@@ -223,7 +223,7 @@ impl Reader<'_> {
         let url = format!("{base}/api/conversations/{}/stop", self.uuid);
         let response = self.servers.send(|client| client.post(&url)).await?;
         let status = response.status();
-        ensure!(status.is_success() || status == StatusCode::CONFLICT, "stopping is refused with {status}");
+        ensure!(status.is_success() || status == StatusCode::CONFLICT, "the stop was refused with {status}");
         Ok(())
     }
 }

@@ -40,13 +40,13 @@ impl Witness {
     pub(super) async fn start(port: u16) -> Result<Self> {
         let tool = ScriptedTool {
             name: "note".to_owned(),
-            description: "Notes what it is told.".to_owned(),
+            description: "Notes its argument.".to_owned(),
             argument: "what".to_owned(),
             answers: [].into(),
             otherwise: NOTED.to_owned(),
         };
         let started = MockMcp::scripted_on_port(vec![tool], port).await;
-        Ok(Self(started.context("the tool that is to be asked cannot be served")?))
+        Ok(Self(started.context("cannot serve the tool")?))
     }
 
     /// Returns the URL of the server.
@@ -100,17 +100,23 @@ pub(super) fn known(answer: &Message) -> Result<Known> {
     let cut_off = calls().filter(of(ToolCallStatus::Interrupted)).count();
     let never_made = calls().filter(of(ToolCallStatus::Cancelled)).count();
     let all = calls().filter(|call| call.tool_name == TOOL).count();
-    ensure!(succeeded + cut_off + never_made == all, "a call of {TOOL} went wrong: {:?}", answer.tool_calls);
-    ensure!(succeeded + cut_off == 1, "{TOOL} was called {succeeded} times, and cut off {cut_off} times");
+    ensure!(succeeded + cut_off + never_made == all, "a call of {TOOL} failed: {:?}", answer.tool_calls);
+    ensure!(succeeded + cut_off == 1, "{TOOL} succeeded {succeeded} times and was interrupted {cut_off} times");
     let output = calls().find(of(ToolCallStatus::Success)).map(|call| call.output.as_deref());
-    ensure!(output.is_none_or(|output| output.is_some_and(|output| output.contains(NOTED))), "{TOOL} gave {output:?}");
+    ensure!(
+        output.is_none_or(|output| output.is_some_and(|output| output.contains(NOTED))),
+        "{TOOL} returned {output:?}"
+    );
     Ok(Known { least: succeeded, most: succeeded + cut_off })
 }
 
 /// Compares the stored calls with how often the tool itself ran.
 pub(super) fn compare(known: Known, noted: usize) -> Result<()> {
     let Known { least, most } = known;
-    ensure!((least..=most).contains(&noted), "{TOOL} ran {noted} times, and is stored as run {least} to {most} times");
+    ensure!(
+        (least..=most).contains(&noted),
+        "{TOOL} ran {noted} times, but {least} to {most} times according to the stored calls"
+    );
     Ok(())
 }
 
@@ -122,7 +128,7 @@ mod tests {
     use super::{Known, Witness, compare};
 
     #[tokio::test]
-    async fn it_counts_what_it_was_told() {
+    async fn the_witness_counts_its_notes() {
         // As in the program: the HTTP client needs a crypto provider, although nothing is encrypted.
         tallybook_http_client::install_crypto_provider();
         let witness = Witness::start(0).await.unwrap();
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_twice_or_never_is_noticed() {
+    fn calls_that_ran_twice_or_never_are_detected() {
         let (done, cut_off) = (Known { least: 1, most: 1 }, Known { least: 0, most: 1 });
         assert_eq!([0, 1, 2].map(|noted| compare(done, noted).is_ok()), [false, true, false]);
         assert_eq!([0, 1, 2].map(|noted| compare(cut_off, noted).is_ok()), [true, true, false]);

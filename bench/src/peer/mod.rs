@@ -77,7 +77,7 @@ impl Peer {
 /// Opens an idle stream. Returns once its headers have arrived, because its first data may be a keep-alive after
 /// seconds.
 pub(crate) async fn open_idle(request: RequestBuilder) -> Result<Response> {
-    let response = timeout(PATIENCE, request.send()).await.context("a stream did not begin")?;
+    let response = timeout(PATIENCE, request.send()).await.context("a stream did not start")?;
     Ok(response?.error_for_status()?)
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn post(client: &Client, url: &str, body: &serde_json::Value) -
     let status = response.status();
     let text = response.text().await?;
     if !status.is_success() {
-        bail!("{url} answers {status}: {text}");
+        bail!("{url} returned {status}: {text}");
     }
     Ok(serde_json::from_str(&text)?)
 }

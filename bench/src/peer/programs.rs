@@ -45,8 +45,8 @@ impl Programs {
     ) -> Result<Self> {
         // The program runs in a new folder, so its path must be absolute.
         let tallybook =
-            tallybook.canonicalize().with_context(|| format!("there is no program {}", tallybook.display()))?;
-        let this = env::current_exe().context("cannot tell where this program lies")?;
+            tallybook.canonicalize().with_context(|| format!("cannot find the program {}", tallybook.display()))?;
+        let this = env::current_exe().context("cannot find the path of this program")?;
         Ok(Self { tallybook, python, mysql, seed, this, history: OnceCell::new() })
     }
 
@@ -67,7 +67,7 @@ impl Programs {
         let all = [Kind::Pump, Kind::Floor, Kind::LangGraph, Kind::Sqlite, Kind::Mysql];
         for kind in all {
             if let Some(option) = lack(kind) {
-                say(&format!("{} is left out: there is no {option}", kind.name()));
+                say(&format!("{} is skipped: {option} is missing", kind.name()));
             }
         }
         Ok(all.into_iter().filter(|&kind| lack(kind).is_none()).collect())
@@ -75,7 +75,7 @@ impl Programs {
 
     /// Starts a peer and its model.
     pub(crate) fn start(&self, kind: Kind) -> Result<Peer> {
-        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let folder = tempfile::tempdir().context("cannot create a folder")?;
         let mut model = Command::new(&self.this);
         let model = Process::start(model.arg("model"), Core::Others)?;
         let process = Process::start(&self.command(kind, &model.address, folder.path())?, Core::Server)?;
@@ -86,27 +86,28 @@ impl Programs {
     /// are in a temporary folder. On MySQL they are in a database next to the named one, which is kept.
     pub(crate) fn start_with_history(&self, kind: Kind, tool_calls: u64) -> Result<Peer> {
         if self.history.get().is_none() {
-            let made = tempfile::tempdir().context("cannot make a folder")?;
+            let made = tempfile::tempdir().context("cannot create a folder")?;
             self.history.get_or_init(|| made);
         }
-        let folder = self.history.get().context("there is no folder for the history")?.path();
+        let folder = self.history.get().context("the folder for the history is missing")?.path();
         let database = match kind {
-            Kind::Mysql => {
-                database_beside(self.mysql.as_deref().context("there is no MySQL")?, &format!("history_{tool_calls}"))
-            }
+            Kind::Mysql => database_beside(
+                self.mysql.as_deref().context("no MySQL database is set")?,
+                &format!("history_{tool_calls}"),
+            ),
             _ => database_in(folder),
         };
         self.make_up(tool_calls, &database)?;
         let (process, model) = self.start_ours(folder, &database, None)?;
-        Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot make a folder")? })
+        Ok(Peer { kind, process, _model: model, _folder: tempfile::tempdir().context("cannot create a folder")? })
     }
 
     fn make_up(&self, tool_calls: u64, database: &str) -> Result<()> {
         let mut seed = Command::new(self.seed.as_deref().context("history needs --seed")?);
         seed.args(["--tool-calls", &tool_calls.to_string(), "--fill-up", "--database-url", database]);
-        say(&format!("making up what is missing of {tool_calls} tool calls"));
-        if !seed.status().context("the program that makes up tool calls cannot be started")?.success() {
-            bail!("no tool calls were made up");
+        say(&format!("generating the missing part of {tool_calls} tool calls"));
+        if !seed.status().context("cannot start the program that generates tool calls")?.success() {
+            bail!("no tool calls were generated");
         }
         Ok(())
     }
@@ -135,12 +136,12 @@ impl Programs {
                 command
             }
             Kind::LangGraph => {
-                let mut command = Command::new(self.python.as_deref().context("there is no Python")?);
+                let mut command = Command::new(self.python.as_deref().context("no Python is set")?);
                 command.arg(LANGGRAPH).args(["--model", model]).arg("--database").arg(folder.join("langgraph.db"));
                 command
             }
             Kind::Sqlite => self.ours(model, folder, &database_in(folder))?,
-            Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("there is no MySQL")?)?,
+            Kind::Mysql => self.ours(model, folder, self.mysql.as_deref().context("no MySQL database is set")?)?,
         })
     }
 

@@ -51,7 +51,7 @@ mod tests {
     use super::{super::Figures, Kind, Measure, is_reached, limit};
 
     #[test]
-    fn the_strictest_bound_that_can_be_told_counts() {
+    fn the_strictest_bound_that_can_be_calculated_counts() {
         let mut figures = Figures::default();
         figures.add(Measure::TurnTtft, Kind::LangGraph, 24.0);
         assert_eq!(limit(&figures, Measure::TurnTtft, Kind::Sqlite), Some(2.0));

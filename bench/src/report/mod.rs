@@ -73,7 +73,7 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "a place in a list of some thousands"
+    reason = "an index in a list of some thousands"
 )]
 pub(crate) fn percentile(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -82,7 +82,7 @@ pub(crate) fn percentile(values: &mut [f64], share: f64) -> f64 {
 }
 
 /// Converts a count.
-#[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
+#[expect(clippy::cast_precision_loss, reason = "counts are below 2^52")]
 pub(crate) fn count(number: usize) -> f64 {
     number as f64
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::{median, percentile, said};
 
     #[test]
-    fn the_middle_and_the_ends_of_values() {
+    fn medians_and_spreads_are_calculated() {
         let medians = [median(&mut [3.0, 1.0, 2.0]), median(&mut [4.0, 1.0, 2.0, 3.0]), median(&mut [])];
         assert_eq!(medians.map(said), ["2.00", "2.50", "0.00"]);
         let mut values: Vec<f64> = (1..=100).map(f64::from).collect();

@@ -17,7 +17,7 @@ pub(crate) fn print(figures: &Figures, quick: bool) -> Result<()> {
     rows.extend(figures.measures().into_iter().map(|measure| row(figures, &kinds, measure)));
     print_table(&rows)?;
     if quick {
-        writeln!(io::stdout().lock(), "\nThere was little of everything, so nothing here counts.")?;
+        writeln!(io::stdout().lock(), "\nThis run used little data, so its results do not count.")?;
     }
     Ok(())
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::said;
 
     #[test]
-    fn figures_are_as_long_as_they_need_to_be() {
+    fn values_have_three_significant_digits() {
         assert_eq!([0.125, 18.51, 351.4, 210_400.0].map(said), ["0.12", "18.5", "351", "210k"]);
     }
 }

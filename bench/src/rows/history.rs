@@ -64,7 +64,7 @@ async fn wait_until_counted(client: &Client, peer: &Peer) -> Result<()> {
         }
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    say(&format!("  its hours were counted after {} s", began.elapsed().as_secs()));
+    say(&format!("  the hours were counted after {} s", began.elapsed().as_secs()));
     Ok(())
 }
 

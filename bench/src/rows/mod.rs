@@ -22,28 +22,28 @@ use crate::{
 /// A row of measurements that are taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Row {
-    /// From the question to the first token of a turn with a tool, one client
+    /// Time to the first token of a turn with a tool call, with one client
     #[value(name = "turn_ttft")]
     TurnTtft,
-    /// The same with 32 clients at once
+    /// Time to the first token of a turn with a tool call, with 32 concurrent clients
     #[value(name = "turn_ttft_32")]
     TurnTtft32,
-    /// 32 streams of 100 tokens a second: how long a token is on its way, what it costs, and the memory meanwhile
+    /// 32 streams of 100 tokens per second: delay of a token, CPU time per token, and memory
     #[value(name = "token_transit_p99", alias = "cpu_per_token", alias = "load_mem")]
     Streams,
-    /// 16 streams as fast as they go
+    /// Throughput of 16 streams that run as fast as they can
     #[value(name = "sat_tokens")]
     Saturated,
-    /// What an idle stream holds
+    /// Memory of an idle stream
     #[value(name = "sse_mem")]
     Idle,
-    /// What storing an answer of 2000 tokens costs
+    /// Cost of storing an answer of 2000 tokens
     #[value(name = "persist_tax")]
     Persisting,
-    /// What a program's turn costs beside the page's
+    /// Cost of an API client's turn, relative to a turn of the page
     #[value(name = "program_cost")]
     Programs,
-    /// Pages of a history of two million tool calls, filtered in several ways, and its figures
+    /// Pages and statistics of a history of two million tool calls, with various filters
     #[value(name = "history")]
     History,
 }

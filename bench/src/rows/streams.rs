@@ -37,7 +37,7 @@ pub(super) async fn measure(peer: &Peer, quick: bool) -> Result<Vec<Taken>> {
     ])
 }
 
-#[expect(clippy::cast_precision_loss, reason = "no process has 2^52 bytes")]
+#[expect(clippy::cast_precision_loss, reason = "a process has less than 2^52 bytes")]
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / 1024.0 / 1024.0
 }

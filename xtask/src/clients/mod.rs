@@ -61,10 +61,7 @@ pub(crate) fn run_quick() -> Result<()> {
 /// Returns the wanted clients; all if none is named.
 fn chosen(wanted: &[String]) -> Result<Vec<&'static Client>> {
     if let Some(unknown) = wanted.iter().find(|name| CLIENTS.iter().all(|client| client.name != **name)) {
-        bail!(
-            "unknown client {unknown:?}; choose from {}",
-            CLIENTS.each_ref().map(|client| client.name).join(", ")
-        );
+        bail!("unknown client {unknown:?}; choose from {}", CLIENTS.each_ref().map(|client| client.name).join(", "));
     }
     let is_wanted = |client: &&Client| wanted.is_empty() || wanted.iter().any(|name| name == client.name);
     Ok(CLIENTS.iter().filter(is_wanted).collect())

@@ -74,7 +74,8 @@ struct Cluster {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let (program, bench) = match &options.programs {
         Some(folder) => {
-            let folder = folder.canonicalize().with_context(|| format!("cannot find the folder {}", folder.display()))?;
+            let folder =
+                folder.canonicalize().with_context(|| format!("cannot find the folder {}", folder.display()))?;
             (folder.join("tallybook"), folder.join("tallybook-bench"))
         }
         None if options.release || options.keep => (build::program(options.release)?, build::bench(options.release)?),

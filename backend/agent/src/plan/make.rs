@@ -77,7 +77,7 @@ fn envelope<R>(react: &React<'_, R>) -> Value {
 
 /// Returns the newest messages before the question, as many as fit into [`MAX_PLANNED_EARLIER_BYTES`].
 fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
-    let mut acquire_slot = MAX_PLANNED_EARLIER_BYTES;
+    let mut budget = MAX_PLANNED_EARLIER_BYTES;
     let mut context = Vec::new();
     for message in messages.iter().rev() {
         let (from, words) = match message {
@@ -89,8 +89,8 @@ fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
         if words.is_empty() {
             continue;
         }
-        let Some(left) = acquire_slot.checked_sub(words.len()) else { break };
-        acquire_slot = left;
+        let Some(left) = budget.checked_sub(words.len()) else { break };
+        budget = left;
         context.push(json!({"from": from, "words": words}));
     }
     context.reverse();

@@ -2,7 +2,7 @@
 //! keep a turn from being stored.
 
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
-use tallybook_protocol::{RawJson, json_depth};
+use tallybook_protocol::{RawJson, first_bytes, first_chars, json_depth};
 
 /// Maximum length of `tool_calls.tool_name`, in characters.
 pub(crate) const MAX_TOOL_NAME_CHARS: usize = 100;
@@ -31,7 +31,7 @@ const MAX_JSON_BYTES: usize = 1024 * 1024;
 /// no number beyond a double, and no unpaired surrogate; serde has the last two limits as well.
 pub(crate) fn json_column(text: &str) -> RawJson {
     if text.len() > MAX_JSON_BYTES {
-        return RawJson::string(&text[..text.floor_char_boundary(MAX_JSON_BYTES)]);
+        return RawJson::string(first_bytes(text, MAX_JSON_BYTES));
     }
     let readable = json_depth(text) <= MAX_JSON_LEVELS && serde_json::from_str::<ShortKeys>(text).is_ok();
     if readable { RawJson::from_text(text) } else { RawJson::string(text) }
@@ -49,7 +49,7 @@ pub(crate) fn stored_error_type(word: &str) -> &str {
 
 /// Returns the first `limit` characters.
 pub(crate) fn truncated(text: &str, limit: usize) -> &str {
-    text.char_indices().nth(limit).map_or(text, |(end, _)| &text[..end])
+    first_chars(text, limit)
 }
 
 /// Parses a JSON value whose numbers are doubles, whose strings are Unicode and whose keys are short, and keeps nothing

@@ -14,6 +14,7 @@ use actix_web::{
     middleware::Next,
     web::Bytes,
 };
+use tallybook_protocol::first_bytes;
 use tracing::Span;
 use tracing_actix_web::{RequestId, RootSpanBuilder};
 use uuid::Uuid;
@@ -97,8 +98,8 @@ impl RootSpanBuilder for RequestSpan {
             "request",
             id = %id_of(request),
             proxy_id = proxy_id(request),
-            method = &method[..method.floor_char_boundary(MAX_LOGGED_METHOD_BYTES)],
-            path = &path[..path.floor_char_boundary(MAX_LOGGED_PATH_BYTES)],
+            method = first_bytes(method, MAX_LOGGED_METHOD_BYTES),
+            path = first_bytes(path, MAX_LOGGED_PATH_BYTES),
             // Recorded once the request is authenticated.
             user = tracing::field::Empty,
         )

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Database, now, select};
+use tallybook_protocol::first_chars;
 
 /// Owner in access records that concern all users. No user has this ID.
 pub(crate) const EVERYBODY: UserId = UserId(0);
@@ -203,5 +204,5 @@ pub(crate) async fn set_seen(db: &Database, user: UserId, id: i64) -> sqlx::Resu
 
 /// Truncates a subject to the length of its column.
 fn stored(subject: &str) -> &str {
-    subject.char_indices().nth(MAX_SUBJECT_CHARS).map_or(subject, |(end, _)| &subject[..end])
+    first_chars(subject, MAX_SUBJECT_CHARS)
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_agent::EndedToolCall;
 use tallybook_database::{Database, select};
-use tallybook_protocol::{ToolCallId, ToolCallStatus};
+use tallybook_protocol::{ToolCallId, ToolCallStatus, first_chars};
 
 /// Length of `tool_reruns.error_type`, in characters.
 const MAX_WORD_CHARS: usize = 64;
@@ -71,7 +71,7 @@ pub(crate) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<Rer
 
 /// Stores the result of a re-run, unless it already has one.
 pub(crate) async fn end(db: &Database, id: RerunId, end: &EndedToolCall) -> sqlx::Result<()> {
-    let error_type = end.error_type.as_deref().map(|word| word.chars().take(MAX_WORD_CHARS).collect::<String>());
+    let error_type = end.error_type.as_deref().map(|word| first_chars(&word, MAX_WORD_CHARS).to_owned());
     let query = db
         .writer()
         .query(

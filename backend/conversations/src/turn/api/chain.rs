@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use tallybook_agent::{CLIENT_CALLS, Limits};
 use tallybook_database::Transaction;
 use tallybook_llm::{AssistantBlock, ModelMessage, ToolResult};
-use tallybook_protocol::{MessageId, MessageStatus, Usage};
+use tallybook_protocol::{MessageId, MessageStatus, Usage, first_chars};
 
 use crate::{
     ServiceError,
@@ -197,7 +197,7 @@ pub(crate) fn prepend_context(
         _ => &[],
     };
     if let Some(stray) = given.iter().find(|result| !asked.contains(&result.call_id)) {
-        let id: String = stray.call_id.chars().take(100).collect();
+        let id: String = first_chars(&stray.call_id, 100).to_owned();
         let advice = format!("The previous response did not request the call \"{id}\". Leave its result out.");
         return Err(ServiceError::Invalid(advice));
     }

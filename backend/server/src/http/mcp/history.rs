@@ -4,7 +4,7 @@
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tallybook_accounts::{Caller, UserId};
-use tallybook_protocol::{ToolCallId, UserRole};
+use tallybook_protocol::{ToolCallId, UserRole, first_bytes, first_chars};
 use tallybook_tool_history::{
     BUILT_IN, CallRow, CallsPage, DecisionRow, Filter, Order, Place, Subject, ToolHistory, ToolHistoryError, WholeCall,
 };
@@ -145,7 +145,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
 
 /// Returns a call as an entry of the list. Only its owner gets the title of the conversation.
 fn entry(row: CallRow, reader: UserId) -> Value {
-    let input = row.input_start.map(|start| start.chars().take(SHOWN_CHARS).collect::<String>());
+    let input = row.input_start.map(|start| first_chars(&start, SHOWN_CHARS).to_owned());
     json!({
         "id": row.id, "started_at": row.started_at, "tool": row.tool_name, "server": server(row.server),
         "status": row.status, "duration_ms": row.duration_ms, "input": input, "input_bytes": row.input_bytes,
@@ -187,7 +187,7 @@ fn decision(row: &DecisionRow) -> Value {
 }
 
 fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+    first_bytes(text, MAX_TEXT_BYTES)
 }
 
 fn server(name: String) -> String {

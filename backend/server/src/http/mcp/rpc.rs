@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use actix_web::{HttpResponse, http::StatusCode};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json, value::RawValue};
+use tallybook_protocol::first_chars;
 use utoipa::{
     ToSchema,
     openapi::{
@@ -153,7 +154,7 @@ impl Failure {
     }
 
     pub(crate) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
-        let asked: String = asked.chars().take(40).collect();
+        let asked: String = first_chars(&asked, 40).to_owned();
         let data = json!({"requested": asked, "supported": spoken});
         Self { data: Some(data), ..Self::new(-32022, "This version of the protocol is not spoken here.") }
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tallybook_conversations::ClientCall;
-use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage};
+use tallybook_protocol::{RawJson, ToolCallEnd, ToolCallId, ToolCallStart, ToolCallStatus, Usage, first_bytes};
 use utoipa::ToSchema;
 
 use crate::http::openai::{
@@ -125,7 +125,7 @@ impl ToolEvent<'_> {
 
 /// Returns the beginning of a text that is too long for a [`ToolEvent`].
 fn truncated(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TOOL_EVENT_BYTES)]
+    first_bytes(text, MAX_TOOL_EVENT_BYTES)
 }
 
 /// Returns the JSON; if it is too long for a [`ToolEvent`], its beginning as a JSON string.

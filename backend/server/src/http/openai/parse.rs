@@ -3,6 +3,7 @@
 use actix_web::http::{StatusCode, header::HeaderMap};
 use tallybook_conversations::{Chaining, ClientTool, GivenInput, Program, ProgramRequest, Weight, models::Catalog};
 use tallybook_llm::{Sampling, ToolCallRequest};
+use tallybook_protocol::first_chars;
 
 use crate::http::openai::{
     conversation::{ConversationParser, ParsedConversation, text_of},
@@ -123,7 +124,7 @@ pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, 
 
 /// Returns the refusal of a model that does not exist.
 pub(crate) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
-    let shown: String = name.chars().take(100).collect();
+    let shown: String = first_chars(&name, 100).to_owned();
     Refusal {
         status: StatusCode::NOT_FOUND,
         code: Some("model_not_found".to_owned()),

@@ -5,7 +5,7 @@ use askama::Template;
 use serde::Deserialize;
 use tallybook_accounts::UserId;
 use tallybook_frontend::invisible::escaped;
-use tallybook_protocol::ToolCallId;
+use tallybook_protocol::{ToolCallId, first_chars};
 use tallybook_tool_history::{
     BUILT_IN, CallRow, CallsPage, Filter, Order, Place, Subject, ToolHistory, ToolHistoryError,
 };
@@ -206,7 +206,7 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
     };
     let input = row.input_start.as_deref().map(|start| {
         let is_cut = start.chars().count() > SHOWN_CHARS;
-        let shown: String = start.chars().take(SHOWN_CHARS).collect();
+        let shown: String = first_chars(&start, SHOWN_CHARS).to_owned();
         let mut input = escaped(&shown).into_owned();
         if is_cut {
             input.push('…');
