@@ -1,11 +1,12 @@
-//! Cuts Markdown into its top-level blocks, so that each can be drawn apart and a text that grows is drawn anew only
-//! where it grows.
+//! Splits Markdown into its top-level blocks. Each block can be drawn separately, so a growing text is redrawn only at
+//! its end.
 //!
-//! Markdown's blocks are decided line by line: once a later block has begun on a whole line, those before it stay what
-//! they are. The exception are link definitions, which may follow their use; a text that is complete is therefore cut
-//! once more as a whole.
+//! Markdown's blocks are determined line by line. Once a later block has started on a complete line, the blocks before
+//! it no longer change. Link definitions are the exception, because they may follow their use. So a complete text is
+//! split again as a whole.
 //!
-//! A paragraph has no such end in sight, and drawing it costs what all of it costs, so one that is very long is cut too.
+//! A paragraph can grow without limit, and redrawing it costs as much as its full length. So very long paragraphs are
+//! split, too.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -13,28 +14,28 @@ use pulldown_cmark::{Event, Parser, Tag};
 
 use crate::{OPTIONS, headings::Headings, math};
 
-/// So many footnotes of a text have links back and forth.
+/// Maximum number of footnotes with links to and from their references.
 const MAX_NOTES: usize = 100;
-/// A paragraph longer than twice this, in bytes, goes on in a new one at the end of a sentence.
+/// A paragraph that is longer than twice this, in bytes, is split at the end of a sentence.
 const LONG_PARAGRAPH: usize = 8 * 1024;
 
-/// One top-level block: a paragraph, a list, a table, ….
+/// A top-level block: a paragraph, a list, a table, ….
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Where it begins in the text, in bytes.
+    /// Start of the block in the text, in bytes.
     pub(crate) start: usize,
-    /// Its source, up to the next block.
+    /// Source of the block, up to the next block.
     pub(crate) source: String,
-    /// The links and footnotes defined in the text, when this block could use any.
+    /// Links and footnotes that are defined in the text; empty if this block cannot use any.
     pub(crate) definitions: Arc<Definitions>,
-    /// The headings that its beginning belongs to.
+    /// The headings above the start of the block.
     pub(crate) headings: Headings,
-    /// The fence of code that is still being written.
+    /// The fence of the code, if the block is code that is still being written.
     pub(crate) open_fence: Option<Fence>,
 }
 
 impl Block {
-    /// Where it begins in the text, in bytes. No two blocks of a text begin at one place.
+    /// Returns the start of the block in the text, in bytes. It is unique within the text.
     pub fn start(&self) -> usize {
         self.start
     }
@@ -45,16 +46,16 @@ impl Block {
     }
 }
 
-/// A fence at the beginning of a text, after which all is code that is still being written.
+/// A fence at the start of a text, after which everything is code that is still being written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fence {
-    /// Where the code begins, in bytes.
+    /// Start of the code, in bytes.
     pub(crate) code: usize,
 }
 
 impl Fence {
-    /// The fence that opens at the beginning of `text` and is not closed in it. Only one at the margin counts: what is
-    /// indented is left to the parser. After CommonMark 0.31, section 4.5.
+    /// Returns the fence that opens at the start of `text` and is not closed in it. Ignores indented fences, which the
+    /// parser handles. Follows CommonMark 0.31, section 4.5.
     fn open_in(text: &str) -> Option<Self> {
         let mark = text.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
         let length = |line: &str| line.len() - line.trim_start_matches(mark).len();
@@ -74,7 +75,7 @@ impl Fence {
     }
 }
 
-/// What is defined in a text for all of it.
+/// Definitions that apply to a whole text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Definitions {
     /// Addresses by label, as `[label]: address "title"` defines them.
@@ -83,17 +84,17 @@ pub(crate) struct Definitions {
     pub(crate) notes: Vec<Note>,
 }
 
-/// A footnote, as `[^label]: words` defines it.
+/// A footnote, defined with `[^label]: words`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) label: String,
-    /// Where its definition begins in the text, in bytes.
+    /// Start of its definition in the text, in bytes.
     pub(crate) defined: usize,
-    /// Where it is referred to first; known when the text is complete.
+    /// Position of its first reference; set once the text is complete.
     pub(crate) referenced: Option<usize>,
 }
 
-/// Where a label leads.
+/// Target of a link label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
     pub(crate) address: String,
@@ -101,7 +102,7 @@ pub(crate) struct Definition {
 }
 
 impl Definitions {
-    /// What `label` leads to. Labels are alike when they differ only in case and in the length of white space.
+    /// Returns the target of a label. Labels match regardless of case and of the amount of white space.
     pub(crate) fn find(&self, label: &str) -> Option<&Definition> {
         if self.links.is_empty() { None } else { self.links.get(&normalized(label)) }
     }
@@ -111,35 +112,35 @@ fn normalized(label: &str) -> String {
     label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// A text in blocks, which may still grow.
+/// A text, split into blocks, that may still grow.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
-    /// So many blocks at the beginning are settled: more text changes nothing in them.
+    /// Number of settled blocks, from the start. More text does not change them.
     settled: usize,
-    /// Where the first block that is not settled begins.
+    /// Start of the first block that is not settled.
     settled_end: usize,
-    /// The links defined in the settled blocks.
+    /// Definitions in the settled blocks.
     definitions: Arc<Definitions>,
-    /// The headings that the first block that is not settled belongs to.
+    /// The headings above the first block that is not settled.
     headings: Headings,
 }
 
 impl Document {
-    /// A complete text.
+    /// Splits a complete text.
     pub fn complete(text: &str) -> Self {
         let mut document = Self::default();
         document.update(text, true);
         document
     }
 
-    /// The blocks, in order. Together their sources are the text.
+    /// Returns the blocks, in order. Their sources together are the text.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Takes the text as it is now. While it grows, settled blocks are neither read nor changed; when it is `complete`,
-    /// all of it is cut anew. Gives the number of blocks that are certainly as they were.
+    /// Replaces the text. While the text grows, settled blocks are neither parsed nor changed. If the text is
+    /// `complete`, all of it is split again. Returns the number of blocks that are certainly unchanged.
     pub fn update(&mut self, text: &str, complete: bool) -> usize {
         if complete || !self.continues_in(text) {
             *self = Self::default();
@@ -194,8 +195,8 @@ impl Document {
     }
 }
 
-/// The first block that more text could change: the last one that begins on a whole line, or within a long paragraph.
-/// What begins on the line that is still being written may turn out to belong to the one before.
+/// Returns the first block that more text could change: the last one that starts on a complete line or within a long
+/// paragraph. A block that starts on the line that is still being written may turn out to belong to the block before.
 fn first_growing(text: &str, cuts: &Cuts) -> usize {
     let whole_lines = text.rfind('\n').map_or(0, |at| at + 1);
     let by_line = cuts.starts.iter().rposition(|start| *start < whole_lines).unwrap_or(0);
@@ -204,15 +205,15 @@ fn first_growing(text: &str, cuts: &Cuts) -> usize {
 
 #[derive(Default)]
 struct Cuts {
-    /// Where blocks begin; the first is 0. Empty only without text.
+    /// Starts of the blocks; the first is 0. Empty only if there is no text.
     starts: Vec<usize>,
-    /// The headings that each of them belongs to.
+    /// The headings above each block.
     headings: Vec<Headings>,
-    /// The last block that goes on with a long paragraph; 0 when none does.
+    /// The last block that continues a long paragraph; 0 if there is none.
     last_within_paragraph: usize,
-    /// Definitions with the place where each stands, in that order, so that the first of a label counts.
+    /// Definitions with their positions, in order. The first definition of a label counts.
     definitions: Vec<(usize, String, Definition)>,
-    /// Footnotes and references to them, each with the place where it begins.
+    /// Footnotes and references to them, with their positions.
     notes: Vec<(usize, String)>,
     references: Vec<(usize, String)>,
 }
@@ -244,7 +245,7 @@ fn cut(text: &str, mut open: Headings) -> Cuts {
             _ => {}
         }
         if depth == 0 {
-            // From the beginning of its line: indentation is part of what a block is.
+            // Starts at the beginning of the line, because indentation is part of the block.
             let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
             let start = if starts.is_empty() { 0 } else { line };
             if starts.last().is_none_or(|last| *last < start) {
@@ -271,15 +272,15 @@ fn cut(text: &str, mut open: Headings) -> Cuts {
         }
     }
     if starts.is_empty() {
-        // Nothing but definitions.
+        // The text has only definitions.
         starts.push(0);
         headings.push(open);
     }
     Cuts { starts, headings, last_within_paragraph, definitions, notes, references }
 }
 
-/// Where a long paragraph is cut, if it is long. What is found does not change when the paragraph grows, and what
-/// follows begins with a letter, so that it is a paragraph too.
+/// Returns the position at which to split a paragraph; `None` if it is not long. The position does not change when the
+/// paragraph grows. The rest starts with a letter, so it is a paragraph, too.
 fn end_of_sentence(text: &str, paragraph: Range<usize>) -> Option<usize> {
     let from = text.ceil_char_boundary(paragraph.start + LONG_PARAGRAPH);
     let to = text.floor_char_boundary(from + LONG_PARAGRAPH);

@@ -1,5 +1,5 @@
-//! Nodes on the page of a browser: drawn, and then changed only where they differ, so that a selection in what stands
-//! already is left alone and a text that grows costs what is added to it.
+//! Creates and updates DOM nodes in the browser. An update changes only the nodes that differ. So a selection in
+//! unchanged text survives, and the cost of a growing text depends only on the added part.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use crate::node::{self, Node};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Has the typesetter colour the code and set the formulas in a place that is finished. It stands in the page's
-    /// script, which loads that program when there are any.
+    /// Makes the typesetter highlight the code and typeset the formulas in a finished element. The function is in the
+    /// page's script, which loads the typesetter if the element has code or formulas.
     #[wasm_bindgen(js_namespace = window)]
     pub fn typeset(place: &Element);
 }
 
-/// A node that stands on the page, and what it was drawn from.
+/// A node on the page, and the data that it was created from.
 pub(crate) enum Drawn {
     Text { place: web_sys::Text, text: String },
     Element { place: Element, tag: &'static str, attributes: Attributes, children: Vec<Drawn> },
@@ -24,8 +24,8 @@ pub(crate) enum Drawn {
 
 type Attributes = Vec<(&'static str, Cow<'static, str>)>;
 
-/// Adds an element for a part of a text to `place`. It is marked as measured once it was laid out: in the frame after the
-/// next one.
+/// Adds a container element for a part of a text to `place`. Marks it as measured once the browser has laid it out,
+/// which is in the frame after the next one.
 pub(crate) fn append_part(place: &Element) -> Result<Element, JsValue> {
     let part = document()?.create_element("div")?;
     part.set_class_name("part");
@@ -45,8 +45,8 @@ fn in_next_frame(run: impl FnOnce() + 'static) {
     }
 }
 
-/// Makes `drawn`, which stand in `parent` in front of `next`, show `nodes`. It fails when somebody else, as a translating
-/// extension does, has moved what was drawn.
+/// Updates the nodes in `drawn`, which are in `parent` before `next`, to `nodes`. Returns an error if other code, such
+/// as a translation extension, has moved the nodes.
 pub(crate) fn show(
     nodes: Vec<Node>,
     drawn: &mut Vec<Drawn>,
@@ -81,7 +81,7 @@ impl Drawn {
         }
     }
 
-    /// Shows another node in the same place; gives it back when that takes a new element.
+    /// Updates this node to another one. Returns the other node if that needs a new element.
     fn turn_into(&mut self, node: Node) -> Result<Option<Node>, JsValue> {
         match (self, node) {
             (Self::Text { place, text }, Node::Text(wanted)) => {

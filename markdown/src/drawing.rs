@@ -1,5 +1,5 @@
-//! Markdown drawn in an element of the page, touched only where it grows. Blocks that are finished are never touched again,
-//! but for link definitions that come after their use: a text that is complete is cut once more as a whole.
+//! Draws a growing Markdown text in an element of the page, and changes the element only where the text grows. Finished
+//! blocks change only if link definitions follow their use: a complete text is split again as a whole.
 
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
@@ -22,38 +22,38 @@ pub struct Drawing {
 struct Shown {
     block: Block,
     nodes: Vec<dom::Drawn>,
-    /// About how many bytes it has as HTML.
+    /// Approximate size of the block as HTML, in bytes.
     bytes: usize,
 }
 
-/// What stands in the element.
+/// The content of the element.
 #[derive(Default)]
 struct Drawn {
     document: Document,
     /// Each block with its nodes and their size.
     blocks: Vec<Shown>,
-    /// `true` if the last of them is the sentence that the rest is left out.
+    /// `true` if the last block is the notice that the rest is left out.
     is_cut: bool,
-    /// What they stand in, [`PART`] of them in each.
+    /// The container elements, with [`PART`] blocks in each.
     parts: Vec<Element>,
-    /// So many blocks at the beginning are as good as finished, and their code and formulas were seen to.
+    /// Number of blocks, from the start, that are probably finished and were passed to the typesetter.
     finished: usize,
 }
 
 impl Drawing {
-    /// Begins to draw in `place`, whatever stands there now. The ids in it begin with that of the place.
+    /// Starts to draw in `place`, and replaces its content. IDs start with the ID of `place`.
     pub fn begin(place: Element, labels: Labels) -> Self {
         place.set_text_content(None);
         Self { place, labels, drawn: Drawn::default() }
     }
 
-    /// Shows the text as it is now; `complete` says that nothing more is to come.
+    /// Draws the current text. `complete` means that the text will not grow any more.
     pub fn draw(&mut self, text: &str, complete: bool) {
         if self.drawn.draw_on(text, complete, &self.labels, &self.place).is_err() {
-            // Somebody else, as a translating extension does, has moved what was drawn.
+            // Other code, such as a translation extension, has moved the nodes.
             self.place.set_text_content(None);
             self.drawn = Drawn::default();
-            // An empty element takes everything.
+            // Drawing into an empty element cannot fail this way.
             let _ = self.drawn.draw_on(text, complete, &self.labels, &self.place);
         }
     }
@@ -72,7 +72,7 @@ impl Drawn {
         let mut count = blocks.len();
         for (index, block) in blocks.iter().enumerate().skip(kept) {
             if let Some(shown) = self.blocks.get(index).filter(|shown| shown.block == *block) {
-                // What was drawn fits, unless blocks before it have grown.
+                // An unchanged block still fits unless blocks before it have grown.
                 if size.add(shown.bytes) {
                     continue;
                 }
@@ -96,7 +96,7 @@ impl Drawn {
             dom::show(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
             self.finished = self.finished.min(index);
             if self.is_cut {
-                // No block is like this one, so it is drawn again once there is room for it.
+                // Differs from every block, so that the block is drawn again once it fits.
                 shown.block = Block::default();
                 shown.bytes = 0;
                 count = index + 1;
@@ -109,7 +109,7 @@ impl Drawn {
             dom::show(Vec::new(), &mut gone.nodes, &self.parts[(count + index) / PART], None)?;
         }
         self.parts.drain(count.div_ceil(PART)..).for_each(|part| part.remove());
-        // Should one that is followed by another change all the same, it is drawn and handed over anew.
+        // A block that is followed by another may still change. It is then redrawn and passed to the typesetter again.
         let finished = if complete { count } else { count.saturating_sub(1) };
         for Shown { nodes, .. } in self.blocks.iter().take(finished).skip(self.finished) {
             nodes.iter().filter_map(|node| node.place().dyn_ref()).for_each(dom::typeset);

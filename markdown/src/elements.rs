@@ -1,4 +1,5 @@
-//! The elements that stand around Markdown's words on the page: code with its bar, tables, links, formulas, check boxes.
+//! Builds the elements that surround Markdown text on the page: code blocks with their toolbar, tables, links,
+//! formulas, and check boxes.
 
 use pulldown_cmark::Alignment;
 
@@ -9,9 +10,9 @@ use crate::{
     node::{Element, Node, element},
 };
 
-/// So many lines of code stand in an element of their own. While code grows only its last lines are touched.
+/// Number of lines of code that share an element. So only the last element changes while code grows.
 const LINES_TOGETHER: usize = 40;
-/// How much of the heads of its columns a table is called by.
+/// Maximum length of a table's accessible name, which its column headers form, in bytes.
 const MAX_NAME_BYTES: usize = 80;
 
 pub(crate) fn check_box(done: bool, labels: &Labels) -> Element {
@@ -30,8 +31,8 @@ pub(crate) fn link(address: String, title: String) -> Element {
     link.with("target", "_blank").with("rel", "noopener noreferrer nofollow")
 }
 
-/// A formula as it is written. The typesetter puts another shape in the place of the text, of which the drawing knows
-/// nothing; when the formula changes, so does the attribute, and the whole element is drawn anew.
+/// Builds the element of a formula, with its source as text. The typesetter later replaces the text, without this crate
+/// knowing that. If the formula changes, its attribute changes, too, so the whole element is redrawn.
 pub(crate) fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> Element {
     let mut place = element("span").with("class", "math");
     if *display {
@@ -40,8 +41,8 @@ pub(crate) fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> 
     place.with("data-tex", bounded(tex).into_owned()).saying(text)
 }
 
-/// Code with its language and buttons that break its lines, save it and copy it. The clicks are heard by the page in one
-/// place, so that a thousand buttons cost nothing.
+/// Builds a code block with its language, and buttons to wrap lines, download, and copy. The page handles all clicks
+/// with one listener, so many buttons cost nothing.
 pub(crate) fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
     let code = code.into_iter().flat_map(|node| match node {
         Node::Text(text) => in_parts(text),
@@ -55,7 +56,7 @@ pub(crate) fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
     let bar = vec![element("span").with("class", "code-language").saying(label).into(), tools.into()];
     element("div").with("class", "code").around(vec![
         element("div").with("class", "code-bar").around(bar).into(),
-        // What scrolls must be reachable with the keyboard.
+        // A scrolling element must be reachable with the keyboard.
         element("pre").with("tabindex", "0").around(vec![element("code").around(code.collect()).into()]).into(),
     ])
 }
@@ -76,7 +77,7 @@ fn copy_button(name: &'static str, label: &str, labels: &Labels) -> Node {
         .into()
 }
 
-/// Text with each [`LINES_TOGETHER`] whole lines in an element of their own.
+/// Splits text into elements of [`LINES_TOGETHER`] complete lines. The rest stays text.
 fn in_parts(text: String) -> Vec<Node> {
     let ends: Vec<usize> =
         text.match_indices('\n').map(|(at, _)| at + 1).skip(LINES_TOGETHER - 1).step_by(LINES_TOGETHER).collect();
@@ -95,20 +96,20 @@ fn in_parts(text: String) -> Vec<Node> {
     nodes
 }
 
-/// An element that stands on the side on which its words begin.
+/// Builds an element whose side depends on the direction of its text.
 pub(crate) fn sided(tag: &'static str) -> Element {
     element(tag).with("dir", "auto")
 }
 
 pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     let name = table_name(&rows, labels);
-    // The parts that an HTML parser would add by itself are written out: both sides must have the same tree.
+    // Includes the elements that an HTML parser would add, because server and browser must have the same tree.
     let body = rows.split_off(rows.len().min(1));
     rows.push(element("tbody").around(body).into());
     let table = element("div")
         .with("class", "table")
         .with("tabindex", "0")
-        // No landmark: of those a page should have few, and no two of one name.
+        // Not a landmark: a page should have only a few landmarks, each with its own name.
         .with("role", "group")
         .with("aria-label", name)
         .around(vec![element("table").around(rows).into()]);
@@ -116,7 +117,7 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     sided("div").with("class", "table-block").around(vec![table.into(), copy])
 }
 
-/// What a table is called: by the heads of its columns, since Markdown knows no captions.
+/// Returns the accessible name of a table: its column headers, because Markdown has no captions.
 fn table_name(rows: &[Node], labels: &Labels) -> String {
     let mut heads = String::new();
     if let Some(head) = rows.first() {
@@ -125,7 +126,8 @@ fn table_name(rows: &[Node], labels: &Labels) -> String {
     if heads.is_empty() { labels.table.clone() } else { format!("{}: {heads}", labels.table) }
 }
 
-/// Adds the words of a node's cells, the first few of them. It is nested no deeper than a block may be (`render`).
+/// Adds the text of a node's cells, up to [`MAX_NAME_BYTES`]. Recursion is bounded, because `render` bounds the depth
+/// of a block.
 fn push_words(node: &Node, words: &mut String) {
     match node {
         Node::Text(text) => {

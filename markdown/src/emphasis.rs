@@ -1,11 +1,11 @@
 //! Lets `*` and `~~` mark text beside Chinese, Japanese and Korean characters, which are written without spaces.
 //!
-//! CommonMark decides by spaces and punctuation whether a run of `*` opens or closes, so `これは**「重要」**です` stays as it
-//! is written. The rules here are those of the "CommonMark CJK-friendly amendments" (tats-u/markdown-cjk-friendly): CJK
-//! punctuation counts as a letter, and a CJK character next to a run counts as a space does when other punctuation is on
-//! the run's other side. The parser has no such option, so characters beside a run are exchanged before it reads the text:
-//! for a letter or a punctuation mark of the same length that does not occur in the text. [`Exchanged::restore`] puts the
-//! originals back into everything that the parser returns.
+//! CommonMark decides by spaces and punctuation whether a run of `*` opens or closes, so `これは**「重要」**です` stays as it is
+//! written. The rules here are those of the "CommonMark CJK-friendly amendments" (tats-u/markdown-cjk-friendly): CJK
+//! punctuation counts as a letter, and a CJK character next to a run counts as a space does when other punctuation is
+//! on the run's other side. The parser has no such option, so characters beside a run are exchanged before it reads the
+//! text: for a letter or a punctuation mark of the same length that does not occur in the text. [`Exchanged::restore`]
+//! puts the originals back into everything that the parser returns.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
@@ -18,7 +18,7 @@ const MAX_EXCHANGED: usize = 64;
 pub(crate) struct Exchanged<'a> {
     /// The exchanged text: as long as the original, each character at its original position.
     pub(crate) source: Cow<'a, str>,
-    /// Each stand-in with the character that it stands for.
+    /// Each stand-in with the character that it replaces.
     originals: Vec<(char, char)>,
 }
 
@@ -123,7 +123,7 @@ fn underscores(source: &str) -> Vec<(usize, char, Role)> {
     places
 }
 
-/// Returns whether the character belongs to CJK text: a letter, or punctuation of the kind used with them.
+/// Returns `true` if the character belongs to CJK text: a letter, or punctuation of the kind used with them.
 /// U+3000, the wide space, is left out: it is white space.
 fn is_cjk(c: char) -> bool {
     matches!(c,
@@ -154,8 +154,8 @@ fn is_punctuation(c: char) -> bool {
             | '\u{ffe0}'..='\u{ffee}')
 }
 
-/// Returns possible replacements for `original`: of the same length, and of the kind that the role asks for.
-/// For letters they are private ones, or control characters; for punctuation marks such as no text has all of.
+/// Returns possible replacements for `original`, of the same length and of the kind that the role requires.
+/// Letters are replaced with private-use or control characters, and punctuation with rare punctuation marks.
 fn candidates(original: char, role: Role) -> RangeInclusive<char> {
     // CJK characters have three or four bytes, and `_` has one.
     match (original.len_utf8(), role) {

@@ -1,7 +1,7 @@
-//! Footnotes: where one is referred to, and where it stands, with links back and forth.
+//! Footnotes and references to them, with links in both directions.
 //!
-//! The blocks of a text are read apart, and a reference is one only where its footnote is defined. So each block is read
-//! with the footnotes that it could mean in front of it.
+//! The blocks of a text are parsed separately, and the parser recognizes a reference only if its footnote is defined.
+//! So each block is parsed with definitions of the footnotes that it may refer to in front of it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,8 @@ use crate::{
     node::{Element, Node, element},
 };
 
-/// Defines the footnotes that `source` seems to refer to, and ends so that nothing of it belongs to them.
+/// Returns definitions of the footnotes that `source` seems to refer to. They end so that `source` does not become part
+/// of them.
 pub(crate) fn head(source: &str, notes: &[Note]) -> String {
     let mut head = String::new();
     if !notes.is_empty() && source.contains("[^") {
@@ -29,9 +30,9 @@ pub(crate) fn head(source: &str, notes: &[Note]) -> String {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Footnotes<'a> {
     pub(crate) notes: &'a [Note],
-    /// What ids begin with.
+    /// Prefix of the IDs.
     pub(crate) name: &'a str,
-    /// Where the block begins in the text, in bytes.
+    /// Start of the block in the text, in bytes.
     pub(crate) start: usize,
 }
 
@@ -40,7 +41,7 @@ impl Footnotes<'_> {
         self.notes.iter().enumerate().find(|(_, note)| note.label == label)
     }
 
-    /// A reference that stands at `begin` in the block. The first one is where the footnote leads back to.
+    /// Builds a reference at the offset `begin` in the block. The footnote links back to its first reference.
     pub(crate) fn reference(&self, label: &str, begin: usize, labels: &Labels) -> Element {
         let mut link = element("a").with("aria-label", format!("{} {label}", labels.footnote)).saying(label);
         if let Some((at, note)) = self.find(label) {
@@ -52,7 +53,7 @@ impl Footnotes<'_> {
         element("sup").with("class", "footnote-ref").around(vec![link.into()])
     }
 
-    /// A footnote that begins at `begin` in the block. Of several with one label the first counts.
+    /// Builds a footnote at the offset `begin` in the block. If several have the same label, the first one counts.
     pub(crate) fn note(&self, label: &str, begin: usize, words: Vec<Node>, labels: &Labels) -> Element {
         let known = self.find(label).filter(|(_, note)| note.defined == self.start + begin);
         let mark = match known {

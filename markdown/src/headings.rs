@@ -1,17 +1,18 @@
-//! Levels of an answer's headings on the page. They begin below the heading of the answer itself, and each is at most one deeper
-//! than the one that it belongs to, whatever levels the model used: a reader who goes from heading to heading misses none.
+//! Maps the levels of an answer's headings to levels on the page. They start below the heading of the answer itself.
+//! Each is at most one deeper than the heading above it, whichever levels the model used. So users who navigate by
+//! headings find no gaps.
 
 use pulldown_cmark::HeadingLevel;
 
-/// The elements of headings, from the highest; deeper ones share the last.
+/// Elements of the headings, from the highest level. Deeper levels share the last element.
 const TAGS: [&str; 4] = ["h3", "h4", "h5", "h6"];
 
-/// The levels of the headings that what follows belongs to, a bit for each.
+/// The levels of the headings above a position, as a bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Headings(u8);
 
 impl Headings {
-    /// Begins what a heading of this level stands above, and returns the heading's element.
+    /// Adds a heading of this level, and returns its element.
     pub(crate) fn begin(&mut self, level: HeadingLevel) -> &'static str {
         let bit = 1_u8 << (level as u8);
         self.0 = (self.0 & (bit - 1)) | bit;
@@ -27,7 +28,7 @@ mod tests {
     use super::Headings;
 
     #[test]
-    fn no_level_is_left_out_and_equal_ones_stay_equal() {
+    fn no_level_is_skipped_and_equal_levels_stay_equal() {
         for (levels, tags) in [
             (&[1, 2, 3, 4, 6][..], &["h3", "h4", "h5", "h6", "h6"][..]),
             (&[3], &["h3"]),

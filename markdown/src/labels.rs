@@ -1,28 +1,28 @@
-//! What is said around a text, which is in the reader's language.
+//! Labels of the elements around a text, in the user's language.
 
-/// What is said by the elements around the text, in the reader's language.
+/// Labels of the elements around a text, in the user's language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// On the button that copies code.
+    /// Button that copies code.
     pub copy: String,
-    /// On it when it has.
+    /// Text of a copy button after it has copied.
     pub copied: String,
-    /// On the button that breaks long lines of code.
+    /// Button that wraps long lines of code.
     pub wrap: String,
-    /// On the button that saves code as a file.
+    /// Button that downloads code as a file.
     pub download: String,
-    /// On the button that copies a table.
+    /// Button that copies a table.
     pub copy_csv: String,
-    /// Of a reference to a footnote.
+    /// Accessible name of a reference to a footnote, before the footnote's label.
     pub footnote: String,
-    /// Of the way from a footnote back to its reference.
+    /// Accessible name of the link from a footnote to its reference, before the footnote's label.
     pub footnote_back: String,
-    /// Of a table.
+    /// Accessible name of a table, before its column headers.
     pub table: String,
-    /// Of a task that is done.
+    /// Accessible name of the check box of a finished task.
     pub task_done: String,
-    /// Of one that is not.
+    /// Accessible name of the check box of an open task.
     pub task_open: String,
-    /// In the place of the rest of a text that is too large to be drawn.
+    /// Notice that replaces the rest of a text that is too large.
     pub left_out: String,
 }

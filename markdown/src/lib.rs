@@ -1,14 +1,15 @@
-//! Markdown as models write it, by the same code on the server, which writes HTML, and in the browser, which draws nodes
-//! while a text grows. What is HTML in the Markdown is shown as the text that it is, and in the browser no markup string is
-//! ever made or read.
+//! Renders the Markdown that models write. The same code runs on the server, which writes HTML, and in the browser,
+//! which updates DOM nodes while a text grows. HTML in the Markdown is shown as text. The browser side never creates or
+//! parses HTML strings.
 //!
-//! - [`Document`] cuts a text into top-level blocks, also while it grows.
-//! - `render` says what nodes a block becomes; `links` decides which links may be followed, and `math` finds formulas.
-//! - `node` writes nodes as HTML, `dom` draws them in the browser, and [`Drawing`] is a text that is drawn while it grows.
+//! - [`Document`] splits a text into top-level blocks, also while it grows.
+//! - `render` converts a block to nodes. `links` decides which links are allowed, and `math` finds formulas.
+//! - `node` writes nodes as HTML, and `dom` creates and updates them in the browser. [`Drawing`] is a text that is
+//!   drawn while it grows.
 //!
-//! Text comes from models, and through them from anywhere: everything here is bounded, and nothing recurses over input.
-//! How often a growing text is drawn is decided by the page. Colours of code and the shapes of formulas come from a program
-//! of their own (the crate `tallybook-typeset`), which is told of blocks that are finished.
+//! Text comes from models, and may come from anyone through them. So all sizes are bounded, and nothing recurses over
+//! the input. The page decides how often a growing text is drawn. A separate WASM module (the crate
+//! `tallybook-typeset`) highlights code and typesets formulas in finished blocks.
 
 mod blocks;
 mod dom;
@@ -35,14 +36,15 @@ pub use labels::Labels;
 pub use marks::{MAX_MARKS, bounded as bounded_marks, bounded_text, is_mark};
 pub(crate) use options::OPTIONS;
 
-/// So many blocks stand together in an element of their own, which a browser can leave alone while it is out of sight.
+/// Number of blocks that share a container element. Browsers can skip rendering a container that is outside the
+/// viewport.
 const PART: usize = 32;
 
-/// Writes a complete text as HTML, as much of it as a page takes. The ids in it begin with `name`, of which a page has no two.
+/// Writes a complete text as HTML, up to the size limit. IDs start with `name`, which must be unique on the page.
 pub fn write_html(text: &str, name: &str, labels: &Labels, html: &mut String) {
     let mut size = size::Size::default();
     for part in Document::complete(text).blocks().chunks(PART) {
-        // It is laid out before anything can go out of the layout.
+        // Marks the part as measured: the browser lays it out once before it can skip it.
         html.push_str("<div class=\"part\" data-measured=\"\">");
         for block in part {
             let nodes = render::render(block, name, labels);

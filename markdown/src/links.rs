@@ -1,26 +1,26 @@
-//! Decides which addresses in Markdown become links, and finds those that are written out in the text.
-//! Only listed schemes are allowed: what browsers do with all others is unknown.
+//! Decides which addresses in Markdown become links, and finds bare addresses in the text.
+//! Only listed schemes are allowed, because browsers may handle any other scheme in unknown ways.
 
 use crate::{elements::link, node::Node};
 
-/// What a link may begin with, in any case. White space and control characters, which browsers skip in addresses, find
-/// no place before the colon of these.
+/// Allowed prefixes of links, in any case. Browsers ignore white space and control characters in addresses, but none
+/// fit into these prefixes.
 const ALLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
 
-/// Whether a reader may follow a link to this address.
+/// Returns `true` if a link to this address is allowed.
 pub(crate) fn may_be_followed(address: &str) -> bool {
     ALLOWED.iter().any(|start| {
         address.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start)) && address.len() > start.len()
     })
 }
 
-/// Starts of an address in a text, in lower case.
+/// Prefixes of a bare address in a text, in lower case.
 const STARTS: [&str; 2] = ["https://", "http://"];
 
-/// The start of an address that is written without its scheme.
+/// Prefix of an address without a scheme.
 const WWW: &str = "www";
 
-/// Turns the web addresses in these nodes' own text into links. Returns how many nodes that adds.
+/// Replaces the web addresses in the text of these nodes with links. Returns the number of added nodes.
 pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
     let has_address = |node: &Node| matches!(node, Node::Text(text) if find_address(text).is_some());
     if !nodes.iter().any(has_address) {
@@ -54,7 +54,7 @@ pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
 pub(crate) fn find_address(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     while let Some((start, host)) = find_start(text, from) {
-        // The last letters of another word, such as `xhttp://`.
+        // The prefix is the end of another word, such as `xhttp://`.
         let is_word = text[..start].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric());
         if let Some(end) = end_of_address(text, start, host).filter(|_| !is_word) {
             return Some((start, end));
@@ -64,8 +64,8 @@ pub(crate) fn find_address(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Finds the next start of an address: where it begins, and where its host does. An address without a scheme begins with
-/// its host, `www.`.
+/// Finds the next address: returns its start and the start of its host. An address without a scheme starts with its
+/// host, `www.`.
 fn find_start(text: &str, from: usize) -> Option<(usize, usize)> {
     let mut at = from;
     while let Some(found) = text[at..].find([':', '.']) {
@@ -90,18 +90,18 @@ fn find_start(text: &str, from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns where the address ends that has its host here; `None` without a host, or if the address names a user: that
-/// makes one server look like another.
+/// Returns the end of the address whose host starts at `from`. `None` if there is no host, or if the address contains a
+/// user name, which can make one server look like another.
 fn end_of_address(text: &str, start: usize, from: usize) -> Option<usize> {
     let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();
     let after = &text[from + host..];
     let authority = after.split(|c: char| matches!(c, '/' | '?' | '#') || ends_address(c)).next().unwrap_or_default();
-    // Behind the host comes a port, a path, a query or a fragment, or the address ends.
+    // The host is followed by a port, a path, a query, a fragment, or the end of the address.
     let path =
         if after.starts_with(['/', '?', '#', ':']) { after.find(ends_address).unwrap_or(after.len()) } else { 0 };
     let end = start + without_trailing(&text[start..from + host + path]).len();
     let has_host = host > 0 && end > from && text.as_bytes()[from].is_ascii_alphanumeric();
-    // `www.` and a word are not yet an address.
+    // `www.` and a word are not a complete address.
     let has_scheme = text[start..from].contains(':');
     let is_named = || has_scheme || text[from..end].split('/').next().is_some_and(|host| host.contains('.'));
     (has_host && is_named() && !authority.contains('@')).then_some(end)
@@ -111,8 +111,9 @@ fn is_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-')
 }
 
-/// Returns whether an address in running text ends before this character. Japanese puts no space behind an address, so
-/// its punctuation and Hiragana, of which its particles are, end one; ideographs are common within paths.
+/// Returns `true` if an address in running text ends before this character. Japanese has no space after an address. So
+/// Japanese punctuation and Hiragana, in which particles are written, end an address. Ideographs do not, because they
+/// are common within paths.
 fn ends_address(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -120,10 +121,10 @@ fn ends_address(c: char) -> bool {
         || matches!(c, '\u{3000}'..='\u{3020}' | '\u{3030}' | '\u{3040}'..='\u{309f}' | '\u{ff01}'..='\u{ff65}')
 }
 
-/// Returns the address without the punctuation of the sentence around it: full stops and the like, and closing brackets
-/// that it does not open.
+/// Returns the address without trailing punctuation of the surrounding sentence, and without closing brackets that the
+/// address does not open.
 fn without_trailing(address: &str) -> &str {
-    // How many closing brackets of each kind have no opening one.
+    // Number of closing brackets of each kind without an opening one.
     let surplus =
         |open: char, close: char| address.matches(close).count().saturating_sub(address.matches(open).count());
     let mut brackets = [(')', surplus('(', ')')), (']', surplus('[', ']')), ('}', surplus('{', '}'))];
@@ -146,7 +147,7 @@ mod tests {
     use super::{find_address, may_be_followed};
 
     #[test]
-    fn an_address_in_a_text_ends_where_a_reader_sees_it_end() {
+    fn bare_addresses_end_before_surrounding_text() {
         for (text, expected) in [
             ("See https://example.com/a.", "https://example.com/a"),
             ("See https://example.com.", "https://example.com"),
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_web_and_mail() {
+    fn only_web_and_mail_addresses_are_allowed() {
         for address in ["https://example.com/a?b#c", "HTTP://EXAMPLE.COM", "mailto:someone@example.com"] {
             assert!(may_be_followed(address), "{address}");
         }

@@ -1,14 +1,15 @@
-//! Bounds runs of combining marks. Browsers shape a character together with all of its marks, which takes time that grows much
-//! faster than their number; and many marks cover the lines around them.
+//! Bounds runs of combining marks. Browsers shape a character together with all of its marks, in a time that grows much
+//! faster than the number of marks. Many marks also cover the surrounding lines.
 
 use std::borrow::Cow;
 
-/// Marks that are drawn on one character; more are left out. No writing system stacks as many.
+/// Maximum number of marks on a character; more are left out. No writing system stacks as many.
 pub const MAX_MARKS: usize = 16;
 
-/// Returns whether a character is drawn on the one before it, or not at all.
+/// Returns `true` if a character is drawn on top of the previous one, or is invisible.
 pub fn is_mark(c: char) -> bool {
-    // The standard library escapes what extends a grapheme, and what is not printable, among which are signs of private use.
+    // The standard library escapes characters that extend a grapheme, and characters that are not printable. The latter
+    // include private-use characters.
     !c.is_ascii() && !is_private(c) && c.escape_debug().len() > 1
 }
 
@@ -26,7 +27,7 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Bounds a text in its place: one that needs no change is not copied.
+/// Returns the text with bounded runs of marks. A text that needs no change is not copied.
 pub fn bounded_text(text: String) -> String {
     match bounded(&text) {
         Cow::Owned(bounded) => bounded,
@@ -36,7 +37,7 @@ pub fn bounded_text(text: String) -> String {
 
 fn has_long_run(text: &str) -> bool {
     let mut marks = 0;
-    // A mark has two bytes at least.
+    // A mark has at least two bytes.
     text.len() > 2 * MAX_MARKS
         && text.chars().any(|c| {
             marks = if is_mark(c) { marks + 1 } else { 0 };
@@ -44,7 +45,7 @@ fn has_long_run(text: &str) -> bool {
         })
 }
 
-/// Adds text to what is held, with at most [`MAX_MARKS`] marks on each character.
+/// Appends text to `held`, with at most [`MAX_MARKS`] marks on each character.
 pub(crate) fn push(held: &mut String, text: &str) {
     let mut marks = held.chars().rev().take(MAX_MARKS).take_while(|c| is_mark(*c)).count();
     let mut from = 0;
@@ -67,7 +68,7 @@ mod tests {
     use super::{MAX_MARKS, bounded, push};
 
     #[test]
-    fn long_runs_of_marks_are_cut_and_nothing_else() {
+    fn only_long_runs_of_marks_are_truncated() {
         for mark in ["\u{301}", "\u{20dd}", "\u{5bf}", "\u{93c}", "\u{fe0f}", "\u{1d167}", "\u{e0101}", "\u{200d}"] {
             let text = format!("a{}b{mark}c", mark.repeat(1000));
             assert_eq!(bounded(&text), format!("a{}b{mark}c", mark.repeat(MAX_MARKS)), "{mark:?}");
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_come_in_pieces_are_one_run() {
+    fn a_run_in_several_pieces_is_one_run() {
         let mut held = "a".to_owned();
         for _ in 0..1000 {
             push(&mut held, "\u{301}");

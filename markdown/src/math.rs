@@ -1,9 +1,10 @@
-//! Formulas in Markdown: `$…$` and `$$…$$`, and `\(…\)` and `\[…\]`, which models write as often.
+//! Finds formulas in Markdown: `$…$`, `$$…$$`, `\(…\)` and `\[…\]`, all of which are common in models' answers.
 //!
-//! Markdown would take their letters for emphasis, escapes and links. So they are found first, in what is neither code nor
-//! an address, and hidden from it behind words of the same length, which the drawing exchanges for the formulas again.
-//! A line of a formula may begin like a list, so also the cutting into blocks asks here first ([`steadied`]).
-//! What a formula looks like is the business of the typesetter (`tallybook-typeset`); until that is there it is its own source.
+//! Markdown would treat characters of formulas as emphasis, escapes and links. So formulas are found first, outside of
+//! code and addresses. They are then hidden from the parser behind words of the same length, which `render` replaces
+//! with the formulas. A line of a formula may look like a list item. So splitting into blocks also uses this module
+//! ([`steadied`]). The typesetter (`tallybook-typeset`) renders formulas. Until it is loaded, a formula is shown as its
+//! source.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -14,17 +15,17 @@ use crate::OPTIONS;
 /// A formula in a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Formula {
-    /// Where it stands in the block's source, its marks included.
+    /// Position in the block's source, including the delimiters.
     pub(crate) range: Range<usize>,
-    /// Its TeX, without the marks.
+    /// The TeX, without the delimiters.
     pub(crate) tex: String,
-    /// The same with them, for as long as it is text.
+    /// The TeX with its delimiters, which is shown until the formula is typeset.
     pub(crate) text: String,
-    /// Whether it has a line of its own.
+    /// `true` if the formula is on a line of its own.
     pub(crate) display: bool,
 }
 
-/// What may begin or end a formula, or parts what belongs to none.
+/// A delimiter that may start or end a formula, or a break that no formula spans.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Dollar,
@@ -39,7 +40,7 @@ enum Mark {
     Break,
 }
 
-/// The formulas of a block, in order.
+/// Returns the formulas of a block, in order.
 pub(crate) fn find(source: &str) -> Vec<Formula> {
     if !["$", "\\(", "\\["].iter().any(|mark| source.contains(mark)) {
         return Vec::new();
@@ -62,8 +63,8 @@ pub(crate) fn find(source: &str) -> Vec<Formula> {
     formulas
 }
 
-/// The text for the parser to find its way in: in the lines of a formula, whatever would begin another block is a letter. It
-/// is as long as the text, and to be read for places only.
+/// Returns the text with changes that keep formulas in one block. In the lines of a formula, a character that would
+/// start another block is replaced with a letter. The result has the same length, and is only used to find positions.
 pub(crate) fn steadied(text: &str) -> Cow<'_, str> {
     if !text.contains("\\[") && !text.contains("$$") {
         return text.into();
@@ -91,7 +92,7 @@ pub(crate) fn steadied(text: &str) -> Cow<'_, str> {
     steadied.into()
 }
 
-/// The source with words in place of its formulas, each as long as what it stands for.
+/// Returns the source with each formula replaced with a word of the same length.
 pub(crate) fn hidden(source: &str, formulas: &[Formula]) -> String {
     let mut hidden = String::with_capacity(source.len());
     let mut from = 0;
@@ -104,7 +105,7 @@ pub(crate) fn hidden(source: &str, formulas: &[Formula]) -> String {
 }
 
 impl Mark {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     fn len(self) -> usize {
         match self {
             Self::Dollar => 1,
@@ -114,7 +115,7 @@ impl Mark {
     }
 }
 
-/// All marks with their places, in order.
+/// Returns all marks with their positions, in order.
 fn marks(source: &str) -> Vec<(usize, Mark)> {
     let mut marks = Vec::new();
     let mut verbatim = false;
@@ -143,10 +144,10 @@ fn marks(source: &str) -> Vec<(usize, Mark)> {
     marks
 }
 
-/// Adds the marks in a stretch of text.
+/// Adds the marks in a range of text.
 fn add_marks(source: &str, text: Range<usize>, marks: &mut Vec<(usize, Mark)>) {
     let mut at = text.start;
-    // What a backslash has escaped begins a stretch, and the backslash belongs to none.
+    // An escaped character starts a new range, and its backslash belongs to no range.
     if source[..at].ends_with('\\') {
         let mark = match source.as_bytes().get(at) {
             Some(b'(') => Some(Mark::Open { display: false }),
@@ -170,7 +171,7 @@ fn add_marks(source: &str, text: Range<usize>, marks: &mut Vec<(usize, Mark)>) {
     }
 }
 
-/// For each mark the one that would end a formula that begins with it.
+/// Returns, for each mark, the mark that would end a formula that starts with it.
 fn partners(marks: &[(usize, Mark)]) -> Vec<Option<usize>> {
     let mut partners = vec![None; marks.len()];
     let (mut dollar, mut dollars, mut close) = (None, None, [None; 2]);
@@ -192,29 +193,29 @@ fn partners(marks: &[(usize, Mark)]) -> Vec<Option<usize>> {
     partners
 }
 
-/// The formula that stands in `range`, unless that is something else.
+/// Returns the formula in `range`; `None` if the text is not a formula.
 fn formula(source: &str, range: Range<usize>, mark: Mark) -> Option<Formula> {
     let (open, rest) = source.get(range.clone())?.split_at_checked(mark.len())?;
     let (inside, close) = rest.split_at_checked(rest.len().checked_sub(mark.len())?)?;
     if inside.trim().is_empty() || (mark == Mark::Dollar && is_money(source, &range, inside)) {
         return None;
     }
-    // Where a paragraph goes on in a quote, its lines begin with what makes them one.
+    // In a quote, each further line starts with the marker of the quote.
     let lines = inside.split(['\n', '\r']).map(|line| line.trim_start_matches([' ', '\t', '>']).trim_end());
     let tex = lines.collect::<Vec<_>>().join("\n").trim().replace('\0', "\u{fffd}");
     let display = matches!(mark, Mark::Dollars | Mark::Open { display: true });
     Some(Formula { range, text: format!("{open}{tex}{close}"), tex, display })
 }
 
-/// Endings that are written right behind a formula, as in "the $n$th term".
+/// Endings that may directly follow a formula, as in "the $n$th term".
 const ENDINGS: [&str; 5] = ["th", "st", "nd", "rd", "s"];
 
-/// Returns whether these two dollars are more likely to be prices, or variables of a shell or a template.
+/// Returns `true` if these two dollar signs are more likely prices, or variables of a shell or a template.
 fn is_money(source: &str, range: &Range<usize>, inside: &str) -> bool {
     let sticks = |beside: Option<char>| beside.is_some_and(|letter| letter.is_ascii_alphanumeric());
     let after = &source[range.end..];
     let word = after.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
-    // A variable's name has more letters, and a path or a list has no ending like this.
+    // Distinguishes the ending from a longer variable name, a path, or a list.
     let has_ending = ENDINGS.contains(&word) && (inside.chars().count() == 1 || inside.contains(['\\', '^', '+', '-']));
     if inside.starts_with(char::is_whitespace)
         || inside.ends_with(char::is_whitespace)
@@ -223,19 +224,19 @@ fn is_money(source: &str, range: &Range<usize>, inside: &str) -> bool {
     {
         return true;
     }
-    // `${A}:${B}`, `$(pwd)/$(date)`, `$A/$(B)`, `$.50-$.75`: the second dollar begins what the first did, or follows what
-    // joins two values.
+    // `${A}:${B}`, `$(pwd)/$(date)`, `$A/$(B)`, `$.50-$.75`: after the second dollar sign comes the same character as
+    // after the first, or a character that joins two values comes before it.
     let joins = |c: char| matches!(c, '/' | ':' | ',' | ';' | '-' | '.' | '"' | '\'');
     let begins_again = |c: char| after.starts_with(c) && (inside.starts_with(c) || inside.ends_with(joins));
     if ['{', '('].into_iter().any(begins_again) || (is_amount(inside) && is_amount(after)) {
         return true;
     }
-    // An amount with words behind it.
+    // An amount that is followed by words.
     let mut words = inside.split(|letter: char| !letter.is_alphabetic());
     is_amount(inside) && !inside.contains(['\\', '^', '_', '=', '{']) && words.any(|word| word.chars().nth(1).is_some())
 }
 
-/// Returns whether a text begins as an amount of money does: with a digit, or with a point and a digit.
+/// Returns `true` if a text starts like an amount of money: with a digit, or with a point and a digit.
 fn is_amount(text: &str) -> bool {
     text.strip_prefix('.').unwrap_or(text).starts_with(|first: char| first.is_ascii_digit())
 }
@@ -244,14 +245,14 @@ fn is_amount(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The formulas, those with a line of their own in brackets.
+    /// Returns the formulas. Those on a line of their own are in brackets.
     fn read(source: &str) -> Vec<String> {
         let show = |formula: Formula| if formula.display { format!("[{}]", formula.tex) } else { formula.tex };
         find(source).into_iter().map(show).collect()
     }
 
     #[test]
-    fn formulas_are_marked_in_four_ways() {
+    fn four_kinds_of_delimiters_are_recognized() {
         for (source, expected) in [
             ("Let $x$ be $y_1$.", vec!["x", "y_1"]),
             (r"Let \(x\) be \( y_1 * z * a \).", vec!["x", "y_1 * z * a"]),
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_stays_text() {
+    fn text_that_is_not_a_formula_stays_text() {
         for source in [
             "It costs $5 and $10.",
             "US$5–$10, or US$20",

@@ -1,21 +1,22 @@
-//! What Markdown becomes: a tree of elements and text, plain data for server and browser alike, and its HTML.
+//! The rendered form of Markdown: a tree of elements and text, and its HTML. It is plain data for the server and the
+//! browser.
 //!
-//! One type for all elements, where a view type per tag would be compiled into the page once per tag.
+//! All elements have the same type. With a view type per tag, the page would contain the code once per tag.
 
 use std::borrow::Cow;
 
 use crate::marks::bounded_text;
 
-/// A node of the page.
+/// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// Text, never empty, and with no text beside it: an HTML parser would make one node of both.
+    /// Text. It is never empty, and never adjacent to other text, because an HTML parser would merge the two.
     Text(String),
-    /// An element with what is in it.
+    /// An element with its children.
     Element(Element),
 }
 
-/// An element. Its tag and the names of its attributes are the program's own, everything else may come from outside.
+/// An element. Its tag and its attributes' names are constants of this crate. Everything else may be untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
     pub(crate) tag: &'static str,
@@ -23,25 +24,25 @@ pub(crate) struct Element {
     pub(crate) children: Vec<Node>,
 }
 
-/// An element with nothing in it yet.
+/// Creates an empty element.
 pub(crate) fn element(tag: &'static str) -> Element {
     Element { tag, attributes: Vec::new(), children: Vec::new() }
 }
 
 impl Element {
-    /// The same with one more attribute.
+    /// Adds an attribute.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
         self.attributes.push((name, value.into()));
         self
     }
 
-    /// The same around these nodes.
+    /// Sets the children.
     pub(crate) fn around(mut self, children: Vec<Node>) -> Self {
         self.children = children;
         self
     }
 
-    /// Puts the element around this text, with bounded runs of marks.
+    /// Sets this text as the only child, with bounded runs of marks.
     pub(crate) fn saying(self, text: impl Into<String>) -> Self {
         let text = bounded_text(text.into());
         if text.is_empty() { self } else { self.around(vec![Node::Text(text)]) }
@@ -54,7 +55,7 @@ impl From<Element> for Node {
     }
 }
 
-/// Writes nodes as HTML. They are nested no deeper than `render` allows.
+/// Writes nodes as HTML. Recursion is bounded, because `render` bounds the depth of nodes.
 pub(crate) fn write_html(nodes: &[Node], html: &mut String) {
     for node in nodes {
         match node {

@@ -1,9 +1,9 @@
-//! Which Markdown is understood.
+//! The supported Markdown.
 
 use pulldown_cmark::Options;
 
-/// The Markdown that is understood: CommonMark with tables, struck-out text, task lists and footnotes. Subscripts (`~a~`) are
-/// read so that a single `~` strikes nothing out, since it mostly means "about"; they are drawn as they are written.
+/// Supported syntax: CommonMark with tables, strikethrough, task lists and footnotes. Subscripts (`~a~`) are parsed,
+/// but shown as their source. So a single `~`, which mostly means "about", does not strike text through.
 pub(crate) const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_SUBSCRIPT)

@@ -1,4 +1,4 @@
-//! What one block of Markdown looks like: the parser's flat events, put together on an explicit stack.
+//! Renders one block of Markdown: builds nodes from the parser's flat events, with an explicit stack.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -16,17 +16,18 @@ use crate::{
     node::{Node, element},
 };
 
-/// Deeper nesting is shown without its own shape. What draws the nodes does recurse.
+/// Maximum depth of elements, because drawing the nodes recurses. Deeper elements are shown as plain text.
 const MAX_DEPTH: usize = 32;
-/// A block of more nodes than this is shown as the text that it is. A table of few bytes can have many cells.
+/// Maximum number of nodes of a block. A larger block is shown as its source. A small table can have many cells.
 const MAX_NODES: usize = 20_000;
-/// Elements around code or a table, for its bar and buttons.
+/// Number of elements around code or a table, such as its toolbar and buttons.
 const NODES_AROUND: usize = 12;
-/// How much text the links of one block may take from definitions elsewhere: each use repeats the whole address.
+/// Maximum size of the addresses and titles that a block takes from link definitions, in bytes. Each use repeats the
+/// whole address.
 const MAX_DEFINED_BYTES: usize = 100_000;
 
-/// The nodes of one block. On which side something stands that belongs to it, a bullet or a quote's line, its own words
-/// say (`dir`); which side its text begins on, the style lets them say. Ids begin with `name`.
+/// Returns the nodes of a block. The side of a bullet or of a quote's line follows the direction of its own text
+/// (`dir`). The style sheet does the same for the alignment of the text. IDs start with `name`.
 pub(crate) fn render(block: &Block, name: &str, labels: &Labels) -> Vec<Node> {
     if let Some(fence) = &block.open_fence {
         return open_code(fence, &block.source, labels);
@@ -41,8 +42,8 @@ pub(crate) fn render(block: &Block, name: &str, labels: &Labels) -> Vec<Node> {
     read(&block.source, &[], block, name, labels).unwrap_or_default()
 }
 
-/// The nodes of a block whose source was written thus. `None` when one of the formulas did not come out as a word: with it
-/// hidden, the block is another one.
+/// Returns the nodes of a block, parsed from `source`, in which the formulas are hidden. `None` if a formula is not
+/// part of the text, because hiding it has changed the block's structure.
 fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &Labels) -> Option<Vec<Node>> {
     let mut allowance = MAX_DEFINED_BYTES;
     let head = footnotes::head(source, &block.definitions.notes);
@@ -55,7 +56,7 @@ fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &
     let footnotes = Footnotes { notes: &block.definitions.notes, name, start: block.start() };
     let mut builder = Builder::new(labels, formulas, footnotes, &exchanged, block.headings);
     for (event, range) in parser.into_offset_iter() {
-        // What was put in front is not the block's.
+        // Skips the events of the footnote definitions in front.
         let Some(begin) = range.start.checked_sub(head) else { continue };
         builder.take(event, begin..range.end - head)?;
         if builder.nodes > MAX_NODES {
@@ -63,12 +64,12 @@ fn read(source: &str, formulas: &[Formula], block: &Block, name: &str, labels: &
         }
     }
     let nodes = builder.finish()?;
-    // Link definitions alone draw nothing; a reader should not wonder what became of the answer.
+    // Link definitions alone have no nodes. Shows their source, so that the answer does not seem to be empty.
     let is_lost = nodes.is_empty() && !block.source.trim().is_empty();
     Some(if is_lost { as_text(&block.source, labels) } else { nodes })
 }
 
-/// Code that is still being written, without the parser's having to read all of it again with each word.
+/// Returns the nodes of code that is still being written, without parsing all of it for each update.
 fn open_code(fence: &Fence, source: &str, labels: &Labels) -> Vec<Node> {
     let (head, code) = source.split_at(fence.code);
     let label = Parser::new_ext(head, OPTIONS).find_map(|event| match event {
@@ -92,20 +93,20 @@ fn defined<'a>(definitions: &Definitions, label: &str, allowance: &mut usize) ->
     Some((definition.address.clone().into(), definition.title.clone().into()))
 }
 
-/// Returns whether a tag is `<br>`, in whatever way it is written.
+/// Returns `true` if a tag is `<br>`, in any notation.
 fn is_line_break(tag: &str) -> bool {
     let inside = tag.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     inside.is_some_and(|name| name.trim_end_matches('/').trim_end().eq_ignore_ascii_case("br"))
 }
 
-/// What an open element is.
+/// The kind of an open element.
 enum Kind {
     Root,
     Paragraph,
-    /// Its element.
+    /// A heading with this tag.
     Heading(&'static str),
     Quote,
-    /// With what stands beside the opening fence.
+    /// A code block with this info string.
     Code(String),
     List(Option<u64>),
     Item,
@@ -116,7 +117,7 @@ enum Kind {
         header: bool,
         alignment: Alignment,
     },
-    /// A footnote, which begins here in the block.
+    /// A footnote, with its offset in the block.
     Footnote {
         label: String,
         begin: usize,
@@ -128,13 +129,13 @@ enum Kind {
         address: String,
         title: String,
     },
-    /// A link that may not be followed, or an image inside a link: its words, and where it would have led.
+    /// A link that is not allowed, or an image inside a link. Shown as its text and its address.
     Words {
         address: String,
     },
 }
 
-/// An open element with what it holds so far.
+/// An open element with its children so far.
 struct Frame {
     kind: Kind,
     children: Vec<Node>,
@@ -145,7 +146,7 @@ impl Frame {
         Self { kind, children: Vec::new() }
     }
 
-    /// Adds text as an HTML parser would read it: with line feeds alone, and without NUL.
+    /// Adds text as an HTML parser would read it: with only line feeds, and with U+FFFD instead of NUL characters.
     fn push_text(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -194,19 +195,19 @@ impl Frame {
     }
 }
 
-/// Puts events together.
+/// Builds nodes from events.
 struct Builder<'a> {
     stack: Vec<Frame>,
-    /// The formulas that are still to come.
+    /// The formulas that have not been added yet.
     formulas: &'a [Formula],
     footnotes: Footnotes<'a>,
-    /// Restores the characters that were exchanged for the parser.
+    /// Restores the characters that were replaced for the parser.
     exchanged: &'a Exchanged<'a>,
-    /// How many elements are open that are nested too deeply to get a shape of their own.
+    /// Number of open elements beyond the maximum depth, which are shown as plain text.
     flattened: usize,
-    /// How many of the open elements are links: one link must not stand inside another.
+    /// Number of open elements that are links, because links must not be nested.
     links: usize,
-    /// The columns of the table that is open, and the column that comes next.
+    /// Alignments of the open table's columns, and the index of the next column.
     columns: Vec<Alignment>,
     column: usize,
     nodes: usize,
@@ -247,9 +248,9 @@ impl<'a> Builder<'a> {
                 self.push(self.footnotes.reference(&label, range.start, self.labels));
             }
             Event::End(_) => self.end(),
-            // The one tag that models write for want of a Markdown of its own: a table cell has one line.
+            // Models write this tag for line breaks in table cells, for which Markdown has no syntax.
             Event::InlineHtml(tag) if is_line_break(&tag) => self.push(element("br")),
-            // What looks like HTML is text like all other.
+            // HTML is shown as text.
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.take_text(&self.exchanged.restore(&text), range)?;
             }
@@ -258,19 +259,19 @@ impl<'a> Builder<'a> {
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),
             Event::TaskListMarker(done) => self.push(check_box(done, self.labels)),
-            // Not switched on; should one come all the same, its words are shown.
+            // These are not enabled. If the parser sends one anyway, its source is shown.
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),
         }
         Some(())
     }
 
-    /// Adds text in which formulas are hidden.
+    /// Adds text, and the formulas that are hidden in it. Returns `None` if a formula cannot be located in the text.
     fn take_text(&mut self, text: &str, range: Range<usize>) -> Option<()> {
         let mut from = range.start;
         while let Some((formula, later)) = self.formulas.split_first()
             && formula.range.start < range.end
         {
-            // What was changed on its way, as entities are, has no places.
+            // If the parser has changed the text, for example an entity, positions do not match.
             if text.len() != range.len() || formula.range.start < from || formula.range.end > range.end {
                 return None;
             }
@@ -328,11 +329,12 @@ impl<'a> Builder<'a> {
                 let address = if link_type == LinkType::Email { format!("mailto:{address}") } else { address.into() };
                 self.link(link_type, address, self.exchanged.restore(&title).into())
             }
-            // An image is not loaded: its server would learn who reads this, and when.
+            // Images become links and are not loaded. Otherwise their servers would learn who reads the answer, and
+            // when.
             Tag::Image { link_type, dest_url, title, .. } => {
                 self.link(link_type, self.exchanged.restore(&dest_url).into(), self.exchanged.restore(&title).into())
             }
-            // The others are not switched on.
+            // Other tags are not enabled.
             _ => Kind::Paragraph,
         }
     }
@@ -354,7 +356,7 @@ impl<'a> Builder<'a> {
             self.push_text(" ");
             return;
         }
-        // The root stays: events are balanced.
+        // Keeps the root; events are balanced.
         if self.stack.len() < 2 {
             return;
         }

@@ -1,22 +1,23 @@
-//! Bounds what a text becomes on the page: a few bytes of Markdown can become hundreds of HTML, as for code with its buttons.
+//! Bounds the size of a text as HTML. A few bytes of Markdown can become hundreds of bytes of HTML, as for code with
+//! its buttons.
 
 use crate::{
     Labels,
     node::{Element, Node, element},
 };
 
-/// Bytes of HTML that one text may become; the rest of the text is left out, which a sentence says.
+/// Maximum size of a text as HTML, in bytes. A notice replaces the rest.
 pub(crate) const MAX_HTML_BYTES: usize = 4 * 1024 * 1024;
 
-/// Bytes that one of the characters that HTML escapes becomes.
+/// Maximum size of an escaped character, in bytes.
 const ESCAPED: usize = 6;
 
-/// The part of a text that is drawn, in bytes of HTML.
+/// Size of the rendered part of a text, in bytes of HTML.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size(usize);
 
 impl Size {
-    /// Adds a block, if there is room for it.
+    /// Adds the size of a block if it fits. Returns `false` if it does not.
     pub(crate) fn add(&mut self, bytes: usize) -> bool {
         let sum = self.0.saturating_add(bytes);
         if sum > MAX_HTML_BYTES {
@@ -27,7 +28,8 @@ impl Size {
     }
 }
 
-/// Returns about how many bytes nodes have as HTML, never less. They are nested no deeper than `render` allows.
+/// Returns an upper bound of the nodes' size as HTML, in bytes. Recursion is bounded, because `render` bounds the
+/// depth.
 pub(crate) fn html_bytes(nodes: &[Node]) -> usize {
     nodes.iter().map(of_node).sum()
 }
@@ -46,7 +48,7 @@ fn of_text(text: &str) -> usize {
     text.len() + escaped * (ESCAPED - 1)
 }
 
-/// Returns the sentence in the place of the missing rest.
+/// Returns the notice that replaces the rest.
 pub(crate) fn left_out(labels: &Labels) -> Vec<Node> {
     vec![element("p").with("class", "note").with("data-testid", "text-left-out").saying(&labels.left_out).into()]
 }
@@ -57,7 +59,7 @@ mod tests {
     use crate::node::{element, write_html};
 
     #[test]
-    fn nodes_have_no_more_bytes_than_counted() {
+    fn the_calculated_size_is_an_upper_bound() {
         let nodes = [
             element("a").with("href", "https://a.b/?\"&<>").saying("<&>\" words").into(),
             element("div").around(vec![element("br").into(), element("hr").into()]).into(),
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_does_not_fit_takes_no_room() {
+    fn a_block_that_does_not_fit_is_not_counted() {
         let mut size = Size::default();
         assert!(size.add(MAX_HTML_BYTES - 1));
         assert!(!size.add(2));

@@ -1,4 +1,4 @@
-//! What Markdown becomes, shown as HTML: each construct, hostile text, and text that grows.
+//! Tests of the rendered HTML: each construct, hostile text, growing text, and properties of any text.
 
 mod constructs;
 mod growing;
@@ -25,7 +25,7 @@ fn labels() -> Labels {
     Labels { copy, copied, wrap, download, copy_csv, footnote, footnote_back, table, task_done, task_open, left_out }
 }
 
-/// The HTML of a complete text.
+/// Returns the HTML of a complete text.
 fn html(markdown: &str) -> String {
     html_of(&Document::complete(markdown))
 }
@@ -36,7 +36,7 @@ fn html_of(document: &Document) -> String {
     html
 }
 
-/// What a reader sees of the HTML.
+/// Returns the visible text of the HTML.
 fn visible(html: &str) -> String {
     let mut text = String::new();
     for part in html.split('<') {

@@ -81,13 +81,13 @@ pub struct Me {
     /// Tokens and costs of the user's model calls since the beginning of the month, in UTC, by purpose.
     #[serde(default)]
     pub this_month: Vec<PurposeUsage>,
-    /// Changes of the account by admins or the server's operator that the user has not acknowledged: the newest first, at
-    /// most 10. Empty for API keys.
+    /// Changes of the account by admins or the server's operator that the user has not acknowledged: the newest first,
+    /// at most 10. Empty for API keys.
     #[serde(default)]
     pub account_changes: Vec<Look>,
 }
 
-/// Limits of a user. A field is absent if there is no such limit.
+/// Limits of a user. A field is absent if the server has no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Allowances {
@@ -135,7 +135,7 @@ pub struct Session {
     pub created_at: DateTime<Utc>,
     /// Time of the session's last request, with an accuracy of one minute.
     pub last_seen_at: DateTime<Utc>,
-    /// Time at which the session expires if there are no further requests.
+    /// Time at which the session expires unless there are further requests.
     pub expires_at: DateTime<Utc>,
     /// The browser's `User-Agent`.
     pub user_agent: String,
@@ -155,7 +155,7 @@ pub struct KeyInfo {
     pub prefix: String,
     /// Time of creation.
     pub created_at: DateTime<Utc>,
-    /// Time of the last request with the key, with an accuracy of one minute.
+    /// Time of the last request with the key, with an accuracy of one minute; null if it was never used.
     pub last_used_at: Option<DateTime<Utc>>,
     /// Time at which the key expires; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ pub struct Identity {
     pub label: String,
     /// Time at which the identity was linked.
     pub created_at: DateTime<Utc>,
-    /// Time of the last sign-in with this identity.
+    /// Time of the last sign-in with this identity; null if it was never used.
     pub last_used_at: Option<DateTime<Utc>>,
 }
 

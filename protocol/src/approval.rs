@@ -41,7 +41,8 @@ pub struct ApprovalDecided {
     pub tool_call_id: ToolCallId,
     /// The decision.
     pub decision: Decision,
-    /// The decider's name: the user's, or a fixed word for the other kinds. A user may have the same name: compare the kind.
+    /// The decider's name: the user's, or a fixed word for the other kinds. A user may have the same name: compare the
+    /// kind.
     pub decided_by: String,
     /// The kind of decider.
     #[serde(default)]
@@ -65,8 +66,8 @@ pub struct ApprovalDecided {
 }
 
 impl ApprovalDecided {
-    /// Returns the decision in the form that the call contains. An event of an earlier version has no time of its own, and gets
-    /// `stored_at`.
+    /// Returns the decision in the form that the call contains. An event of an earlier version has no time of its own,
+    /// and gets `stored_at`.
     pub fn to_decision(&self, stored_at: DateTime<Utc>) -> ToolCallDecision {
         ToolCallDecision {
             decision: self.decision,
@@ -265,6 +266,7 @@ pub struct NewDecision {
 }
 
 /// One decision of [`NewDecisions`]: the fields of a [`NewDecision`], and the ID of the call.
+// The fields are repeated, because a `RawJson` cannot be read through `flatten`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CallDecision {
@@ -332,7 +334,8 @@ pub struct DisabledTools {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolSwitches {
-    /// The conversation's UUID, or the id that an API client gave it in `X-OpenWebUI-Chat-Id` or `X-Tallybook-Conversation`.
+    /// The conversation's UUID, or the id that an API client gave it in `X-OpenWebUI-Chat-Id` or
+    /// `X-Tallybook-Conversation`.
     #[cfg_attr(feature = "openapi", schema(max_length = 200))]
     pub session_id: String,
     /// Names of tools, with `true` to turn a tool on and `false` to turn it off.
@@ -344,7 +347,7 @@ mod tests {
     use super::{ApprovalDecided, ApprovalScope, CallDecision, DeciderKind, Decision, NewDecisions, Verdict};
 
     #[test]
-    fn the_words_are_those_on_the_wire() {
+    fn as_str_returns_the_name_on_the_wire() {
         for decision in [Decision::Approve, Decision::Deny] {
             assert_eq!(serde_json::to_value(decision).unwrap(), decision.as_str());
             assert_eq!(Decision::from(decision.as_str().to_owned()), decision);

@@ -1,5 +1,5 @@
-//! Chat events, which subscribers of a turn receive. One struct per kind, and the mapping of kinds to SSE event names. Applying
-//! an event twice changes nothing, so a client may join late, reconnect, or receive events again.
+//! Chat events, which subscribers of a turn receive. One struct per kind, and the mapping of kinds to SSE event names.
+//! Applying an event twice changes nothing, so a client may join late, reconnect, or receive events again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -318,8 +318,8 @@ impl ChatEvent {
         }
     }
 
-    /// Parses an event from its SSE name and data. An unknown name gives [`ChatEvent::Unknown`]. Fails if the data does not match
-    /// the name.
+    /// Parses an event from its SSE name and data. An unknown name gives [`ChatEvent::Unknown`]. Fails if the data does
+    /// not match the name.
     pub fn parse(name: &str, data: &str) -> Result<Self, serde_json::Error> {
         Ok(match name {
             "message_start" => Self::MessageStart(serde_json::from_str(data)?),
@@ -342,9 +342,9 @@ impl ChatEvent {
         })
     }
 
-    /// Returns `true` if the turn ends with this event. An error that names no message only means that this subscriber receives
-    /// no more events. The end of the turn is still to come, perhaps over another connection. The frame's ID does not distinguish
-    /// these errors, because an ID stays in force for the following frames.
+    /// Returns `true` if the turn ends with this event. An error that names no message only means that this subscriber
+    /// receives no more events. The end of the turn is still to come, perhaps over another connection. The frame's ID
+    /// does not distinguish these errors, because an ID stays in force for the following frames.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::MessageEnd(_) => true,
@@ -359,7 +359,7 @@ mod tests {
     use super::ChatEvent;
 
     #[test]
-    fn an_error_ends_the_turn_whose_message_it_names_and_no_other() {
+    fn only_an_error_that_names_a_message_ends_its_turn() {
         let of_turn = r#"{"error":"No.","code":"model_auth","user_message_id":1,"assistant_message_id":2}"#;
         let of_reader = r#"{"error":"No.","code":"storage_unavailable"}"#;
         assert!(ChatEvent::parse("error", of_turn).unwrap().is_terminal());

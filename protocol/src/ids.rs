@@ -1,5 +1,5 @@
-//! Types for IDs, one for each kind, so that IDs of different kinds cannot be confused. On the wire, and in the database (feature
-//! `sqlx`), each ID is its number.
+//! Types for IDs, one for each kind, so that IDs of different kinds cannot be confused. On the wire, and in the
+//! database (feature `sqlx`), each ID is its number.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ id! {
 }
 
 id! {
-    /// Row id of a tool call. Not the provider's id of it, which is a text.
+    /// Row id of a tool call. The provider's own ID of the call is a text.
     ToolCallId
 }
 
@@ -49,7 +49,7 @@ id! {
 }
 
 id! {
-    /// Row id of a plan, which one answer has.
+    /// Row id of a plan. Each plan belongs to one answer.
     PlanId
 }
 

@@ -1,5 +1,5 @@
-//! Wire types of the Tallybook server and its clients: REST resources, chat events, and the framing of server-sent events.
-//! Contains only types and pure functions: no I/O, no async, and nothing that differs between host and browser.
+//! Wire types of the Tallybook server and its clients: REST resources, chat events, and the framing of server-sent
+//! events. Contains only types and pure functions: no I/O, no async, and nothing that differs between host and browser.
 
 mod accounts;
 mod approval;

@@ -68,9 +68,9 @@ pub struct Prices {
 impl Prices {
     /// Returns the cost of these tokens, in billionths of the currency of the prices.
     pub fn cost_nanos(self, usage: &Usage) -> i64 {
-        #[expect(clippy::cast_precision_loss, reason = "no turn has so many tokens that a double could not count them")]
+        #[expect(clippy::cast_precision_loss, reason = "the tokens of a turn fit into a double exactly")]
         let millionths = usage.input_tokens as f64 * self.input + usage.output_tokens as f64 * self.output;
-        #[expect(clippy::cast_possible_truncation, reason = "what is too large becomes the largest there is")]
+        #[expect(clippy::cast_possible_truncation, reason = "the cast saturates")]
         let nanos = (millionths * 1000.0).round() as i64;
         nanos
     }
@@ -82,7 +82,7 @@ mod tests {
     use crate::Usage;
 
     #[test]
-    fn tokens_cost_what_a_million_of_them_costs() {
+    fn the_cost_follows_from_the_prices_per_million_tokens() {
         let usage = Usage { input_tokens: 1_000_000, output_tokens: 1_000_000, ..Usage::default() };
         assert_eq!(Prices { input: 3.0, output: 15.0 }.cost_nanos(&usage), 18_000_000_000);
         let usage = Usage { input_tokens: 7, output_tokens: 1, ..Usage::default() };
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_to_offer_tools_that_came_later_is_unknown() {
+    fn a_tool_mode_of_a_later_version_is_unknown() {
         assert_eq!(serde_json::from_str::<ToolOffer>(r#""telepathy""#).unwrap(), ToolOffer::Unknown);
     }
 }

@@ -1,5 +1,5 @@
-//! Plans of answers in plan mode, step by step, and the events that report them. The text and calls of a step are in the answer
-//! like all others. The plan records where each step begins and ends in the answer.
+//! Plans of answers in plan mode, step by step, and the events that report them. The text and calls of a step are in
+//! the answer like all others. The plan records where each step begins and ends in the answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub enum PlanStepStatus {
     Executing,
     /// The step's result was accepted.
     Completed,
-    /// The step's result was not accepted, and there is no further attempt.
+    /// The step's result was not accepted, and the attempts are used up.
     Failed,
     /// A status that this version does not know.
     #[serde(other)]
@@ -138,8 +138,8 @@ pub struct PlanStepChanged {
 }
 
 impl Plan {
-    /// Applies a change of a step of this plan. A change that was applied before has no effect. Changes of another plan, and of
-    /// an attempt before the current one, are ignored.
+    /// Applies a change of a step of this plan. A change that was applied before has no effect. Changes of another
+    /// plan, and of an attempt before the current one, are ignored.
     pub fn apply(&mut self, changed: &PlanStepChanged) {
         let step = self.steps.iter_mut().find(|step| step.step_id == changed.step_id);
         let Some(step) = step.filter(|step| self.plan_id == changed.plan_id && step.attempt <= changed.attempt) else {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_keeps_where_it_began_and_events_that_are_heard_again_change_nothing() {
+    fn a_step_keeps_its_beginning_and_repeated_events_have_no_effect() {
         let step = PlanStep { step_id: PlanStepId(7), revision: 1, ..PlanStep::default() };
         let mut plan = Plan { plan_id: PlanId(1), revision: 1, steps: vec![step], ..Plan::default() };
         let story = [
@@ -180,11 +180,11 @@ mod tests {
         for event in &story {
             plan.apply(event);
         }
-        let told = plan.clone();
+        let applied = plan.clone();
         for event in &story {
             plan.apply(event);
         }
-        assert_eq!(plan, told);
+        assert_eq!(plan, applied);
         let step = &plan.steps[0];
         assert_eq!((step.offset, step.calls_before, step.end_offset), (Some(10), Some(1), Some(50)));
         assert_eq!((step.status, step.attempt), (PlanStepStatus::Completed, 2));

@@ -11,7 +11,7 @@ use crate::{ChatEvent, RawJson};
 pub struct Playback {
     /// Events in the order in which they were sent; empty if they are no longer stored.
     pub items: Vec<PlayedEvent>,
-    /// Pass as `after` to get the next page; absent on the last page.
+    /// Pass as `after` to get the next page; null on the last page.
     pub next: Option<String>,
 }
 

@@ -16,8 +16,8 @@ const MAX_DEPTH: usize = 100;
 pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
-    /// Returns `text` unchanged if it is valid JSON with a [`json_depth`] of at most 100, otherwise one JSON string that contains
-    /// it.
+    /// Returns `text` unchanged if it is valid JSON with a [`json_depth`] of at most 100, otherwise one JSON string
+    /// that contains it.
     ///
     /// The checks are iterative: they examine text of any depth without using the stack.
     pub fn from_text(text: &str) -> Self {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_becomes_a_string() {
+    fn text_that_is_not_json_becomes_a_string() {
         assert_eq!(RawJson::from_text("{\"a\":").as_str(), r#""{\"a\":""#);
     }
 
@@ -97,11 +97,11 @@ mod tests {
             assert_eq!(json_depth(text), depth, "{text}");
         }
         let hidden = format!("{}1{}", r#"["]","#.repeat(200), "]".repeat(200));
-        assert!(RawJson::from_text(&hidden).as_str().starts_with('"'), "it is too deep for an answer");
+        assert!(RawJson::from_text(&hidden).as_str().starts_with('"'), "it is nested too deeply");
     }
 
     #[test]
-    fn what_nests_too_deep_becomes_a_string() {
+    fn json_that_is_nested_too_deeply_becomes_a_string() {
         let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(RawJson::from_text(&nested(100)).as_str(), nested(100));
         assert_eq!(RawJson::from_text(&nested(100_000)).as_str(), format!("\"{}\"", nested(100_000)));

@@ -1,12 +1,14 @@
-//! Reasoning that a model shows: an item in an answer, one per step, and the event that extends it. It is for users to read. The
-//! provider's client decides what is sent back to the model; this text is not.
+//! Reasoning that a model shows: an item in an answer, one per step, and the event that extends it. It is for users to
+//! read. The provider's client decides what is sent back to the model; this text is not.
 
 use serde::{Deserialize, Serialize};
 
-/// Maximum size of one step's reasoning that is stored and sent, in bytes as JSON. If there is more, only that fact is recorded.
+/// Maximum size of one step's reasoning that is stored and sent, in bytes as JSON. If there is more, only that fact is
+/// recorded.
 pub const MAX_STEP_REASONING_BYTES: usize = 256 * 1024;
 
-/// Maximum size of the reasoning of all steps together, in bytes as JSON, because one event at the end of a turn contains it.
+/// Maximum size of the reasoning of all steps together, in bytes as JSON, because one event at the end of a turn
+/// contains it.
 pub const MAX_REASONING_BYTES: usize = 512 * 1024;
 
 /// A model's reasoning in one step.
@@ -62,8 +64,8 @@ impl Reasoning {
         reasoning
     }
 
-    /// Applies an event: appends its new text. An event that was applied before changes nothing, and an event that does not
-    /// connect to the existing text adds no text.
+    /// Applies an event: appends its new text. An event that was applied before changes nothing, and an event that does
+    /// not connect to the existing text adds no text.
     pub fn apply(&mut self, delta: &ReasoningDelta) {
         let begin = usize::try_from(delta.reasoning_offset).unwrap_or(usize::MAX);
         let held = self.text.len().checked_sub(begin);
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn events_that_are_heard_again_or_do_not_join_on_add_nothing() {
+    fn repeated_events_and_events_after_a_gap_add_nothing() {
         let mut reasoning = Reasoning::started_by(&delta(0, "Let me"));
         for heard in [delta(6, " think"), delta(0, "Let me"), delta(3, " me thi"), delta(90, "lost"), delta(-1, "x")] {
             reasoning.apply(&heard);

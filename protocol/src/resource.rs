@@ -10,20 +10,20 @@ use crate::{AnswerMode, MessageId, MessageStatus, Plan, Reasoning, Role, ToolCal
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewConversation {
-    /// Shown in the sidebar; taken from the first message when absent.
+    /// Title in the sidebar. If absent, it is derived from the first message.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Which model of the catalog answers in it; the server's default when absent.
+    /// Name of the model that answers in the conversation. If absent, the server's default model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The tools that are turned off in it from the start, as in [`crate::DisabledTools`].
+    /// Tools that are turned off in the conversation from the start, as in [`crate::DisabledTools`].
     #[cfg_attr(feature = "openapi", schema(max_items = 500))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled_tools: Vec<String>,
 }
 
-/// Body of `PATCH /api/conversations/{uuid}`: what is to be different, at least one thing.
+/// Body of `PATCH /api/conversations/{uuid}`: the fields to change, at least one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UpdateConversation {
@@ -31,42 +31,42 @@ pub struct UpdateConversation {
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 200))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it is pinned; at most 100 are.
+    /// `true` to pin the conversation. At most 100 conversations can be pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned: Option<bool>,
-    /// Whether it is in the archive.
+    /// `true` to archive the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
-    /// Which model of the catalog answers in it from now on; null for the server's default.
+    /// Name of the model that will answer in the conversation; null for the server's default model.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub model: Option<Option<String>>,
 }
 
 /// Reads a value that is present, including null. An absent value gets the default.
-#[expect(clippy::option_option, reason = "absent, null and a name are three things to say")]
+#[expect(clippy::option_option, reason = "absent, null and a name mean different things")]
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Body of `POST /api/conversations/{uuid}/messages/{id}/regenerate` and of `POST …/continue`. It may be left out.
+/// Body of `POST /api/conversations/{uuid}/messages/{id}/regenerate` and of `POST …/continue`. Optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerAgain {
-    /// Which model of the catalog is to answer. When absent, a new version is by the conversation's model, and an answer
-    /// that goes on by the one that began it.
+    /// Name of the model to use. If absent, the conversation's model regenerates an answer, and an answer is continued
+    /// by the model that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// A part of what a person sends.
+/// A part of a user's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessagePart {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
 }
@@ -83,25 +83,27 @@ impl MessagePart {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewMessage {
-    /// What the user wrote, when it is nothing but text.
+    /// The user's text. Use `content` or `parts`, not both.
     #[cfg_attr(feature = "openapi", schema(max_length = 100_000))]
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub content: String,
-    /// The same as a list of parts, in place of `content`.
+    /// The user's text as a list of parts, instead of `content`.
     #[cfg_attr(feature = "openapi", schema(max_items = 100))]
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MessagePart>,
-    /// Chosen by the client, unique in the conversation: sending it twice makes one message.
+    /// An ID that the client chooses, unique in the conversation. A message that is sent twice with the same ID is
+    /// stored once.
     #[cfg_attr(feature = "openapi", schema(min_length = 1, max_length = 64, pattern = "^[!-~]+$"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_message_id: Option<String>,
-    /// A message of the user's that this is another version of. Both stay; what is shown from now on begins with this one.
+    /// Row id of a message of the user that this message is a new version of. Both versions are kept. The conversation
+    /// then shows the new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_of: Option<MessageId>,
-    /// Which model of the catalog answers this message alone; the conversation's when absent.
+    /// Name of the model that answers only this message. If absent, the conversation's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How it is answered.
+    /// Mode of the answer.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "AnswerMode::is_default")]
     pub mode: AnswerMode,
 }
@@ -117,66 +119,70 @@ fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D
 pub struct Page<T> {
     /// The items of this page.
     pub items: Vec<T>,
-    /// Pass as `cursor` to get the next page; absent on the last one.
+    /// Pass as `cursor` to get the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// A conversation as lists show it.
+/// A conversation as it appears in lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 pub struct ConversationSummary {
-    /// Its name on the wire and in addresses.
+    /// ID of the conversation, which URLs contain.
     pub uuid: Uuid,
-    /// Never empty.
+    /// Title of the conversation; never empty.
     pub title: String,
-    /// Whether a turn runs at this moment.
+    /// `true` while a turn is running.
     pub running: bool,
-    /// Whether a turn waits for somebody's decision on its calls.
+    /// `true` while a turn waits for a decision on its tool calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub awaiting_approval: bool,
-    /// Whether the user wants it at hand.
+    /// `true` if the user pinned the conversation.
     #[serde(default)]
     pub pinned: bool,
-    /// Whether it is put away: lists leave it out, and a message takes it out again.
+    /// `true` if the conversation is archived: lists do not contain it by default. Sending a message restores it.
     #[serde(default)]
     pub archived: bool,
-    /// The name of the model that answers in it, which may be gone from the catalog; absent for the server's default.
+    /// Name of the model that answers in the conversation; absent for the server's default model. The model may no
+    /// longer exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     #[serde(deserialize_with = "time::read")]
     pub created_at: DateTime<Utc>,
-    /// When a message was last added.
+    /// Time at which the last message was added.
     #[serde(deserialize_with = "time::read")]
     pub updated_at: DateTime<Utc>,
 }
 
-/// Query of `GET /api/conversations/{uuid}`: which messages of the branch that is shown; all of them by default. However
-/// many that are, an answer ends with the last of them and goes back by whole exchanges to at most 16 MiB of text, of which
-/// the last exchange alone may be more; [`Earlier`] says that there is more before.
+/// Query of `GET /api/conversations/{uuid}`: selects messages of the shown branch; by default all of them.
+///
+/// A response contains at most 16 MiB of text: whole exchanges of a question and its answer, counted back from the last
+/// message. The last exchange is always included, even if it is larger. [`Earlier`] counts the messages before the
+/// first one in the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub struct Window {
-    /// The newest, so many of them, at most 200; one more where a question would be cut off from its answer.
+    /// Maximum number of messages, from 1 to 200; values outside are clamped. The newest messages are selected, and one
+    /// more if the first one would be an answer without its question.
     #[cfg_attr(feature = "openapi", param(format = "uint32", maximum = 4_294_967_295.0))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Of those alone that lead up to this message.
+    /// Selects only messages that lead up to this message, without the message itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<MessageId>,
-    /// And back to this message, whatever their number; nothing when it is not among them.
+    /// Extends the selection back to this message, regardless of `limit`. Ignored if the message is not on the branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<MessageId>,
 }
 
-/// What comes before the messages of a [`Window`].
+/// The messages before those of a [`Window`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Earlier {
-    /// How many messages.
+    /// Number of messages.
     pub count: i64,
-    /// What those cost together.
+    /// Total tokens and cost of these messages.
     pub usage: Usage,
 }
 
@@ -185,20 +191,20 @@ pub struct Earlier {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(from = "FlatConversation")]
 pub struct Conversation {
-    /// What lists show of it.
+    /// The fields that lists show.
     #[serde(flatten)]
     pub summary: ConversationSummary,
-    /// Oldest first.
+    /// The messages, oldest first.
     pub messages: Vec<Message>,
-    /// What comes before them; absent when they begin with the first.
+    /// The messages before `messages`; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
-    /// The assistant message whose turn runs, if one does.
+    /// Row id of the assistant message whose turn is running; null if no turn is running.
     pub active_message_id: Option<MessageId>,
 }
 
-/// Type from which [`Conversation`] is read. Reading through `flatten` would buffer the messages, and a [`RawJson`] cannot be
-/// read from serde's buffer.
+/// Type from which [`Conversation`] is read. Reading through `flatten` would buffer the messages, and a [`RawJson`]
+/// cannot be read from serde's buffer.
 #[derive(Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own on the wire")]
 struct FlatConversation {
@@ -241,59 +247,59 @@ impl From<FlatConversation> for Conversation {
     }
 }
 
-/// One entry of a conversation.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Message {
-    /// Row id.
+    /// Row id of the message.
     pub id: MessageId,
-    /// Who wrote it.
+    /// Author of the message.
     pub role: Role,
-    /// The lease under which the turn ran last, which grows whenever it goes on after it was cut off; 0 for a person's.
+    /// Number of the turn's last lease. It grows each time the turn resumes; 0 for user messages.
     #[serde(default)]
     pub epoch: i32,
-    /// Its text; Markdown when the assistant wrote it.
+    /// Text of the message. The assistant's text is Markdown.
     pub content: String,
-    /// Where it stands.
+    /// Status of the message.
     pub status: MessageStatus,
-    /// What went wrong, in words for the reader; only with `failed` or `interrupted`.
+    /// A message for the user that describes the problem; only with `failed` or `interrupted`.
     pub error: Option<String>,
-    /// The stable name of what went wrong, as the `error` event carries it.
+    /// Stable name of the cause of `error`, as in the `error` event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Why the model stopped, as in `message_end`; absent when it did not.
+    /// Reason why the model stopped, as in `message_end`; null if it did not stop by itself.
     #[serde(default)]
     pub stop_reason: Option<String>,
-    /// The calls made while answering, in the order asked for.
+    /// The tool calls of the answer, in the order in which the model requested them.
     pub tool_calls: Vec<ToolCall>,
-    /// What the model showed of its thinking while answering, step by step.
+    /// The model's reasoning, one item per step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasoning: Vec<Reasoning>,
-    /// The plan that the answer is made by, in plan mode. Absent there, too, if no plan could be made.
+    /// The plan that the answer follows, in plan mode. Also absent in plan mode if no plan could be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// Mode of the answer. Absent for `react`.
     #[serde(default, skip_serializing_if = "AnswerMode::is_default")]
     pub mode: AnswerMode,
-    /// Row ids of all versions of this message, itself among them, oldest first; empty when it is the only one.
+    /// Row ids of all versions of this message, including this one, oldest first. Empty if there is only one version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<MessageId>,
-    /// Tokens of the turn's finished steps; absent where the provider counts none.
+    /// Tokens of the turn's finished steps; absent if the provider reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Who provided the model of the turn's last finished step; absent before the first.
+    /// Provider of the model that wrote the turn's last finished step; absent before the first step has finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Which model of the catalog answers, by its name when the turn last began; for answers of before there was a catalog,
-    /// the provider's name of the model.
+    /// Name of the model that answers, as of the turn's last start. For answers of versions without a model list, the
+    /// provider's name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What its model was told of the conversation, where that was not all of it.
+    /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
-    /// When it was stored.
+    /// Time at which the message was stored.
     pub created_at: DateTime<Utc>,
-    /// When it was whole, or its turn ended in another way; absent while it is being written.
+    /// Time at which the message was complete or its turn ended otherwise; absent while it is being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<DateTime<Utc>>,
 }
@@ -306,26 +312,26 @@ impl Message {
     }
 }
 
-/// What an answer's model was told in place of the whole conversation before it.
+/// The part of the conversation that an answer's model received, if it did not receive all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Told {
-    /// The first message that it was told whole.
+    /// Row id of the first message that the model received in full.
     pub from: MessageId,
-    /// What another call of a model had made of the messages before; absent where it was told nothing of them.
+    /// Summary that the model received in place of the earlier messages; absent if it received none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// Answer to `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`.
+/// Response of `POST /api/conversations/{uuid}/messages/{id}/reasoning-summary`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasoningSummary {
-    /// What was done for an answer and why, in at most three lines; none where no tool was called.
+    /// At most three lines on the actions for an answer and their reasons. Empty if the answer called no tool.
     pub lines: Vec<String>,
 }
 
-/// Which model answers.
+/// A provider's model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ModelInfo {
@@ -335,20 +341,20 @@ pub struct ModelInfo {
     pub model: String,
 }
 
-/// An error answer, `application/problem+json` (RFC 9457).
+/// An error response, `application/problem+json` (RFC 9457).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
-    /// A stable identifier of the kind of problem, e.g. `/problems/turn-running`.
+    /// Stable identifier of the problem type, for example `/problems/turn-running`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind of problem in words.
+    /// Title of the problem type.
     pub title: String,
     /// The HTTP status code.
     pub status: u16,
-    /// What is wrong with this request and what to do about it.
+    /// The problem with this request, and what to do about it.
     pub detail: String,
-    /// Names this request in the server's log.
+    /// ID of this request in the server's log.
     pub request_id: String,
 }
 
@@ -428,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn no_model_is_told_apart_from_nothing_said_of_it() {
+    fn a_null_model_differs_from_an_absent_one() {
         for (json, model) in [
             ("{}", None),
             (r#"{"model":null}"#, Some(None)),

@@ -6,52 +6,53 @@ use uuid::Uuid;
 
 use crate::{MessageId, Role, ToolCallId};
 
-/// One page of what a search found.
+/// A page of search results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchPage {
-    /// The newest first; within one conversation in its own order.
+    /// The matches, newest first. A search within one conversation returns them in the conversation's order.
     pub items: Vec<SearchHit>,
-    /// Pass as `cursor` to go on from where this page ended; absent when all was searched.
+    /// Pass as `cursor` to continue the search after this page; null if everything was searched.
     pub next_cursor: Option<String>,
-    /// False when the time for one page was used up before it was full: there may be more, from `next_cursor` on.
+    /// `false` if the time limit for a page ended before the page was full. There may be more matches after
+    /// `next_cursor`.
     pub complete: bool,
 }
 
-/// A place where all words of a search stand.
+/// A match: a text that contains all words of the search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchHit {
-    /// The conversation.
+    /// UUID of the conversation.
     pub conversation_uuid: Uuid,
-    /// Its title.
+    /// Title of the conversation.
     pub title: String,
-    /// The message; absent when the words stand in the title.
+    /// Row id of the message; absent if the match is in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
-    /// Who wrote the message.
+    /// Author of the message; absent if the match is in the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
-    /// The tool call of the message in which the words stand, if it is not the message's own text.
+    /// Row id of the message's tool call that contains the match; absent if the match is not in a tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
-    /// The tool of that call.
+    /// Name of the tool of that call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// Whether it is on the branch that is shown.
+    /// `true` if the match is on the shown branch.
     pub shown: bool,
-    /// The words and what stands around them, at most about 160 characters, without control characters.
+    /// The matching words with the text around them: at most about 160 characters, without control characters.
     pub snippet: Vec<SnippetPart>,
-    /// When the message was stored, the call made, or the conversation.
+    /// Time at which the message was stored, the call was made, or the conversation was created.
     pub created_at: DateTime<Utc>,
 }
 
-/// A stretch of a snippet.
+/// A part of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SnippetPart {
-    /// Its text.
+    /// Text of the part.
     pub text: String,
-    /// Whether this is what was looked for.
+    /// `true` if the part matches a word of the search.
     pub is_match: bool,
 }

@@ -6,30 +6,30 @@ use uuid::Uuid;
 
 use crate::{Message, ShareId};
 
-/// Body of `POST /api/conversations/{uuid}/shares`. It may be left out.
+/// Body of `POST /api/conversations/{uuid}/shares`. Optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewShare {
-    /// Whether the tool calls are shared, too.
+    /// `true` to share the tool calls, too.
     #[serde(default)]
     pub tool_calls: bool,
 }
 
-/// A link that shows a conversation to whoever has it, as `GET /api/shares` lists it.
+/// A public link to a conversation, as `GET /api/shares` lists it. Anyone with the link can read the conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Share {
-    /// Row id.
+    /// Row id of the link.
     pub id: ShareId,
     /// The path of the link, `/s/…`.
     pub path: String,
-    /// The conversation.
+    /// UUID of the conversation.
     pub conversation_uuid: Uuid,
-    /// What the conversation was called when it was shared.
+    /// Title of the conversation when it was shared.
     pub title: String,
-    /// Whether its tool calls are shared, too.
+    /// `true` if the link also shows the tool calls.
     pub tool_calls: bool,
-    /// When it was shared.
+    /// Time at which the conversation was shared.
     pub created_at: DateTime<Utc>,
 }
 
@@ -40,6 +40,6 @@ pub struct SharedConversation {
     pub title: String,
     /// Messages of the branch that was shown, oldest first.
     pub messages: Vec<Message>,
-    /// When it was shared.
+    /// Time at which the conversation was shared.
     pub shared_at: DateTime<Utc>,
 }

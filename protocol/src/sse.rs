@@ -1,13 +1,15 @@
-//! Server-sent events in the framing of the WHATWG HTML standard (section 9.2): a writer for one frame, and a decoder that
-//! accepts bytes in chunks of any size. The browser uses it for Tallybook's streams, and the server for its providers' streams.
+//! Server-sent events in the framing of the WHATWG HTML standard (section 9.2): a writer for one frame, and a decoder
+//! that accepts bytes in chunks of any size. The browser uses it for Tallybook's streams, and the server for its
+//! providers' streams.
 
 use std::fmt::Write as _;
 
-/// Maximum size of a frame that the decoder accepts, in bytes. A complete answer is sent in one frame, so the limit is generous.
-/// It bounds the memory that a hostile or broken sender can make a reader use.
+/// Maximum size of a frame that the decoder accepts, in bytes. A complete answer is sent in one frame, so the limit is
+/// generous. It bounds the memory that a hostile or broken sender can make a reader use.
 pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1024 };
 
-/// Maximum length of an `id:` that is kept, in bytes. Each later frame repeats the ID, so a long one would be stored many times.
+/// Maximum length of an `id:` that is kept, in bytes. Each later frame repeats the ID, so a long one would be stored
+/// many times.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Response header of an event stream with its keep-alive interval in whole seconds, at least 1.
@@ -39,8 +41,9 @@ impl std::fmt::Display for FrameTooLarge {
 
 impl std::error::Error for FrameTooLarge {}
 
-/// Writes one frame. `data` may contain several lines. Readers treat a lone carriage return as the end of a line too. So each
-/// carriage return and each line feed in `data` reaches the reader as a line feed. `id` and `event` must each be one line.
+/// Writes one frame. `data` may contain several lines. Readers treat a lone carriage return as the end of a line too.
+/// So each carriage return and each line feed in `data` reaches the reader as a line feed. `id` and `event` must each
+/// be one line.
 pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
     let mut frame = String::with_capacity(data.len() + event.len() + 64);
     if let Some(id) = id {
@@ -72,8 +75,8 @@ impl Decoder {
         Self::default()
     }
 
-    /// Decodes the next chunk and returns the frames that it completes. An incomplete frame at the end of a stream is dropped, as
-    /// the standard requires, unless [`Decoder::end`] is called.
+    /// Decodes the next chunk and returns the frames that it completes. An incomplete frame at the end of a stream is
+    /// dropped, as the standard requires, unless [`Decoder::end`] is called.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, FrameTooLarge> {
         let mut frames = Vec::new();
         let mut rest = bytes;
@@ -106,8 +109,8 @@ impl Decoder {
         Ok(frames)
     }
 
-    /// Returns the unfinished frame at the end of a stream, if any. Some servers omit the empty line after their last frame. The
-    /// frame may also be incomplete.
+    /// Returns the unfinished frame at the end of a stream, if any. Some servers omit the empty line after their last
+    /// frame. The frame may also be incomplete.
     pub fn end(&mut self) -> Option<Frame> {
         let line = std::mem::take(&mut self.line);
         let before = if line.is_empty() { None } else { self.end_line(&line) };
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_names_ids_and_joined_data() {
+    fn fields_and_comments_are_decoded() {
         let text = ": hello\nevent: a\nid: 7\ndata: one\ndata:two\nretry: 5\nnonsense\n\ndata\n\nevent: lost\n\n";
         assert_eq!(decode(text.as_bytes()), [frame(Some("7"), "a", "one\ntwo"), frame(Some("7"), "message", "")]);
     }
@@ -208,13 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn what_came_before_an_endless_line_is_given() {
+    fn frames_before_an_endless_line_are_returned() {
         let portion = [b"data: whole\n\ndata: ".to_vec(), vec![b'x'; MAX_FRAME_BYTES]].concat();
         assert_eq!(Decoder::new().push(&portion), Err(FrameTooLarge { before: vec![frame(None, "message", "whole")] }));
     }
 
     #[test]
-    fn an_id_that_would_multiply_is_not_kept() {
+    fn a_long_id_is_not_kept() {
         let long = "7".repeat(MAX_ID_BYTES + 1);
         let text = format!("id: 6\nid: {long}\ndata: x\n\n");
         assert_eq!(decode(text.as_bytes()), [frame(Some("6"), "message", "x")]);
@@ -222,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(data in "[^\r]{0,80}", id in "[a-z0-9.]{1,9}") {
+        fn a_written_frame_is_read_back(data in "[^\r]{0,80}", id in "[a-z0-9.]{1,9}") {
             let text = write_frame(Some(&id), "content_delta", &data);
             prop_assert_eq!(decode(text.as_bytes()), [frame(Some(&id), "content_delta", &data)]);
         }

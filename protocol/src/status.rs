@@ -1,15 +1,16 @@
-//! Roles of messages, and statuses of messages and tool calls. Their names are the same on the wire and in the database.
+//! Roles of messages, and statuses of messages and tool calls. Their names are the same on the wire and in the
+//! database.
 
 use serde::{Deserialize, Serialize};
 
-/// Who wrote a message.
+/// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// A person.
+    /// The user.
     User,
-    /// The model; the row is the turn.
+    /// The model. The message is the turn that writes it.
     Assistant,
 }
 
@@ -20,24 +21,24 @@ impl From<String> for Role {
     }
 }
 
-/// Where a message stands. User messages are always `complete`.
+/// Status of a message. User messages are always `complete`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageStatus {
-    /// The turn ended by itself.
+    /// The turn ended normally.
     Complete,
-    /// The turn runs.
+    /// The turn is running.
     Streaming,
-    /// A person stopped the turn.
+    /// The user stopped the turn.
     Stopped,
-    /// The turn ended in an error; `error` says which.
+    /// The turn ended with an error, which `error` describes.
     Failed,
-    /// The server went away during the turn.
+    /// The server stopped, or could not store the turn, before the turn ended.
     Interrupted,
-    /// The turn has paused: it goes on when somebody has decided on its calls that wait.
+    /// The turn has paused. It resumes when the user has decided on its waiting calls.
     AwaitingApproval,
-    /// A status that this reader does not know yet.
+    /// A status that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -72,26 +73,26 @@ impl From<String> for MessageStatus {
     }
 }
 
-/// Where a tool call stands.
+/// Status of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallStatus {
-    /// Stored; it runs or is about to.
+    /// The call is stored, and runs or is about to run.
     Pending,
-    /// Waits for a person's decision.
+    /// The call waits for a decision.
     AwaitingApproval,
-    /// It gave an output.
+    /// The call returned an output.
     Success,
-    /// It failed; `error` says how.
+    /// The call failed. `error` says why.
     Error,
-    /// A person refused it.
+    /// The call was denied.
     Denied,
-    /// The turn was stopped while it ran.
+    /// The turn was stopped while the call ran.
     Cancelled,
-    /// The server went away while it ran. It may have run.
+    /// The server stopped while the call ran. The tool may have run.
     Interrupted,
-    /// A status that this reader does not know yet.
+    /// A status that this version does not know.
     #[serde(other)]
     Unknown,
 }
@@ -140,7 +141,7 @@ mod tests {
     use super::{MessageStatus, ToolCallStatus};
 
     #[test]
-    fn the_word_of_a_status_is_the_one_on_the_wire() {
+    fn as_str_returns_the_name_on_the_wire() {
         for status in MessageStatus::ALL {
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
             assert_eq!(MessageStatus::from(status.as_str().to_owned()), status);

@@ -1,12 +1,13 @@
-//! Reads times in the format that Tallybook writes. chrono's own deserializer accepts more formats, which would make up one
-//! percent of the page's WASM module.
+//! Reads times in the format that Tallybook writes. chrono's own deserializer accepts more formats, which would make up
+//! one percent of the page's WASM module.
 
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. The prompt contains the date in that zone.
+/// Request header with the IANA name of the user's time zone, such as `Asia/Tokyo`. The prompt contains the date in
+/// that zone.
 pub const TIME_ZONE_HEADER: &str = "x-tallybook-time-zone";
 
 /// Reads a time in the format of RFC 3339.
@@ -42,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn an_invalid_time_is_refused() {
         for wrong in [json!("yesterday"), json!("2025-11-25"), json!("2025-13-25T10:00:00Z"), json!(0), json!(null)] {
             assert!(serde_json::from_value::<Event>(json!({ "at": wrong })).is_err(), "{wrong}");
         }

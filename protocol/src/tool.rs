@@ -5,57 +5,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RawJson, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, time};
 
-/// One use of a tool, as the page shows it.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolCall {
-    /// Row id.
+    /// Row id of the call.
     pub tool_call_id: ToolCallId,
     /// The tool's name as the model wrote it.
     pub tool_name: String,
-    /// The arguments exactly as the model wrote them; a JSON string when they were not JSON, or with their beginning.
+    /// The arguments exactly as the model wrote them. If they are not valid JSON, or are truncated, they are one JSON
+    /// string.
     pub input: RawJson,
-    /// How many UTF-8 bytes the arguments have as the model wrote them; only with `truncated`.
+    /// Length of the arguments as the model wrote them, in UTF-8 bytes; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bytes: Option<i64>,
-    /// What the model had asked for, where a person changed the arguments before they ran.
+    /// The model's original arguments, if the user edited them before the call ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed_input: Option<RawJson>,
-    /// Where in the message's text it happened, in UTF-8 bytes.
+    /// Position of the call in the message's text, in UTF-8 bytes.
     pub offset: i64,
-    /// Where it stands.
+    /// Status of the call.
     pub status: ToolCallStatus,
-    /// What the tool gave back.
+    /// The tool's output.
     pub output: Option<String>,
-    /// How many UTF-8 bytes the output has; only with `truncated`.
+    /// Length of the output in UTF-8 bytes; only with `truncated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<i64>,
-    /// Why it failed, e.g. `invalid_b: division by zero`.
+    /// The reason for a failure, for example `invalid_b: division by zero`.
     pub error: Option<String>,
     /// The kind of failure, e.g. `timeout` or `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// Whether something was left out of the texts here; `GET /api/tool-calls/{id}` gives all.
+    /// `true` if texts here are truncated. `GET /api/tool-calls/{id}` returns them in full.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How long it ran, in milliseconds; absent while it runs.
+    /// Duration of the call, in milliseconds; null while it runs.
     pub duration_ms: Option<i64>,
-    /// When it was stored, which is just before it ran, or was asked for consent.
+    /// Time at which the call was stored: just before it ran, or before it waited for approval.
     #[serde(deserialize_with = "time::read")]
     pub started_at: DateTime<Utc>,
-    /// What reviewing models said of it.
+    /// Votes of the reviewing models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ToolCallReview>,
-    /// The last decision on it; absent if it needed none, or waits for one.
+    /// The last decision on the call; absent if the call needed none or waits for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<ToolCallDecision>,
 }
 
-/// `GET /api/tools`: the tools on offer, and where they come from.
+/// Response of `GET /api/tools`: the available tools, and the tool servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolList {
-    /// The tools, in the order of names.
+    /// The tools, sorted by name.
     pub items: Vec<ToolInfo>,
     /// The tool servers, in the order of the settings.
     pub servers: Vec<ToolServerInfo>,
@@ -65,28 +66,28 @@ pub struct ToolList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToolServerInfo {
-    /// Its name in the settings.
+    /// Name of the server in the settings.
     pub name: String,
     /// `connected`, `connecting` or `failed`.
     pub status: String,
-    /// Why its tools are not on offer.
+    /// Reason why the server's tools are unavailable; absent if they are available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How many of its tools are on offer.
+    /// Number of the server's available tools.
     pub tools: u64,
-    /// Its tools that are not.
+    /// The server's tools that are left out.
     pub left_out: Vec<LeftOutTool>,
 }
 
-/// A tool that is not on offer.
+/// A tool that models do not receive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeftOutTool {
-    /// What its server calls it.
+    /// The server's name of the tool.
     pub name: String,
-    /// Why it is not on offer.
+    /// Reason why the tool is left out.
     pub reason: String,
-    /// Set where it is withheld because its definition changed: what is to be accepted, or not.
+    /// The definition to accept, if the tool is withheld because its definition is not accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<ChangedTool>,
 }
@@ -95,20 +96,20 @@ pub struct LeftOutTool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangedTool {
-    /// What its server calls it, for `POST /api/tool-servers/{server}/tools/{tool}/accept`.
+    /// The server's name of the tool, for `POST /api/tool-servers/{server}/tools/{tool}/accept`.
     pub tool: String,
-    /// SHA-256, in hex, of its definition now.
+    /// SHA-256 of the current definition, in hex.
     pub hash: String,
-    /// What it says now that it does.
+    /// Description in the current definition.
     pub description: String,
 }
 
-/// Body of `POST /api/tool-servers/{server}/tools/{tool}/accept`. It may be left out.
+/// Body of `POST /api/tool-servers/{server}/tools/{tool}/accept`. Optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AcceptTool {
-    /// The definition that was looked at, as in [`ChangedTool`]: another one is not accepted. When absent, whatever the
-    /// definition is now.
+    /// Hash of the definition that the admin has seen, as in [`ChangedTool`]. Another definition is not accepted. If
+    /// absent, the current definition is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -119,22 +120,22 @@ pub struct AcceptTool {
 pub struct ToolInfo {
     /// Unique name.
     pub name: String,
-    /// What it does, as the model is told.
+    /// The description that models receive.
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: serde_json::Value,
-    /// The tool server that it comes from; none where it is built in.
+    /// Name of the tool's server; null for built-in tools.
     #[serde(default)]
     pub server: Option<String>,
     /// `low` or `high`.
     pub risk: String,
-    /// Whether running it twice is the same as running it once.
+    /// `true` if running the tool twice has the same effect as running it once.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether new conversations use it.
+    /// `true` if new conversations use the tool.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Set where its definition changed since it was accepted, or first seen: what its server claims of it counts no longer.
+    /// The current definition, if it is not accepted. Tallybook then ignores the server's claims about the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<ChangedTool>,
 }

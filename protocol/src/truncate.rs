@@ -1,5 +1,5 @@
-//! Truncates the inputs and outputs of tool calls in events and messages. `GET /api/tool-calls/{id}` returns the complete texts
-//! of one call, so the size of an event stays bounded.
+//! Truncates the inputs and outputs of tool calls in events and messages. `GET /api/tool-calls/{id}` returns the
+//! complete texts of one call, so the size of an event stays bounded.
 
 use crate::first_bytes;
 use std::borrow::Cow;
@@ -15,7 +15,8 @@ pub const MAX_CALL_TEXT_BYTES: usize = 64 * 1024;
 /// Maximum size of one error, in bytes.
 pub const MAX_CALL_ERROR_BYTES: usize = 4 * 1024;
 
-/// Maximum total size of the inputs, outputs and errors in one event or message, in bytes as JSON, for any number of calls.
+/// Maximum total size of the inputs, outputs and errors in one event or message, in bytes as JSON, for any number of
+/// calls.
 pub const MAX_CALLS_BYTES: usize = 512 * 1024;
 
 /// Remaining bytes for the texts of calls.
@@ -30,10 +31,12 @@ impl Default for CallsBudget {
 }
 
 impl CallsBudget {
-    /// Returns `true` if there is room for texts of a call with these text lengths, and subtracts the lengths from the budget.
+    /// Returns `true` if there is room for texts of a call with these text lengths, and subtracts the lengths from the
+    /// budget.
     ///
-    /// For callers that know the lengths of texts before they read the texts. The lengths must not exceed the lengths as JSON, so
-    /// that no call with room for text is skipped. The caller then truncates the texts that it reads with a second budget.
+    /// For callers that know the lengths of texts before they read the texts. The lengths must not exceed the lengths
+    /// as JSON, so that no call with room for text is skipped. The caller then truncates the texts that it reads with a
+    /// second budget.
     pub fn reserve(&mut self, input: i64, proposed: Option<i64>, output: Option<i64>, error: Option<i64>) -> bool {
         let has_room = self.0 > 0;
         for (bytes, limit) in [
@@ -106,8 +109,8 @@ impl CallsBudget {
         *output_bytes = whole.filter(|_| *truncated);
     }
 
-    /// Returns how many bytes of a text fit, and subtracts their length as JSON from the budget. A control character can count as
-    /// six bytes.
+    /// Returns how many bytes of a text fit, and subtracts their length as JSON from the budget. A control character
+    /// can count as six bytes.
     fn take(&mut self, text: &str, limit: usize) -> usize {
         let kept = beginning_within(first_bytes(text, limit), self.0);
         self.0 -= json_bytes(kept);
@@ -156,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn a_call_within_the_limits_is_unchanged() {
         let mut fitted = call(r#"{"a": 1}"#, 3000, 100);
         CallsBudget::default().fit(&mut fitted);
         assert_eq!(fitted, call(r#"{"a": 1}"#, 3000, 100));
     }
 
     #[test]
-    fn a_long_text_is_cut_at_a_character_and_says_how_long_it_was() {
+    fn a_long_text_is_truncated_at_a_character_and_keeps_its_length() {
         let input = format!(r#"{{"a":"{}"}}"#, "\\n".repeat(MAX_CALL_TEXT_BYTES));
         let mut cut = call(&input, 3 * MAX_CALL_TEXT_BYTES, 2 * MAX_CALL_ERROR_BYTES);
         CallsBudget::default().fit(&mut cut);
@@ -175,11 +178,11 @@ mod tests {
         assert_eq!(sizes, (true, i64::try_from(input.len()).ok(), i64::try_from(3 * MAX_CALL_TEXT_BYTES).ok()));
         let again = cut.clone();
         CallsBudget::default().fit(&mut cut);
-        assert_eq!(cut, again, "cut twice it is the same");
+        assert_eq!(cut, again, "a second truncation changes nothing");
     }
 
     #[test]
-    fn what_a_model_proposed_counts_too() {
+    fn proposed_arguments_count_toward_the_limits() {
         let proposed = RawJson::from_text(&format!(r#"{{"a":"{}"}}"#, "x".repeat(2 * MAX_CALL_TEXT_BYTES)));
         let mut edited = ToolCall { proposed_input: Some(proposed), ..call(r#"{"a":1}"#, 0, 0) };
         CallsBudget::default().fit(&mut edited);
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_more_bytes_in_json_counts_as_more() {
+    fn escaped_characters_count_with_their_escapes() {
         let mut budget = CallsBudget::default();
         let mut calls = vec![call("{}", 0, 0); 20];
         for call in &mut calls {
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_alone_tell_which_calls_are_carried() {
+    fn lengths_alone_decide_which_calls_are_included() {
         let (mut lengths, mut texts) = (CallsBudget::default(), CallsBudget::default());
         let sizes = [(0, 0), (3000, 9000), (2 * MAX_CALL_TEXT_BYTES, 0), (90_000, 100)];
         for (output, error) in sizes.into_iter().cycle().take(100) {

@@ -12,9 +12,9 @@ pub struct Usage {
     pub input_tokens: i64,
     /// Tokens the model wrote.
     pub output_tokens: i64,
-    /// Of the tokens read, those that came from the provider's cache.
+    /// Tokens among `input_tokens` that came from the provider's cache.
     pub cached_tokens: i64,
-    /// What they cost, in billionths of the currency that the settings' prices are in; absent where no price is known.
+    /// Cost in billionths of the currency of the prices in the settings; absent if no price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_nanos: Option<i64>,
 }
@@ -40,23 +40,23 @@ impl Sum for Usage {
     }
 }
 
-/// What models used up for one purpose.
+/// Usage of model calls for one purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PurposeUsage {
-    /// What they were asked for: `answer`, `review`, `title` and the like.
+    /// Purpose of the calls: `answer`, `plan`, `evaluate`, `review`, `summary`, `title`, `reasoning_summary`, ….
     pub purpose: String,
-    /// How often they were.
+    /// Number of model calls.
     pub calls: i64,
     /// Tokens and cost.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
-/// Answer to `GET /api/conversations/{uuid}/usage` and `…/messages/{id}/usage`.
+/// Response of `GET /api/conversations/{uuid}/usage` and `…/messages/{id}/usage`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UsageByPurpose {
-    /// One for each purpose, in the order of their names.
+    /// Usage for each purpose, sorted by purpose.
     pub items: Vec<PurposeUsage>,
 }

@@ -1,4 +1,4 @@
-//! What `page` uses of the browser that `web_sys` has not, or has only in part.
+//! Bindings to browser interfaces that `page` uses and that `web_sys` lacks or covers only in part.
 
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::prelude::*;
@@ -7,7 +7,7 @@ use web_sys::{Element, Node};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Tells which elements come into view and leave it. One that is taken from the page leaves too.
+    /// Reports which elements enter or leave the viewport. An element that is removed from the page counts as leaving.
     pub(crate) type IntersectionObserver;
 
     #[wasm_bindgen(constructor, catch)]
@@ -19,7 +19,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(crate) fn unobserve(this: &IntersectionObserver, element: &Element);
 
-    /// An element that came or left.
+    /// An element that entered or left.
     pub(crate) type IntersectionObserverEntry;
 
     #[wasm_bindgen(method, getter, js_name = isIntersecting)]
@@ -28,7 +28,7 @@ extern "C" {
     #[wasm_bindgen(method, getter)]
     pub(crate) fn target(this: &IntersectionObserverEntry) -> Element;
 
-    /// Ranges that the style gives a look of their own, by name.
+    /// A set of ranges that the style sheet styles by the set's name.
     pub(crate) type Highlight;
 
     #[wasm_bindgen(constructor, catch)]
@@ -48,7 +48,7 @@ extern "C" {
     #[wasm_bindgen(thread_local_v2, js_namespace = CSS, js_name = highlights)]
     static HIGHLIGHTS: Option<HighlightRegistry>;
 
-    /// A range that costs nothing when the page around it changes.
+    /// A range that the browser does not update when the page changes, so it costs nothing.
     pub(crate) type StaticRange;
 
     #[wasm_bindgen(constructor, catch)]
@@ -64,28 +64,28 @@ extern "C" {
     fn set_timeout(callback: &Function, ms: u32);
 }
 
-/// Watches for elements within a screen's height of what can be seen, and tells `callback` of them, as a list of
+/// Creates an observer that reports elements within one screen height of the viewport. `callback` receives a list of
 /// [`IntersectionObserverEntry`].
 pub(crate) fn observer(
     callback: impl FnMut(Array, IntersectionObserver) + 'static,
 ) -> Result<IntersectionObserver, JsValue> {
     let options = Object::new();
-    // What scrolls is an element, and of that the first of the two says nothing.
+    // An element scrolls, not the document, and the first of these margins does not apply to scrolling elements.
     Reflect::set(&options, &"rootMargin".into(), &"100%".into())?;
     Reflect::set(&options, &"scrollMargin".into(), &"100%".into())?;
-    // It is there as long as the page.
+    // The closure lives as long as the page.
     let callback = Closure::<dyn FnMut(Array, IntersectionObserver)>::new(callback).into_js_value();
     IntersectionObserver::new(callback.unchecked_ref(), &options)
 }
 
 /// Calls `act` whenever the page is about to be printed.
 pub(crate) fn before_print(act: impl FnMut() + 'static) {
-    // It is there as long as the page.
+    // The closure lives as long as the page.
     let act = Closure::<dyn FnMut()>::new(act).into_js_value();
     add_event_listener("beforeprint", act.unchecked_ref());
 }
 
-/// A highlight under this name; `None` where the browser has none.
+/// Registers a highlight with this name. `None` if the browser does not support highlights.
 pub(crate) fn highlight(name: &str) -> Option<Highlight> {
     HIGHLIGHTS.with(|registry| {
         let highlight = Highlight::new().ok()?;
@@ -94,7 +94,7 @@ pub(crate) fn highlight(name: &str) -> Option<Highlight> {
     })
 }
 
-/// The range between two places, each a text node with an offset in it.
+/// Creates the range between two positions, each a text node with an offset in it.
 pub(crate) fn range(start: (&Node, u32), end: (&Node, u32)) -> Result<StaticRange, JsValue> {
     let ends = Object::new();
     Reflect::set(&ends, &"startContainer".into(), start.0)?;
@@ -104,20 +104,20 @@ pub(crate) fn range(start: (&Node, u32), end: (&Node, u32)) -> Result<StaticRang
     StaticRange::new(&ends)
 }
 
-/// Sees to it that long work leaves the browser time for its reader.
+/// Pauses long work regularly, so that the page stays responsive.
 pub(crate) struct Pace {
     since: f64,
 }
 
 impl Pace {
-    /// How many milliseconds of work may go by in one piece.
+    /// Maximum duration of work without a pause, in milliseconds.
     const PIECE_MS: f64 = 8.0;
 
     pub(crate) fn begin() -> Self {
         Self { since: now() }
     }
 
-    /// Lets the browser do something else when it is time for that.
+    /// Yields to the browser if the maximum duration has passed.
     pub(crate) async fn breathe(&mut self) {
         if now() - self.since < Self::PIECE_MS {
             return;

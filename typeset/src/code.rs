@@ -1,4 +1,4 @@
-//! Which letters of a program mean what.
+//! Finds the tokens of a program.
 
 use hl_lite::{Lang, highlight};
 
@@ -7,12 +7,12 @@ use crate::{
     token::{Kind, Token},
 };
 
-/// Code longer than this, in bytes, stays plain. Reading it takes no time to speak of, but with each frame a browser goes over
-/// all ranges, and with more than some ten thousand of them one feels it.
+/// Maximum size of highlighted code, in bytes; longer code stays plain. Tokenizing is fast, but browsers process all
+/// ranges in every frame. With more than about ten thousand ranges, the page becomes noticeably slow.
 const MAX_CODE: usize = 64 * 1024;
 
-/// The tokens of `code`, in order, without those that are written in the colour of all text. `label` is what stands beside
-/// the opening fence; of a language that nobody here knows there are none.
+/// Returns the tokens of `code`, in order. Text in the default color has no tokens. `label` is the info string of the
+/// fence. Returns no tokens if its language is unknown.
 pub fn tokens(code: &str, label: &str) -> Vec<Token> {
     if code.len() > MAX_CODE {
         return Vec::new();
@@ -24,14 +24,14 @@ pub fn tokens(code: &str, label: &str) -> Vec<Token> {
     lexicon::tokens(code, &name)
 }
 
-/// The language in a label, which may go on: `rust,ignore`, `js title="a.js"`, `{.python}`.
+/// Returns the language in a label, which may contain more: `rust,ignore`, `js title="a.js"`, `{.python}`.
 fn language(label: &str) -> String {
     let label = label.trim_start_matches(['{', '.', ' ']);
     let end = label.find(|c: char| !(c.is_ascii_alphanumeric() || "+#-_.".contains(c))).unwrap_or(label.len());
     label[..end].to_ascii_lowercase()
 }
 
-/// Names by which models call languages, beside those that the library knows.
+/// Maps other names that models use for a language to a name that the library knows.
 fn alias(name: &str) -> &str {
     match name {
         "sh-session" | "shell-session" | "shellsession" | "ksh" | "fish" => "bash",
@@ -64,7 +64,7 @@ fn kind_of(kind: hl_lite::Kind) -> Option<Kind> {
         hl_lite::Kind::Type => Kind::Type,
         hl_lite::Kind::Function => Kind::Function,
         hl_lite::Kind::Attribute | hl_lite::Kind::Property | hl_lite::Kind::Variable => Kind::Name,
-        // Too many colours help nobody.
+        // These stay plain, because too many colors are distracting.
         hl_lite::Kind::Plain | hl_lite::Kind::Operator | hl_lite::Kind::Punctuation => return None,
     })
 }
@@ -75,14 +75,14 @@ mod tests {
 
     use super::*;
 
-    /// The tokens as `kind:text`.
+    /// Returns the tokens as `kind:text`.
     fn read(label: &str, code: &str) -> Vec<String> {
         let tokens = tokens(code, label);
         tokens.iter().map(|token| format!("{}:{}", &token.kind.name()[5..], &code[token.range.clone()])).collect()
     }
 
     #[test]
-    fn each_language_has_its_words() {
+    fn each_language_has_its_tokens() {
         for (label, code, expected) in [
             ("rust", "// a\nlet x: u8 = 1;", "comment:// a keyword:let type:u8 literal:1"),
             ("python", "def f(x):\n  return 'a' # b", "keyword:def function:f keyword:return string:'a' comment:# b"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_written_in_many_ways() {
+    fn languages_are_found_in_many_forms_of_labels() {
         for label in ["rust", "Rust", "rs", "rust,ignore", "rust title=\"a.rs\"", "{.rust}", "RUST\u{3000}"] {
             assert_eq!(read(label, "let"), ["keyword:let"], "{label}");
         }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_stays_plain() {
+    fn code_over_the_limit_stays_plain() {
         assert!(!tokens(&"let ".repeat(16_000), "rust").is_empty());
         assert!(tokens(&"let ".repeat(17_000), "rust").is_empty());
     }
@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn tokens_stand_in_order_on_whole_letters(
+        fn tokens_are_in_order_and_split_no_character(
             label in prop::sample::select(LABELS.to_vec()),
             code in prop_oneof![
                 any::<String>(),

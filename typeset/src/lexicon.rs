@@ -1,31 +1,32 @@
-//! Languages described in a few lines each, and one reader for all of them: it knows comments, strings, numbers and words.
+//! Describes languages in a few lines each, and tokenizes all of them with one tokenizer. It finds comments, strings,
+//! numbers, and words.
 
 use crate::token::{Kind, Token};
 
-/// How a language is written, as far as colours need to know.
+/// The syntax of a language, in as much detail as highlighting needs.
 struct Lexicon {
     names: &'static [&'static str],
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
-    /// With what strings begin and end; a longer one before one that it begins with.
+    /// Delimiters of strings. A longer one comes before its own prefix.
     quotes: &'static [Quote],
     keywords: &'static str,
     types: &'static str,
     constants: &'static str,
-    /// Whether `SELECT` and `select` are one word.
+    /// `true` if keywords are case-insensitive, such as `SELECT` and `select`.
     any_case: bool,
-    /// Whether a word with a capital letter at its beginning is a type.
+    /// `true` if a word that starts with a capital letter is a type.
     capitals_are_types: bool,
-    /// What marks a variable: `$` in `$name`.
+    /// Prefixes of variables, such as `$` in `$name`.
     sigils: &'static [char],
 }
 
-/// What a string stands in.
+/// A delimiter of strings.
 struct Quote {
     mark: &'static str,
-    /// Whether it may go on in the next line.
+    /// `true` if the string may contain line breaks.
     lines: bool,
-    /// Whether a backslash takes the next letter along.
+    /// `true` if a backslash escapes the next character.
     escapes: bool,
 }
 
@@ -41,7 +42,7 @@ const fn raw(mark: &'static str) -> Quote {
     Quote { mark, lines: true, escapes: false }
 }
 
-/// What most languages with braces have in common.
+/// The common syntax of most languages with braces.
 const BRACES: Lexicon = Lexicon {
     names: &[],
     line_comments: &["//"],
@@ -218,7 +219,7 @@ static LEXICONS: &[Lexicon] = &[
     },
 ];
 
-/// The tokens of `code` in the language of this name, in small letters; none when nobody here knows it.
+/// Returns the tokens of `code` in the language with this lower-case name; none if the language is unknown.
 pub(crate) fn tokens(code: &str, name: &str) -> Vec<Token> {
     if matches!(name, "diff" | "patch" | "udiff") {
         return patch(code);
@@ -227,7 +228,7 @@ pub(crate) fn tokens(code: &str, name: &str) -> Vec<Token> {
     lexicon.map(|lexicon| Words { lexicon, code, at: 0 }.collect()).unwrap_or_default()
 }
 
-/// The tokens of a patch, which is told by the beginnings of its lines.
+/// Returns the tokens of a patch: whole lines, whose kind follows from how they start.
 fn patch(code: &str) -> Vec<Token> {
     let mut start = 0;
     let lines = code.split_inclusive('\n').filter_map(|line| {
@@ -249,7 +250,7 @@ fn patch(code: &str) -> Vec<Token> {
     lines.collect()
 }
 
-/// Reads code from its beginning to its end, once.
+/// Iterates over the tokens of code.
 struct Words<'a> {
     lexicon: &'static Lexicon,
     code: &'a str,
@@ -276,7 +277,8 @@ impl<'a> Words<'a> {
         &self.code[self.at..]
     }
 
-    /// Goes past what begins here, at least one letter, and says what it was.
+    /// Advances past the token or the character at the current position. Returns the kind of the token; `None` if it is
+    /// plain.
     fn read(&mut self, first: char) -> Option<Kind> {
         let rest = self.rest();
         if let Some((open, close)) = self.lexicon.block_comment
@@ -285,7 +287,8 @@ impl<'a> Words<'a> {
             self.at += inside.find(close).map_or(rest.len(), |end| open.len() + end + close.len());
             return Some(Kind::Comment);
         }
-        // The directives of C look like other languages' comments, but those languages have no `#` among their words.
+        // Checked before words: languages with `#` comments have no words that start with `#`, unlike C with its
+        // directives.
         if self.lexicon.line_comments.iter().any(|mark| rest.starts_with(mark)) {
             self.at += rest.find('\n').unwrap_or(rest.len());
             return Some(Kind::Comment);
@@ -331,7 +334,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Where a string ends, behind its mark; `text` begins behind the first one.
+/// Returns the end of a string, after its closing delimiter. `text` starts after the opening one.
 fn end_of_string(text: &str, quote: &Quote) -> usize {
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -348,7 +351,7 @@ fn end_of_string(text: &str, quote: &Quote) -> usize {
     text.len()
 }
 
-/// Where a number ends, with its point, exponent and unit: `0xff_u8`, `1.5e-3f`.
+/// Returns the end of a number, including its decimal point, exponent and suffix: `0xff_u8`, `1.5e-3f`.
 fn end_of_number(text: &str) -> usize {
     let bytes = text.as_bytes();
     let ends = |at: usize| match bytes[at] {

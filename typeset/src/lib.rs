@@ -1,17 +1,20 @@
-//! The typesetter, a program of the page's own: it colours code and typesets formulas. The page loads it when it first shows such a block, so
-//! that what it weighs is paid for by whoever reads one.
+//! The typesetter: highlights code and typesets formulas. It is a WASM module of its own. The page loads it when it
+//! first shows code or a formula, so pages without them do not pay for its size.
 //!
-//! - `code` says which letters of a program mean what. [`hl_lite`] knows the languages that are written most, `lexicon`
-//!   describes others; `token` is what both find.
-//! - `math` makes MathML of TeX: `tex` bounds it and puts it into words that [`math_core`] knows, and what that writes is
-//!   read against a list of what may be on the page.
-//! - `page` finds the blocks, sees to it that only those near the reader's eye cost anything, and changes the page;
-//!   `browser` names what it uses of the browser.
+//! - `code` finds the tokens of a program. [`hl_lite`] supports the most common languages, and `lexicon` describes
+//!   others. Both produce the tokens of `token`.
+//! - `math` converts TeX to MathML. `tex` checks the limits and rewrites commands that [`math_core`] does not know. The
+//!   output of [`math_core`] is then filtered by allowlists of elements and attributes.
+//! - `page` finds the blocks on the page and changes them. It only works on blocks near the viewport. `browser` has the
+//!   bindings to the browser that it uses.
 //!
-//! All but the last two are pure. Code and formulas come from models, and through them from anywhere: everything is
-//! bounded, and nothing becomes an element or an attribute that is not on a list.
+//! All modules except `page` and `browser` are pure. Code and formulas come from models, and may come from anyone
+//! through them. So all sizes are bounded, and only elements and attributes on the allowlists reach the page.
 
-#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only a browser has a page; tests use the rest"))]
+#![cfg_attr(
+    not(target_arch = "wasm32"),
+    allow(dead_code, reason = "`page` runs only in a browser; tests use the rest")
+)]
 
 mod browser;
 pub mod code;
@@ -21,7 +24,7 @@ mod page;
 mod tex;
 pub mod token;
 
-/// Sees to the blocks in `place`, which are finished. May be called again for what has changed since.
+/// Highlights and typesets the blocks in `place`, which must be finished. Call it again when blocks have changed.
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn typeset(place: &web_sys::Element) {
     page::watch(place);

@@ -1,18 +1,18 @@
-//! MathML of TeX, as a tree in which nothing stands that is not on a list.
+//! Converts TeX to MathML, as a tree whose elements and attributes are all on allowlists.
 
 use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
 use roxmltree::{Document, ParsingOptions};
 
 use crate::tex;
 
-/// A formula of more elements than this stays as it is written.
+/// Maximum number of elements of a formula. A larger one is shown as its source.
 const MAX_NODES: u32 = 10_000;
-/// What is nested deeper is left out; what puts the tree on the page recurses.
+/// Maximum depth of the tree, because `page` recurses over it. Deeper nodes are left out.
 const MAX_DEPTH: usize = 200;
-/// The longest way, in the height of a letter, that a formula may set something apart.
+/// Maximum length of a space or a line in a formula, in em.
 const MAX_LENGTH: f64 = 20.0;
 
-/// The elements of MathML that a formula may consist of.
+/// Allowed MathML elements.
 const ELEMENTS: [&str; 26] = [
     "math",
     "mrow",
@@ -41,9 +41,9 @@ const ELEMENTS: [&str; 26] = [
     "semantics",
     "annotation",
 ];
-/// Elements of HTML that may stand in its words.
+/// HTML elements that are allowed in the text of a formula.
 const WORDS: [&str; 6] = ["b", "i", "em", "code", "s", "u"];
-/// Attributes whose values are words.
+/// Allowed attributes whose values are words.
 const ATTRIBUTES: [&str; 14] = [
     "accent",
     "accentunder",
@@ -60,9 +60,10 @@ const ATTRIBUTES: [&str; 14] = [
     "symmetric",
     "display",
 ];
-/// Attributes whose values are lengths.
+/// Allowed attributes whose values are lengths.
 const LENGTHS: [&str; 5] = ["height", "linethickness", "lspace", "rspace", "width"];
-/// How the library lays out tables, in inline styles, which the page may not have; and the classes for the same.
+/// Inline styles with which the library lays out tables, and the classes that replace them. The page's content security
+/// policy forbids inline styles.
 const CLASSES: [(&str, &str); 10] = [
     ("text-align: left", "left"),
     ("text-align: right", "right"),
@@ -88,16 +89,16 @@ pub enum Node {
 /// An element of a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Its name, from a list.
+    /// The name, which is on an allowlist.
     pub tag: &'static str,
-    /// Its attributes, with names from a list.
+    /// The attributes, whose names are on an allowlist.
     pub attributes: Vec<(&'static str, String)>,
-    /// What is in it.
+    /// The child nodes.
     pub children: Vec<Node>,
 }
 
 impl Element {
-    /// Whether it is HTML and not MathML.
+    /// Returns `true` if the element is HTML and not MathML.
     pub fn is_html(&self) -> bool {
         WORDS.contains(&self.tag)
     }
@@ -111,18 +112,19 @@ impl Element {
     }
 }
 
-/// Reads formulas.
+/// Converts formulas to MathML.
 pub struct Mathematician(LatexToMathML);
 
 impl Mathematician {
-    /// One that knows the commands of common packages.
+    /// Creates a converter that knows the commands of common packages. `None` if the library rejects the configuration.
     pub fn new() -> Option<Self> {
         let macros = tex::MACROS.iter().map(|(name, body)| ((*name).to_owned(), (*body).to_owned())).collect();
         let config = MathCoreConfig { macros, allow_unreliable_rendering: true, ..MathCoreConfig::default() };
         LatexToMathML::new(config).ok().map(Self)
     }
 
-    /// The `<math>` element of a formula, with its source in it; `None` when it cannot be read, or is too much.
+    /// Returns the `<math>` element of a formula, annotated with its source. `None` if the formula is invalid or
+    /// exceeds a limit.
     pub fn read(&self, source: &str, display: bool) -> Option<Element> {
         let prepared = tex::prepare(source)?;
         let mode = if display { MathDisplay::Block } else { MathDisplay::Inline };
@@ -146,7 +148,7 @@ impl Mathematician {
     }
 }
 
-/// Adds what `node` is to `siblings`. Of an element that is not on the list it is what is in it.
+/// Adds a node to `siblings`. An element that is not on the allowlist is replaced with its children.
 fn read_into(siblings: &mut Vec<Node>, node: roxmltree::Node<'_, '_>, depth: usize) {
     if let Some(text) = node.text().filter(|_| node.is_text()) {
         siblings.push(Node::Text(text.to_owned()));
@@ -184,7 +186,7 @@ fn allowed(name: &str, value: &str) -> Option<(&'static str, String)> {
     is_moderate(value).then(|| (*name, value.to_owned()))
 }
 
-/// Whether a length is one that a formula may need.
+/// Returns `true` if a length is within the limit.
 fn is_moderate(length: &str) -> bool {
     let (number, in_letters) = match length.strip_suffix("rem").or_else(|| length.strip_suffix("em")) {
         Some(number) => (number, 1.0),
@@ -193,7 +195,8 @@ fn is_moderate(length: &str) -> bool {
     number.parse::<f64>().is_ok_and(|number| (0.0..=MAX_LENGTH).contains(&(number * in_letters)))
 }
 
-/// Makes of an empty last row with a line above it, which is how TeX ends a table with a line, a line below the table.
+/// Replaces an empty last row that has a line above it with a line below the table. TeX ends a table with a line like
+/// that.
 fn close_below(table: &mut Element) {
     let is_line =
         |cell: &Node| matches!(cell, Node::Element(cell) if cell.children.is_empty() && cell.has_class("line-top"));
@@ -213,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// A formula as markup, without what is around each.
+    /// Returns a formula as markup, without the elements that surround every formula.
     fn read(tex: &str) -> Option<String> {
         let math = Mathematician::new().unwrap().read(tex, true)?;
         let Some(Node::Element(semantics)) = math.children.first() else { panic!("{math:?}") };
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_models_write_is_known() {
+    fn formulas_that_models_commonly_write_are_converted() {
         for tex in [
             r"x = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}",
             r"\int_0^\infty e^{-x^2}\,dx = \frac{\sqrt{\pi}}{2}",
@@ -290,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_stays_as_it_is() {
+    fn invalid_formulas_are_refused() {
         for tex in
             ["", " ", "{", "}", "x^", r"\unknown", r"\def\a{\a\a}\a", r"\frac", "&", r"\begin{x}", r"\text{", "\u{0}"]
         {
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_away_or_takes_room_that_is_not_its_own() {
+    fn formulas_contain_no_links_scripts_or_large_lengths() {
         for tex in [
             r"\href{javascript:alert(1)}{x}",
             r"\url{javascript:alert(1)}",
@@ -332,10 +335,10 @@ mod tests {
         }
     }
 
-    /// A browser has a megabyte of stack, of which this takes a small part: here, where nothing is optimized, it is many times
-    /// as much.
+    /// A browser's stack has about 1 MB, of which a release build uses a small part. This build is not optimized, so it
+    /// needs many times as much.
     #[test]
-    fn nesting_to_the_limit_takes_little_stack() {
+    fn nesting_up_to_the_limit_needs_little_stack() {
         let worst = [
             format!("{}a{}", "{".repeat(39), "}".repeat(39)),
             format!("{} a", r"\sqrt".repeat(39)),
@@ -358,7 +361,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_may_be_a_formula(tex in prop_oneof![
+        fn any_text_is_converted_or_refused(tex in prop_oneof![
             any::<String>(),
             prop::collection::vec(prop::sample::select(vec![
                 "\\frac", "\\sqrt", "{", "}", "{", "}", "[", "]", "^", "_", "a", "1", " ", "\\left", "\\right", "(", ")", "|",

@@ -1,8 +1,8 @@
-//! The blocks on the page: code gets its colours, formulas get their shape, when they come near what can be seen.
+//! Blocks on the page: highlights code and typesets formulas when they come near the viewport.
 //!
-//! Colours are ranges beside the page's nodes (the CSS Custom Highlight API), so that copying, selecting and drawing go on
-//! as if there were none. They are held by the browser for as long as it is told, so those of code that leaves the screen or
-//! the page are taken back. A formula is typeset once and stays; printing typesets all of them.
+//! Colors are ranges outside the page's nodes (the CSS Custom Highlight API), so they do not affect copying, selecting
+//! and rendering. The browser keeps the ranges until they are removed. So the ranges of code that leaves the viewport
+//! or the page are removed. A formula is typeset once and stays. Before printing, all formulas are typeset.
 
 use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
@@ -23,7 +23,7 @@ thread_local! {
     static PAGE: Option<Page> = Page::new();
 }
 
-/// Sees to the blocks in `place`, itself included.
+/// Watches the blocks in `place`, and `place` itself if it is a block.
 pub(crate) fn watch(place: &Element) {
     PAGE.with(|page| {
         let Some(page) = page else { return };
@@ -79,7 +79,8 @@ impl Page {
         Some(Self { observer: observer.ok()?, work })
     }
 
-    /// Has a block seen to when it comes near; anew when it was before, since it may have changed.
+    /// Processes a block when it comes near the viewport. A block that was processed before is processed again, because
+    /// it may have changed.
     fn watch(&self, block: &Element) {
         self.work.release(block);
         self.observer.unobserve(block);
@@ -87,10 +88,10 @@ impl Page {
     }
 }
 
-/// What is to be done, and what was.
+/// The pending and the finished work.
 struct Work {
     document: Document,
-    /// One for each kind of token, in their order; none where the browser has none.
+    /// One highlight per kind of token, in their order; empty if the browser does not support highlights.
     highlights: Vec<Highlight>,
     mathematician: Mathematician,
     state: RefCell<State>,
@@ -98,16 +99,16 @@ struct Work {
 
 #[derive(Default)]
 struct State {
-    /// Blocks that came near and wait.
+    /// Blocks near the viewport that are not processed yet.
     queue: VecDeque<Element>,
-    /// Whether somebody works on the queue.
+    /// `true` while a task works on the queue.
     working: bool,
-    /// Code that has colours, with its ranges.
+    /// Highlighted code, with its ranges.
     coloured: Vec<(Element, Vec<(Kind, StaticRange)>)>,
 }
 
 impl Work {
-    /// Works on the queue until it is empty, unless somebody does already.
+    /// Starts a task that works on the queue until it is empty, unless one is running.
     fn begin(self: &Rc<Self>) {
         if std::mem::replace(&mut self.state.borrow_mut().working, true) {
             return;
@@ -116,7 +117,7 @@ impl Work {
         spawn_local(async move {
             let mut pace = Pace::begin();
             while let Some(block) = work.next() {
-                // What cannot be shown better stays as it is.
+                // A block that fails stays unchanged.
                 let _ = if is_code(&block) { work.colour(&block, &mut pace).await } else { work.set_formula(&block) };
                 pace.breathe().await;
             }
@@ -130,7 +131,7 @@ impl Work {
         next
     }
 
-    /// Takes back what was done, or is to be done, for code that nobody sees.
+    /// Removes the ranges of code that is not visible, and removes the block from the queue.
     fn release(&self, block: &Element) {
         let mut state = self.state.borrow_mut();
         state.queue.retain(|waiting| waiting != block);
@@ -157,7 +158,7 @@ impl Work {
             let Some(highlight) = self.highlights.get(kind as usize) else { break };
             {
                 let mut state = self.state.borrow_mut();
-                // It may have left while others had their turn.
+                // The block may have left the viewport during a pause.
                 let Some((_, ranges)) = state.coloured.iter_mut().find(|(coloured, _)| coloured == block) else {
                     break;
                 };
@@ -169,11 +170,11 @@ impl Work {
         Ok(())
     }
 
-    /// Typesets the formulas that never came near what can be seen, at once: the browser prints what is there when this returns.
+    /// Typesets all remaining formulas without a pause, because the browser prints as soon as this returns.
     fn set_all_formulas(&self) {
         let places = self.document.get_elements_by_class_name("math");
         for place in (0..places.length()).filter_map(|index| places.item(index)) {
-            // One that cannot be typeset stays as it is.
+            // A formula that fails stays unchanged.
             let _ = self.set_formula(&place);
         }
     }
@@ -188,7 +189,7 @@ impl Work {
         let formula = self.build(formula)?;
         place.set_text_content(None);
         place.append_child(&formula)?;
-        // What is wider than its line scrolls by itself, and what scrolls must be reachable with the keyboard.
+        // A formula that is wider than its line scrolls, so it must be reachable with the keyboard.
         let room = place.parent_element().map_or(0, |around| around.client_width());
         if formula.scroll_width().max(formula.client_width()) > room {
             place.set_attribute("data-wide", "")?;
@@ -216,12 +217,12 @@ impl Work {
     }
 }
 
-/// The text nodes that code stands in, read from the first to the last: where a byte of the code is on the page.
+/// Finds the text node and the offset of each byte of the code. Searches the text nodes from the first to the last.
 struct Letters {
     parts: VecDeque<(Text, usize)>,
-    /// Where the first part begins, in bytes of the code.
+    /// Start of the first part, in bytes of the code.
     part: usize,
-    /// The place that was found last, in bytes of the code and in the letters by which browsers count in its part.
+    /// The last position: in bytes of the code, and in UTF-16 code units of its part.
     byte: usize,
     offset: u32,
 }
@@ -241,14 +242,14 @@ impl Letters {
         Self { parts, part: 0, byte: 0, offset: 0 }
     }
 
-    /// A range of `text` on the page. Ranges are asked for in their order.
+    /// Returns a range of `text` on the page. Ranges must be requested in order.
     fn range(&mut self, text: &str, range: std::ops::Range<usize>) -> Result<Option<StaticRange>, JsValue> {
         let Some((start, start_offset)) = self.find(text, range.start, 1) else { return Ok(None) };
         let Some((end, end_offset)) = self.find(text, range.end, 0) else { return Ok(None) };
         browser::range((&start, start_offset), (&end, end_offset)).map(Some)
     }
 
-    /// Where the byte `at` is, in a part that has `needed` more.
+    /// Returns the position of the byte `at`, in a part that has at least `needed` more bytes.
     fn find(&mut self, text: &str, at: usize, needed: usize) -> Option<(Text, u32)> {
         while self.part + self.parts.front()?.1 < at + needed {
             self.part += self.parts.pop_front()?.1;

@@ -1,26 +1,29 @@
-//! TeX, made ready for the library that reads it: bounded, without numbering, and in words that the library knows.
+//! Prepares TeX for the library that parses it: checks the limits, removes the numbering of equations, and rewrites
+//! commands and environments that the library does not know.
 //!
-//! The library recurses over what is nested, so that is bounded here: groups in groups, commands that are the argument of
-//! the one before, and whatever follows a switch like `\displaystyle`. It also takes what follows `\displaystyle` for part of
-//! it across the cells of a table; in braces it does not.
+//! The library recurses over nested parts, so their depth is bounded here. Nested parts are groups within groups,
+//! commands that are the argument of the previous command, and everything after a switch such as `\displaystyle`. The
+//! library also applies a switch across the following cells of a table. Braces around the switch and its text prevent
+//! that.
 
-/// Longer formulas, in bytes, stay as they are written.
+/// Maximum size of a formula, in bytes. A longer one is shown as its source.
 const MAX_TEX: usize = 8 * 1024;
-/// Deeper ones too.
+/// Maximum depth of nesting. A deeper formula is shown as its source.
 const MAX_DEPTH: usize = 40;
 
-/// Commands that change everything up to the end of their group.
+/// Commands that apply up to the end of their group.
 const SWITCHES: [&str; 5] = ["displaystyle", "textstyle", "scriptstyle", "scriptscriptstyle", "color"];
 
-/// Commands with two arguments. Where the second is no group it may be such a command again, and so on.
+/// Commands with two arguments. If the second argument is not a group, it may be such a command again, and so on.
 const TWO_ARGUMENTS: [&str; 11] =
     ["frac", "dfrac", "tfrac", "cfrac", "binom", "dbinom", "tbinom", "overset", "underset", "stackrel", "sideset"];
-/// Commands with more, of which nobody makes much use.
+/// Commands with more than two arguments, which are rare.
 const MANY_ARGUMENTS: [&str; 2] = ["genfrac", "prescript"];
-/// Commands with one argument, and before it perhaps another in brackets; all arrows that grow, like `xrightarrow`, are too.
+/// Commands with one argument, and an optional one in brackets before it. The extensible arrows, such as `xrightarrow`,
+/// are commands of this kind, too.
 const ONE_IN_BRACKETS: [&str; 2] = ["sqrt", "cramped"];
 
-/// Commands of common packages, as the library may be told of them.
+/// Macros for commands of common packages, which are passed to the library.
 pub(crate) const MACROS: [(&str, &str); 6] = [
     ("boxed", r"\begin{array}{|c|}\hline{\displaystyle #1}\\ \hline\end{array}"),
     ("fbox", r"\begin{array}{|c|}\hline\text{#1}\\ \hline\end{array}"),
@@ -30,7 +33,7 @@ pub(crate) const MACROS: [(&str, &str); 6] = [
     ("norm", r"\left\|#1\right\|"),
 ];
 
-/// `tex` as the library is to read it; `None` when it is too much.
+/// Returns the TeX for the library; `None` if it exceeds a limit.
 pub(crate) fn prepare(tex: &str) -> Option<String> {
     if tex.len() > MAX_TEX {
         return None;
@@ -51,21 +54,21 @@ struct Writer {
     out: String,
     /// The open groups.
     groups: Vec<Group>,
-    /// How many commands came without a letter between: each may be the argument of the one before.
+    /// Number of consecutive commands without a letter between them. Each may be the argument of the previous one.
     run: usize,
-    /// How many commands with many arguments have one that is no group.
+    /// Number of commands with several arguments of which the last one is not a group.
     bare: usize,
 }
 
 struct Group {
-    /// How deep in others it is.
+    /// Depth of nesting in other groups.
     depth: usize,
-    /// How many braces were opened in it for switches.
+    /// Number of braces that were opened in the group for switches.
     switches: usize,
 }
 
 impl Writer {
-    /// Writes what is no command, and gives back what follows.
+    /// Writes a character that does not start a command. Returns the rest after it.
     fn letter<'a>(&mut self, letter: char, rest: &'a str) -> Option<&'a str> {
         match letter {
             // A comment, up to the end of its line.
@@ -85,7 +88,7 @@ impl Writer {
         Some(&rest[letter.len_utf8()..])
     }
 
-    /// Writes the command that `rest` begins with, behind its backslash, and gives back what follows.
+    /// Writes the command at the start of `rest`, which starts after the backslash. Returns the rest after the command.
     fn command<'a>(&mut self, rest: &'a str) -> Option<&'a str> {
         let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
         let end = if letters > 0 { letters } else { rest.chars().next().map_or(0, char::len_utf8) };
@@ -127,7 +130,7 @@ impl Writer {
         Some(rest)
     }
 
-    /// How deep the library may have to go for what comes next; `None` when that is too deep.
+    /// Returns the depth to which the library may recurse for the next part; `None` if that exceeds the limit.
     fn depth(&self) -> Option<usize> {
         let group = self.groups.last()?;
         let depth = group.depth + group.switches + self.run + self.bare;
@@ -153,7 +156,7 @@ impl Writer {
     }
 }
 
-/// Whether the last of several arguments of the command is no group.
+/// Returns `true` if the last of several arguments of the command is not a group.
 fn has_bare_argument(name: &str, rest: &str) -> bool {
     let rest = rest.trim_start();
     let last = if TWO_ARGUMENTS.contains(&name) {
@@ -166,7 +169,7 @@ fn has_bare_argument(name: &str, rest: &str) -> bool {
     !last.is_some_and(|last| last.trim_start().starts_with('{'))
 }
 
-/// What follows the group that `rest` begins with, if it does.
+/// Returns the rest after the group at the start of `rest`; `None` if `rest` does not start with a complete group.
 fn after_group(rest: &str, open: char, close: char) -> Option<&str> {
     let inside = rest.strip_prefix(open)?;
     let (mut depth, mut escaped) = (1_usize, false);
@@ -181,13 +184,15 @@ fn after_group(rest: &str, open: char, close: char) -> Option<&str> {
     inside.get(end + close.len_utf8()..)
 }
 
-/// What stands in the braces that `rest` begins with, and what follows them. Braces within are of no use here.
+/// Returns the text in the braces at the start of `rest`, and the rest after them. `None` if the text has commands or
+/// further braces.
 fn argument(rest: &str) -> Option<(&str, &str)> {
     let (inside, rest) = rest.trim_start().strip_prefix('{')?.split_once('}')?;
     (!inside.contains(['{', '\\', '$'])).then_some((inside.trim(), rest))
 }
 
-/// The environment that draws the same. Numbers beside formulas would begin anew with each.
+/// Returns an environment that looks the same and that the library supports. It has no equation numbers, because they
+/// would restart with each formula.
 fn known(environment: &str) -> &str {
     match environment {
         "equation" => "equation*",
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_deep_is_left_alone() {
+    fn formulas_over_the_limits_are_refused() {
         for tex in [
             "a".repeat(10_000),
             "{".repeat(100),

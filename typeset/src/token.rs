@@ -1,32 +1,32 @@
-//! A piece of code that has a colour, and what there is to tell apart. Finding them is for `code` and `lexicon`.
+//! Tokens of code: the pieces that get a color, and their kinds. `code` and `lexicon` find them.
 
 use std::ops::Range;
 
-/// What a token is. The style has a colour for each, by its name.
+/// The kind of a token. The style sheet sets a color for each kind, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A comment.
     Comment,
     /// A string, a character, a regular expression.
     String,
-    /// A number, or a constant that the language has a word for.
+    /// A number, or a constant that is a keyword, such as `true`.
     Literal,
-    /// A word that belongs to the language, or the tag of a markup language.
+    /// A keyword of the language, or a tag of a markup language.
     Keyword,
     /// A type.
     Type,
-    /// A function where it is defined or called.
+    /// The name of a function, where it is defined or called.
     Function,
-    /// A key, an attribute, a variable that is marked as one.
+    /// A key, an attribute, or a variable with a sigil such as `$`.
     Name,
     /// A line that a patch adds.
     Added,
-    /// A line that a patch takes away.
+    /// A line that a patch removes.
     Removed,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds, in the order of their values.
     pub const ALL: [Self; 9] = [
         Self::Comment,
         Self::String,
@@ -39,7 +39,7 @@ impl Kind {
         Self::Removed,
     ];
 
-    /// Its name in the style, as in `::highlight(code-comment)`.
+    /// Returns the name in the style sheet, as in `::highlight(code-comment)`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Comment => "code-comment",
@@ -55,11 +55,11 @@ impl Kind {
     }
 }
 
-/// A piece of code that has a colour.
+/// A piece of code that has a color.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: Kind,
-    /// Where it stands, in bytes.
+    /// The position in the code, in bytes.
     pub range: Range<usize>,
 }

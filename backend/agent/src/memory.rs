@@ -29,7 +29,7 @@ pub struct SummedExchange {
 impl SummedExchange {
     /// Truncates a question and its answer to their maximum lengths.
     pub fn new(question: &str, answer: &str) -> Self {
-        let beginning = |text: &str, chars| first_chars(&text, chars).to_owned();
+        let beginning = |text: &str, chars| first_chars(text, chars).to_owned();
         Self {
             question: beginning(question, MAX_SUMMED_QUESTION_CHARS),
             answer: beginning(answer, MAX_SUMMED_ANSWER_CHARS),

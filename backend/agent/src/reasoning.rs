@@ -70,7 +70,7 @@ pub fn reasoning_lines(text: &str) -> Vec<String> {
         };
         let numbered = numbered.filter(|(number, rest)| is_number(number, rest));
         let bare = numbered.map_or(bare, |(_, rest)| rest).trim();
-        first_chars(&bare, MAX_REASONING_LINE_CHARS).to_owned()
+        first_chars(bare, MAX_REASONING_LINE_CHARS).to_owned()
     };
     text.lines().map(line).filter(|line| !line.is_empty()).take(MAX_REASONING_LINES).collect()
 }

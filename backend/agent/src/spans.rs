@@ -48,7 +48,7 @@ pub(crate) fn chat(model: &ModelInfo) -> Span {
 
 /// Creates the span of one tool call. `id` is the call's ID in the database.
 pub(crate) fn execute_tool(tool: &str, id: impl std::fmt::Display) -> Span {
-    let tool: String = first_chars(&tool, MAX_NAME_CHARS).to_owned();
+    let tool: String = first_chars(tool, MAX_NAME_CHARS).to_owned();
     tracing::info_span!(
         target: SPAN_TARGET,
         "execute_tool",

@@ -30,5 +30,5 @@ impl Context {
 
 /// Returns at most the first 100 characters of a name, for an error message.
 fn shortened(name: &str) -> String {
-    first_chars(&name, 100).to_owned()
+    first_chars(name, 100).to_owned()
 }

@@ -52,7 +52,7 @@ pub(crate) fn title_from_model(written: &str) -> Option<String> {
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = bare(&words);
     if title.chars().count() > MAX_TITLE_FROM_MODEL_CHARS {
-        let shortened: String = first_chars(&title, MAX_TITLE_FROM_MODEL_CHARS - 1).to_owned();
+        let shortened: String = first_chars(title, MAX_TITLE_FROM_MODEL_CHARS - 1).to_owned();
         return Some(format!("{}…", shortened.trim_end()));
     }
     title.contains(char::is_alphanumeric).then(|| title.to_owned())

@@ -159,7 +159,7 @@ fn reason_in_words(language: Language, reason: &str) -> String {
         Some((field, rest)) if field.starts_with("invalid_") => rest,
         _ => reason,
     };
-    let shortened = first_chars(&reason, 200).to_owned();
+    let shortened = first_chars(reason, 200).to_owned();
     let shortened = shortened.trim_end_matches('.');
     match language {
         Language::English => format!("the tool says “{shortened}”"),

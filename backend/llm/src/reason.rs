@@ -98,7 +98,7 @@ impl Reason {
                 let place = FIELDS.iter().find_map(|key| path(fields.get(*key)?));
                 let codes = CODES.iter().filter_map(|key| fields.get(*key)?.as_str());
                 self.codes
-                    .extend(codes.take(MAX_REASONS).map(|code| first_chars(&code, MAX_REASON_CODE_CHARS).to_owned()));
+                    .extend(codes.take(MAX_REASONS).map(|code| first_chars(code, MAX_REASON_CODE_CHARS).to_owned()));
                 // FastAPI names the field only next to the message.
                 if let (Some(place), Some(Value::String(message))) = (&place, fields.get("msg")) {
                     self.add_text(&format!("{place}: {message}"));

@@ -1,9 +1,9 @@
-//! Each construct, in a text that is complete.
+//! Tests of each construct, in a complete text.
 
 use super::*;
 
 #[test]
-fn words() {
+fn inline_markup() {
     for (markdown, expected) in [
         (
             "One *two* **three** ~~four~~ `five<`",
@@ -26,7 +26,7 @@ fn words() {
 }
 
 #[test]
-fn a_long_text_stands_in_parts() {
+fn a_long_text_is_split_into_parts() {
     let written = |text: &str| {
         let mut html = String::new();
         write_text(text, "p", &labels(), &mut html);
@@ -58,7 +58,7 @@ fn lists() {
 }
 
 #[test]
-fn a_table_has_every_part_that_a_parser_would_add() {
+fn a_table_has_every_element_that_a_parser_would_add() {
     let expected = "<div dir=\"auto\" class=\"table-block\"><div class=\"table\" tabindex=\"0\" role=\"group\" aria-label=\"Table: Item, Sum\"><table>\
         <thead><tr><th scope=\"col\">Item</th><th scope=\"col\" data-align=\"right\">Sum</th></tr></thead>\
         <tbody><tr><td>A</td><td data-align=\"right\"><strong>1</strong></td></tr>\
@@ -69,7 +69,7 @@ fn a_table_has_every_part_that_a_parser_would_add() {
 }
 
 #[test]
-fn code_keeps_its_letters_and_names_its_language() {
+fn code_keeps_its_text_and_shows_its_language() {
     let block = |label: &str, code: &str| {
         format!(
             "<div class=\"code\"><div class=\"code-bar\"><span class=\"code-language\">{label}</span>{CODE_BAR}\
@@ -87,7 +87,7 @@ fn code_keeps_its_letters_and_names_its_language() {
 }
 
 #[test]
-fn formulas_are_their_own_source() {
+fn formulas_are_shown_as_their_source() {
     let math = |tex: &str, text: &str| format!("<span class=\"math\" data-tex=\"{tex}\">{text}</span>");
     let display = |tex: &str, text: &str| math(tex, text).replacen(" data-tex", " data-display=\"\" data-tex", 1);
     for (markdown, expected) in [
@@ -98,7 +98,7 @@ fn formulas_are_their_own_source() {
         ("**$$x$$**は", format!("<p><strong>{}</strong>は</p>", display("x", "$$x$$"))),
         ("It costs $5 and *$10*.", "<p>It costs $5 and <em>$10</em>.</p>".to_owned()),
         ("&lt;$x$&gt; \\$5 $y$", format!("<p>&lt;{}&gt; $5 {}</p>", math("x", "$x$"), math("y", "$y$"))),
-        // With the formula hidden this would be a link, so it is not hidden.
+        // With the formula hidden, this would be a link, so the formula is not hidden.
         ("[a]($x y$)", "<p>[a]($x y$)</p>".to_owned()),
     ] {
         assert_eq!(html(markdown), expected, "{markdown}");
@@ -106,7 +106,7 @@ fn formulas_are_their_own_source() {
 }
 
 #[test]
-fn links_lead_out_safely() {
+fn links_open_safely() {
     let to = "https://example.com/a?b=1&amp;c=2";
     for (markdown, expected) in [
         ("[*Here*](https://example.com/a?b=1&c=2)", link(to, "<em>Here</em>")),
@@ -152,7 +152,7 @@ fn emphasis_works_beside_cjk_punctuation() {
 }
 
 #[test]
-fn a_single_tilde_strikes_nothing_out() {
+fn a_single_tilde_does_not_strike_text_through() {
     for (markdown, expected) in [
         ("(~$1.50) and (~$10)", "(~$1.50) and (~$10)"),
         ("~5 to ~6, ~a~ and ~~b~~", "~5 to ~6, ~a~ and <del>b</del>"),
@@ -163,7 +163,7 @@ fn a_single_tilde_strikes_nothing_out() {
 }
 
 #[test]
-fn a_cell_can_have_lines() {
+fn a_cell_can_have_line_breaks() {
     let table = html("| a |\n|---|\n| 1<br>2<BR/>3<br />4<b>5 |");
     assert!(table.contains("<td>1<br>2<br>3<br>4&lt;b&gt;5</td>"), "{table}");
 }
@@ -199,7 +199,7 @@ fn addresses_in_the_text_are_links() {
 }
 
 #[test]
-fn footnotes_and_their_references_lead_to_each_other() {
+fn footnotes_and_their_references_link_to_each_other() {
     let text = "One[^1] and[^b], again[^1].\n\nNo[^2] `[^1]`.\n\n[^1]: First *note*.\n[^b]: Second.\n\n    More.\n[^1]: Again.\n";
     let reference = |label: &str, at: usize, id: &str| {
         format!(
@@ -232,7 +232,7 @@ fn footnotes_and_their_references_lead_to_each_other() {
 }
 
 #[test]
-fn what_stands_behind_a_reference_is_no_part_of_a_footnote() {
+fn text_after_a_reference_is_not_part_of_a_footnote() {
     for block in
         ["    code[^1]", "```\n[^1]", "- a[^1]", "\tcode[^1]", "> a[^1]", "<b>[^1]", "| a[^1] |\n|-|", "[a][^1]"]
     {
@@ -256,7 +256,7 @@ fn images_are_links_and_load_nothing() {
 }
 
 #[test]
-fn definitions_alone_are_shown() {
+fn definitions_alone_are_shown_as_text() {
     assert_eq!(html("[a]: https://example.com"), "<p>[a]: https://example.com</p>");
     assert_eq!(html(" \n\n"), "");
 }

@@ -1,9 +1,9 @@
-//! Text that grows, and what of it is settled.
+//! Tests of growing text, and of the settled part of it.
 
 use super::*;
 
 #[test]
-fn an_open_fence_reads_as_the_parser_reads_it() {
+fn an_open_fence_matches_the_parser() {
     for text in [
         "```rust\nlet a = 1;\n",
         "```rust\nlet a = 1;",
@@ -21,7 +21,7 @@ fn an_open_fence_reads_as_the_parser_reads_it() {
         "Words\n\n```js\nx\n",
     ] {
         let mut growing = Document::default();
-        // Once it is known that the fence begins a block, all of it is seen at one time.
+        // The whole code is passed at once, as soon as the fence is known to start a block.
         growing.update(text, false);
         growing.update(text, false);
         assert_eq!(html_of(&growing), html(text), "{text:?}");
@@ -40,11 +40,11 @@ fn while_a_text_grows_only_its_last_block_changes() {
         kept.push(same);
     }
     assert!(kept.is_sorted(), "{kept:?}");
-    assert_eq!(kept.last(), Some(&4), "all but the last are settled");
+    assert_eq!(kept.last(), Some(&4), "all blocks but the last are settled");
 }
 
 #[test]
-fn a_paragraph_without_end_is_cut_where_sentences_end() {
+fn an_endless_paragraph_is_split_at_sentences() {
     let english = "Sentences come, one by one. And 3 - or 4 - more. ".repeat(1000);
     let japanese = "これは長い段落です。終わりがありません。".repeat(1000);
     for text in [&*english, &japanese, &"word ".repeat(10_000), &"w".repeat(50_000), &"計".repeat(50_000)] {
@@ -65,7 +65,7 @@ fn a_paragraph_without_end_is_cut_where_sentences_end() {
 }
 
 #[test]
-fn long_code_stands_in_parts_of_which_only_the_last_grows() {
+fn long_code_is_split_into_parts_of_which_only_the_last_grows() {
     let lines = |count: usize| "let a = 1;\n".repeat(count);
     let code = html(&format!("```rust\n{}```\n", lines(100)));
     let part = format!("<span class=\"lines\">{}</span>", lines(40));
@@ -74,26 +74,26 @@ fn long_code_stands_in_parts_of_which_only_the_last_grows() {
 }
 
 #[test]
-fn letters_that_an_html_parser_changes_are_changed_before() {
+fn characters_that_an_html_parser_would_change_are_replaced() {
     assert_eq!(html("a\r\nb\rc\0d"), html("a\nb\nc\u{fffd}d"));
     assert_eq!(html("```\r\na\r\nb\r\n```\r\n"), html("```\na\nb\n```\n"));
 }
 
 #[test]
-fn what_is_still_being_written_settles_nothing() {
+fn an_incomplete_line_settles_no_block() {
     let mut document = Document::default();
-    // A line of dashes may yet be the rest of the item.
+    // A line of dashes may still become part of the list item.
     document.update("- a\n---", false);
     assert_eq!(document.update("- a\n---x", false), 0);
     assert_eq!(html_of(&document), "<ul dir=\"auto\"><li>a\n---x</li></ul>");
 }
 
 #[test]
-fn a_link_defined_late_is_there_in_the_end() {
+fn a_link_that_is_defined_late_works_once_the_text_is_complete() {
     let text = "See [this].\n\nMore.\n\n[this]: https://example.com\n";
     let mut document = Document::default();
     document.update(text, false);
-    assert!(!html_of(&document).contains("<a "), "the first block is settled and left alone");
+    assert!(!html_of(&document).contains("<a "), "the first block is settled and does not change");
     document.update(text, true);
     assert_eq!(html_of(&document), html(text));
     assert!(html(text).contains("<a "));

@@ -1,8 +1,8 @@
-//! Text that means harm.
+//! Tests of hostile text.
 
 use super::*;
 
-/// Ways in which markup is known to be smuggled in.
+/// Known ways to inject markup.
 const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "text <img src=x onerror=alert(1)> text",
@@ -129,9 +129,9 @@ fn hostile_sizes_stay_small() {
     }
 }
 
-/// A few bytes of Markdown that become hundreds of HTML, in one block or in many.
+/// A few bytes of Markdown become hundreds of bytes of HTML, in one block or in many.
 #[test]
-fn a_large_text_is_drawn_up_to_its_bound() {
+fn a_large_text_is_rendered_up_to_its_limit() {
     let write = |markdown: &str| {
         let mut html = String::new();
         write_text(markdown, "p", &labels(), &mut html);
@@ -155,10 +155,13 @@ fn a_large_text_is_drawn_up_to_its_bound() {
     }
     let prose = "A sentence of ordinary length, with nothing in it. ".repeat(60_000);
     let html = write(&prose);
-    assert!(html.len() > prose.len() && !html.contains("text-left-out"), "three megabytes of prose are drawn whole");
+    assert!(
+        html.len() > prose.len() && !html.contains("text-left-out"),
+        "three megabytes of prose are rendered completely"
+    );
 }
 
-/// Browsers take time for each that grows with all before it.
+/// The time that browsers need for a mark grows with the number of marks before it.
 #[test]
 fn many_marks_on_one_character_are_left_out() {
     let marks = "\u{301}".repeat(100_000);

@@ -1,10 +1,10 @@
-//! What holds for any text.
+//! Properties of the rendering of any text.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Pieces of which Markdown is made.
+/// Returns pieces from which the tests build Markdown.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "\n",
@@ -74,27 +74,27 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_text_can_be_drawn(text in prop_oneof![pieces(), any::<String>()]) {
+    fn any_text_can_be_rendered(text in prop_oneof![pieces(), any::<String>()]) {
         let document = Document::complete(&text);
         let sources: String = document.blocks().iter().map(|block| &*block.source).collect();
         prop_assert!(sources == text || text.trim().is_empty());
         html_of(&document);
     }
 
-    /// Without links, entities and tables, which have words that are not for reading.
+    /// Excludes links, entities and tables, which contain text that is not shown.
     #[test]
     fn no_letter_is_lost(parts in prop::collection::vec(prop::sample::select(vec![
         "\n", "\n\n", " ", "    ", "ab", "計算", "*", "**", "~~", "`", "# ", "- ", "> ", "<b>", "</b>", "<!--", "<c d>", "(", "!", "_",
     ]), 0..60)) {
         let text = parts.concat();
         let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<String>();
-        // The labels of the page's own buttons are not the text's.
+        // The labels of the page's buttons are not part of the text.
         let shown = html(&text).replace(CODE_BAR, "");
         prop_assert_eq!(letters(&visible(&shown)), letters(&text));
     }
 
     #[test]
-    fn grown_in_any_steps_it_is_the_same_in_the_end(
+    fn a_text_that_grows_in_any_steps_has_the_same_result(
         text in pieces(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
     ) {

@@ -115,7 +115,7 @@ impl Rules {
         let found = self.0.iter().filter(applies).flat_map(|rule| {
             let phrases = rule
                 .pattern
-                .find_iter(&text.text)
+                .find_iter(&text.prose)
                 .filter(|found| rule.except.as_ref().is_none_or(|except| !except.is_match(found.as_str())));
             phrases.map(|found| Finding {
                 line: text.line_of(found.start()),

@@ -7,9 +7,9 @@ use regex::Regex;
 /// A text of a file. Lines that belong together are joined, so that a phrase is found although a line break divides it.
 #[derive(Debug, Default)]
 pub(super) struct Text {
-    pub(super) text: String,
+    pub(super) prose: String,
     pub(super) place: Place,
-    /// Byte offsets in `text` at which lines of the file begin, and the lines' numbers.
+    /// Byte offsets in `prose` at which lines of the file begin, and the lines' numbers.
     lines: Vec<(usize, usize)>,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Place {
 
 impl Text {
     fn of_line(number: usize, line: &str) -> Self {
-        Self { text: line.to_owned(), place: Place::Other, lines: vec![(0, number)] }
+        Self { prose: line.to_owned(), place: Place::Other, lines: vec![(0, number)] }
     }
 
     /// Returns the number of the file's line that has this byte of the text.
@@ -36,11 +36,11 @@ impl Text {
     }
 
     fn push(&mut self, number: usize, line: &str) {
-        if !self.text.is_empty() {
-            self.text.push(' ');
+        if !self.prose.is_empty() {
+            self.prose.push(' ');
         }
-        self.lines.push((self.text.len(), number));
-        self.text.push_str(line);
+        self.lines.push((self.prose.len(), number));
+        self.prose.push_str(line);
     }
 }
 

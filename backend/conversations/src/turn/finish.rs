@@ -145,9 +145,7 @@ impl EndWriter<'_> {
             tracing::warn!(cause, "the end of a turn could not be stored yet");
             self.disconnect_readers(&error);
             let pause = pauses.next().unwrap_or(MAX_DELAY);
-            if self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
-                return None;
-            }
+            self.context.shut_down.run_until_cancelled(tokio::time::sleep(pause)).await?;
         }
     }
 

@@ -106,9 +106,6 @@ async fn is_caught_up(context: &Context, conversation_id: ConversationId, last: 
     Ok(stored_seq.is_none_or(|seq| seq == last.seq))
 }
 
-/// Twenty subscribers of a long answer read the first batch and then stop. They share one copy of it, however they
-/// subscribed.
-
 /// Poll interval of the stored journal.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -204,6 +201,8 @@ impl ConversationService {
     }
 }
 
+/// Twenty subscribers of a long answer read the first batch and then stop. They share one copy of it, however they
+/// subscribed.
 #[cfg(test)]
 mod tests {
     use std::{cell::Cell, ptr, time::Duration};

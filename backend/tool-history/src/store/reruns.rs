@@ -71,7 +71,7 @@ pub(crate) async fn create(db: &Database, new: NewRerun<'_>) -> sqlx::Result<Rer
 
 /// Stores the result of a re-run, unless it already has one.
 pub(crate) async fn end(db: &Database, id: RerunId, end: &EndedToolCall) -> sqlx::Result<()> {
-    let error_type = end.error_type.as_deref().map(|word| first_chars(&word, MAX_WORD_CHARS).to_owned());
+    let error_type = end.error_type.as_deref().map(|word| first_chars(word, MAX_WORD_CHARS).to_owned());
     let query = db
         .writer()
         .query(

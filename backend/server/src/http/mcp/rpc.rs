@@ -154,7 +154,7 @@ impl Failure {
     }
 
     pub(crate) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
-        let asked: String = first_chars(&asked, 40).to_owned();
+        let asked: String = first_chars(asked, 40).to_owned();
         let data = json!({"requested": asked, "supported": spoken});
         Self { data: Some(data), ..Self::new(-32022, "This version of the protocol is not spoken here.") }
     }

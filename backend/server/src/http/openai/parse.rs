@@ -124,7 +124,7 @@ pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, 
 
 /// Returns the refusal of a model that does not exist.
 pub(crate) fn no_such_model(name: &str, models: &Catalog) -> Refusal {
-    let shown: String = first_chars(&name, 100).to_owned();
+    let shown: String = first_chars(name, 100).to_owned();
     Refusal {
         status: StatusCode::NOT_FOUND,
         code: Some("model_not_found".to_owned()),

@@ -206,7 +206,7 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
     };
     let input = row.input_start.as_deref().map(|start| {
         let is_cut = start.chars().count() > SHOWN_CHARS;
-        let shown: String = first_chars(&start, SHOWN_CHARS).to_owned();
+        let shown: String = first_chars(start, SHOWN_CHARS).to_owned();
         let mut input = escaped(&shown).into_owned();
         if is_cut {
             input.push('…');

@@ -177,7 +177,7 @@ pub(crate) fn message_of(id: &str) -> Option<MessageId> {
 
 /// Returns the refusal of a previous response that does not exist or is not available to this client, in OpenAI's form.
 pub(crate) fn no_previous(id: &str) -> Refusal {
-    let shown: String = first_chars(&id, 100).to_owned();
+    let shown: String = first_chars(id, 100).to_owned();
     Refusal {
         status: StatusCode::BAD_REQUEST,
         code: Some("previous_response_not_found".to_owned()),
