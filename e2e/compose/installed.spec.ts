@@ -7,7 +7,7 @@ import { expect, test } from "./installed.ts";
 const CALLS = `SELECT tool_name, status, input, output, duration_ms, user_name, turn_status
   FROM tool_history WHERE conversation_uuid = ? ORDER BY step, position`;
 
-test("an answer shows its tool calls, and page, book and database tell the same of them", async ({ page, admin, rows }) => {
+test("an answer shows its tool calls, and the page, the tool history and the database agree on them", async ({ page, admin, rows }) => {
   const chat = new ChatPage(page);
   const answer = await chat.ask("What is (12.5 + 7.25) × 4?");
   await expect(answer).toContainText("79");
@@ -32,7 +32,7 @@ test("an answer shows its tool calls, and page, book and database tell the same 
   await expect(page.getByTestId("call")).toHaveCount(stored.length);
 });
 
-test("a reload in the middle of an answer shows all of it, once and in order", async ({ page, context, rows }) => {
+test("a reload in the middle of an answer shows all its text, once and in order", async ({ page, context, rows }) => {
   const question = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
   const undisturbed = new ChatPage(await context.newPage());
   await undisturbed.page.goto("/");

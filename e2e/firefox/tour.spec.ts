@@ -23,7 +23,7 @@ async function open(page: Page, address = "/"): Promise<ChatPage> {
   return new ChatPage(page);
 }
 
-test("a question is answered with tools, its calls open, and a reload shows it all again", async ({ page, model }) => {
+test("a question is answered with tools, its calls can be opened, and a reload shows the same", async ({ page, model }) => {
   const chat = await open(page);
   const held = gate();
   async function* answer() {
@@ -39,7 +39,7 @@ test("a question is answered with tools, its calls open, and a reload shows it a
   await expect(shown).toHaveAttribute("data-status", "complete");
   await expect(shown.locator("strong")).toHaveText("79");
 
-  await test.step("by the mouse and by the keyboard", async () => {
+  await test.step("with the mouse and with the keyboard", async () => {
     await shown.getByTestId("tool-group").click();
     const last = toolCalls(shown).last();
     const details = shown.getByTestId("tool-call-details");
@@ -58,7 +58,7 @@ test("a question is answered with tools, its calls open, and a reload shows it a
   await expect(chat.messages).toHaveCount(2);
 });
 
-test("an answer goes on through a reload, and Stop ends it for good", async ({ page, model }) => {
+test("an answer continues after a reload, and Stop ends it permanently", async ({ page, model }) => {
   const chat = await open(page);
   model.answer(endless());
   const answer = await chat.send("Tell me everything.");
@@ -72,7 +72,7 @@ test("an answer goes on through a reload, and Stop ends it for good", async ({ p
   await page.reload();
   await expect(answer).toHaveAttribute("data-status", "stopped");
 
-  await test.step("Esc does the same", async () => {
+  await test.step("Esc does the same as Stop", async () => {
     await alive(page);
     model.answer(endless());
     const next = await chat.send("Then tell me the rest.");
@@ -82,7 +82,7 @@ test("an answer goes on through a reload, and Stop ends it for good", async ({ p
   });
 });
 
-test("the list is searched, leads to a conversation, and follows what happens elsewhere", async ({ page, request }) => {
+test("the list can be searched, opens a conversation, and shows changes from elsewhere", async ({ page, request }) => {
   const made: string[] = [];
   for (const title of ["Apples", "Pears"]) {
     const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
@@ -109,7 +109,7 @@ test("the list is searched, leads to a conversation, and follows what happens el
   await expect(page.getByTestId("markdown")).toBeHidden();
 });
 
-test("keys that Firefox has its own use for are the page's", async ({ page, request, model }) => {
+test("the page handles keys that Firefox uses itself", async ({ page, request, model }) => {
   const { uuid } = await (await request.post("/api/conversations", { data: { title: "Keys" } })).json();
   const chat = await open(page, `/c/${uuid}`);
   for (const pieces of [[ADD], ["It is 19.75."]]) model.answer(pieces);

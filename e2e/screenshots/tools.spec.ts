@@ -81,7 +81,7 @@ It cost **€2,844.00** in all, which is **€237.00** each:
   await picture(page, "conversation", [["light", "wide"], ["dark", "wide"]]);
 });
 
-test("a call that asks, and the tools at hand", async ({ page }) => {
+test("a call that needs approval, and the tools panel", async ({ page }) => {
   const content = "I found three open points in your notes.\n\nI would put them into a list of their own.";
   const end = content.length;
   const waits = { status: "awaiting_approval", output: null, duration_ms: null, offset: end } as const;

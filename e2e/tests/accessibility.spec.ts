@@ -468,7 +468,7 @@ for (const [place, { language, viewport }] of Object.entries(PLACES)) {
   }
 }
 
-test("the keyboard reaches everything in the order in which it stands, and sees where it is", async ({ page }) => {
+test("the keyboard reaches everything in visual order, with a visible focus", async ({ page }) => {
   // Hides the conversations of other tests.
   await page.route(/\/api\/conversations\?/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
   await page.goto("/");

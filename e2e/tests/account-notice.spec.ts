@@ -22,7 +22,7 @@ async function open(context: BrowserContext, path: string): Promise<Page> {
   return page;
 }
 
-test("an admin's change of the account is announced until its user acknowledges it", async ({ browser, baseURL }) => {
+test("an admin's change of the account is shown until its user acknowledges it", async ({ browser, baseURL }) => {
   const office = await signIn(browser, baseURL!, ADMIN);
   const made = await office.request.post("/api/users", { data: { name: "ann", password: PASSWORD } });
   const path = `/api/users/${(await made.json()).id}`;
@@ -62,7 +62,7 @@ test("an admin's change of the account is announced until its user acknowledges 
     await expect(changes, "until they are acknowledged").toHaveCount(2);
   });
 
-  await test.step("the link has a way back, and an address of its own", async () => {
+  await test.step("the access log has its own address, and Back returns from it", async () => {
     await page.goBack();
     await expect(page).toHaveURL("/");
     await page.goto("/settings#setting-looks");
@@ -80,7 +80,7 @@ test("an admin's change of the account is announced until its user acknowledges 
   for (const context of [office, home, abroad]) await context.close();
 });
 
-test("a notice that cannot be acknowledged says so and stays", async ({ browser, baseURL }) => {
+test("a notice whose acknowledgment fails shows the error and stays", async ({ browser, baseURL }) => {
   const office = await signIn(browser, baseURL!, ADMIN);
   const made = await office.request.post("/api/users", { data: { name: "ben", password: PASSWORD } });
   const path = `/api/users/${(await made.json()).id}`;

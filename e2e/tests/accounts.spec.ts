@@ -29,7 +29,7 @@ async function invite(admin: Page, guest: Page, name: string): Promise<void> {
   await expect(guest.getByTestId("person")).toContainText(name);
 }
 
-test("two people in two browsers see their own conversations and never the other's", async ({ page, browser, baseURL, server }) => {
+test("two users in two browsers see only their own conversations", async ({ page, browser, baseURL, server }) => {
   // If the database supports several servers, ben uses a replica.
   const elsewhere = (await server.replica()) ?? baseURL!;
   await page.goto("/");
@@ -60,7 +60,7 @@ test("two people in two browsers see their own conversations and never the other
     await expect(links(other)).not.toContainText(words);
   }
 
-  await test.step("whoever signs out leaves nothing to whom comes next at the same browser", async () => {
+  await test.step("signing out leaves nothing for the next user of the browser", async () => {
     const address = anns.url();
     await anns.getByTestId("composer").fill("Something not sent yet");
     await anns.getByTestId("sign-out").click();
@@ -81,11 +81,11 @@ test("two people in two browsers see their own conversations and never the other
   await ben.close();
 });
 
-test.describe("elsewhere", () => {
+test.describe("in another browser", () => {
   // The page receives a 401 when the session has ended, and the browser logs it to the console.
   test.use({ tolerated: [/Service Worker registration blocked by Playwright|status of 401/] });
 
-  test("a user who is writing sees that the session ended, and comes back to the same text", async ({ page, browser, baseURL }) => {
+  test("a user who is typing sees that the session ended, and gets the text back after signing in", async ({ page, browser, baseURL }) => {
     await page.goto("/sign-in");
     await fillIn(page, ADMIN);
     const chat = new ChatPage(page);
@@ -109,7 +109,7 @@ test.describe("elsewhere", () => {
     await elsewhere.close();
   });
 
-  test("a session that was ended elsewhere leads to the form", async ({ page, browser, baseURL }) => {
+  test("a session that was ended elsewhere redirects to the sign-in form", async ({ page, browser, baseURL }) => {
     await page.goto("/sign-in");
     await fillIn(page, ADMIN);
     await alive(page);
@@ -122,7 +122,7 @@ test.describe("elsewhere", () => {
     await elsewhere.close();
   });
 
-  test("drafts are a user's own in a browser that several use", async ({ page, browser, baseURL, context }) => {
+  test("drafts are separate for each user of a browser", async ({ page, browser, baseURL, context }) => {
     const [office, admin] = await browserOf(browser, baseURL!);
     await admin.goto("/sign-in");
     await fillIn(admin, ADMIN);
@@ -150,7 +150,7 @@ for (const javaScriptEnabled of [true, false]) {
     ["ja-JP", "ja"],
   ] as const) {
     const scripts = javaScriptEnabled ? "with" : "without";
-    test(`the forms are for everybody, ${locale}, ${scripts} scripts`, async ({ browser, baseURL }) => {
+    test(`the forms are accessible, ${locale}, ${scripts} scripts`, async ({ browser, baseURL }) => {
       const viewport = { width: 360, height: 640 };
       const [context, page] = await browserOf(browser, baseURL!, { javaScriptEnabled, locale, viewport });
       const [looking, view] = await browserOf(browser, baseURL!, { locale, viewport });

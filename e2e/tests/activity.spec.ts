@@ -3,7 +3,7 @@
 import { playTurnByClock } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("a busy provider and a call that is being written are told, until the answer goes on", async ({ page }) => {
+test("retries and a call that is being written are shown until the answer continues", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   const said = answer.getByRole("status");
@@ -46,7 +46,7 @@ test("a busy provider and a call that is being written are told, until the answe
   await expect(answer.getByText("Writing a call")).toHaveCount(0);
 });
 
-test("what is drawn late does not cut an answer that has ended meanwhile", async ({ page }) => {
+test("late drawing does not truncate an answer that has ended meanwhile", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   const content = "It is **19.75**, and nothing is missing.";

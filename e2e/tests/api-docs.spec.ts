@@ -13,7 +13,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
   [false, "dark", "ja-JP", 360],
 ] as const) {
   const scripts = javaScriptEnabled ? "with" : "without";
-  test(`the API can be read, ${colorScheme}, ${locale}, ${width} px, ${scripts} scripts`, async ({ browser, baseURL }) => {
+  test(`the API documentation is accessible, ${colorScheme}, ${locale}, ${width} px, ${scripts} scripts`, async ({ browser, baseURL }) => {
     const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
     const context = await browser.newContext({ ...options, javaScriptEnabled });
     const page = await context.newPage();
@@ -77,7 +77,7 @@ const RUNS: Record<string, { end: string; run: (file: string, env: NodeJS.Proces
   },
 };
 
-test("every example on the page runs as it stands there", async ({ page, baseURL }, testInfo) => {
+test("every example on the page runs unchanged", async ({ page, baseURL }, testInfo) => {
   expect(process.env.TEST_PYTHON, "a Python with OpenAI's SDK, which `cargo xtask test` sets up").toBeTruthy();
   await page.goto("/docs/api");
   const examples = await page.getByTestId("example").evaluateAll((all) =>

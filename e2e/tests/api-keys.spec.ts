@@ -81,7 +81,7 @@ test("a key without the password is not created", async ({ browser, baseURL }) =
   await context.close();
 });
 
-test("a new password, and signing out everywhere, revoke all keys if asked to", async ({ browser, baseURL }) => {
+test("a new password and signing out everywhere revoke all keys on request", async ({ browser, baseURL }) => {
   const [context, page] = await settings(browser, baseURL!, ADMIN);
   const change = async () => {
     await page.getByTestId("password-current").fill(PASSWORD);

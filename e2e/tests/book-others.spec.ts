@@ -44,7 +44,7 @@ async function check(page: Page, address: string, what: string): Promise<void> {
   expect(beyond, `${address} is not wider than the page, ${what}`).toBeLessThanOrEqual(0);
 }
 
-test("others' calls take a reason, and are for everybody to read", async ({ browser, baseURL, model }) => {
+test("calls of other users need a reason, and their pages are accessible", async ({ browser, baseURL, model }) => {
   // This test checks as many pages as a dozen other tests.
   test.setTimeout(300_000);
   const admin = await signedIn(browser, baseURL!, ADMIN);

@@ -63,7 +63,7 @@ test("a turn plays in place, is paused, stepped through and played faster", asyn
   await expect(page, "the address is that of the moment").toHaveURL(/\/playback\?at=\d+$/);
 });
 
-test("the next page comes below the one before, and the keyboard goes on there", async ({ page, request, browser, baseURL }) => {
+test("the next page is appended, and keyboard navigation continues there", async ({ page, request, browser, baseURL }) => {
   await converse(request, 26);
   await page.goto("/admin");
   const calls = page.getByTestId("call");
@@ -85,7 +85,7 @@ test("the next page comes below the one before, and the keyboard goes on there",
   await plain.close();
 });
 
-test("times are also the reader's own, and a click on a value filters by it", async ({ page, request }) => {
+test("times are also in the user's time zone, and a click on a value filters by it", async ({ page, request }) => {
   const call = await called(request);
   await page.goto(call);
   const began = page.locator(".book-facts time").first();
@@ -98,7 +98,7 @@ test("times are also the reader's own, and a click on a value filters by it", as
   await expect(page.locator("#q")).toHaveValue("server:built-in status:success");
 });
 
-test("the end of a re-run comes by itself", async ({ page, request }) => {
+test("the result of a re-run appears by itself", async ({ page, request }) => {
   const call = await called(request);
   await page.goto(call);
   await page.locator(".book-rerun button").click();
@@ -125,7 +125,7 @@ test("the end of a re-run comes by itself", async ({ page, request }) => {
   expect(pages()).toBe(0);
 });
 
-test("what was typed stays when the connection is lost, and the page works again when it is back", async ({ page, request, tolerated }) => {
+test("typed text survives a lost connection, and the page works again after it is restored", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await converse(request, 26);
   await page.goto("/admin");

@@ -19,7 +19,7 @@ for (const [javaScriptEnabled, colorScheme, locale, width] of [
   [false, "dark", "ja-JP", 360],
 ] as const) {
   const scripts = javaScriptEnabled ? "with" : "without";
-  test(`the book is for everybody, ${colorScheme}, ${locale}, ${width} px, ${scripts} scripts`, async ({ browser, baseURL, request }) => {
+  test(`the tool history is accessible, ${colorScheme}, ${locale}, ${width} px, ${scripts} scripts`, async ({ browser, baseURL, request }) => {
     const uuid = await ask(request);
     const options = { baseURL, colorScheme, locale, viewport: { width, height: 800 }, serviceWorkers: "block" } as const;
     const context = await browser.newContext({ ...options, javaScriptEnabled });

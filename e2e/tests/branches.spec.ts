@@ -14,7 +14,7 @@ function version(message: Locator): Locator {
   return message.getByTestId("version");
 }
 
-test("an answer is written anew, and the one before is a key away", async ({ page, context }) => {
+test("an answer can be regenerated, and a key shows the previous version", async ({ page, context }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask(FIRST);
@@ -32,7 +32,7 @@ test("an answer is written anew, and the one before is a key away", async ({ pag
   await expect(version(other.answers.first())).toHaveText("2/2");
   await expect(other.messages).toHaveCount(2);
 
-  await test.step("there and back with the keyboard alone", async () => {
+  await test.step("versions can be switched with the keyboard alone", async () => {
     await answer.getByTestId("older-version").press("Enter");
     await expect(version(answer)).toHaveText("1/2");
     await expect(chat.messages).toHaveCount(4);
@@ -46,7 +46,7 @@ test("an answer is written anew, and the one before is a key away", async ({ pag
     await expect(chat.messages).toHaveCount(4);
   });
 
-  await test.step("a reload and the other tab show the branch that was chosen", async () => {
+  await test.step("a reload and the other tab show the selected branch", async () => {
     await expect(version(other.answers.first())).toHaveText("1/2");
     const transcript = await chat.transcript();
     await expect.poll(() => other.transcript()).toEqual(transcript);
@@ -56,7 +56,7 @@ test("an answer is written anew, and the one before is a key away", async ({ pag
   });
 });
 
-test("a question is changed in its place, or left as it is", async ({ page }) => {
+test("a question can be edited in place, and the edit can be canceled", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask(FIRST);
@@ -82,7 +82,7 @@ test("a question is changed in its place, or left as it is", async ({ page }) =>
   await expect(chat.answers.first()).toContainText("5");
 
   await expect(page.getByTestId("composer"), "what one types next is not lost").toBeFocused();
-  await test.step("the way back is in sight, beside the bubble", async () => {
+  await test.step("the version switcher is visible next to the bubble", async () => {
     await page.mouse.move(0, 0);
     const back = question.getByTestId("newer-version");
     await expect(back.locator(".icon")).toBeVisible();
@@ -96,7 +96,7 @@ test("a question is changed in its place, or left as it is", async ({ page }) =>
   await expect(chat.answers.last()).toContainText("42");
 });
 
-test("a shorter version leaves nothing to jump to", async ({ page }) => {
+test("a shorter version has no jump button", async ({ page }) => {
   const lines = Array.from({ length: 80 }, (_, line) => `Line ${line}.`).join("\n\n");
   const told = (content: string, place: number) => conversation("Two", [["Go", { content, version: [place, 2] }]]);
   const [short, long] = [told("Yes.", 1), told(lines, 2)];
@@ -107,7 +107,7 @@ test("a shorter version leaves nothing to jump to", async ({ page }) => {
   await expect(page.getByTestId("jump")).toHaveCount(0);
 });
 
-test("the conversation is kept as a file, as it is shown", async ({ page }) => {
+test("the exported conversation contains the selected branch", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await expect(page.getByTestId("conversation-menu"), "there is nothing to keep yet").toHaveCount(0);

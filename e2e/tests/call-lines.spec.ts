@@ -19,7 +19,7 @@ async function showPreviews(page: Page, baseURL: string | undefined): Promise<vo
   await page.context().addCookies([{ name: "tallybook_call_previews", value: "on", url: baseURL! }]);
 }
 
-test("a closed call hides its input and output until it is pointed at or focused", async ({ page }) => {
+test("a closed call hides its input and output until it is hovered or focused", async ({ page }) => {
   await openCalls(page, call("add", { a: 12.5, b: 7.25 }, { output: "19.75" }), call("divide", { a: 1, b: 3 }));
   const line = page.getByTestId("tool-call").first();
   const [summary, result] = [line.locator(".tool-summary"), line.locator(".tool-result")];
@@ -42,7 +42,7 @@ test("a closed call hides its input and output until it is pointed at or focused
   await expect(result).toBeVisible();
 });
 
-test("under a finger a closed call shows no input and output", async ({ browser, baseURL }) => {
+test("on a touch screen, a closed call shows no input and output", async ({ browser, baseURL }) => {
   const context = await browser.newContext({ baseURL: baseURL!, hasTouch: true, isMobile: true, serviceWorkers: "block" });
   const page = await context.newPage();
   await openCalls(page, call("add", { a: 1, b: 2 }));
@@ -55,7 +55,7 @@ test("under a finger a closed call shows no input and output", async ({ browser,
   await context.close();
 });
 
-test("the preview of calls is a setting, also for the next visit", async ({ page }) => {
+test("the preview of calls is a setting that is remembered", async ({ page }) => {
   await page.goto("/settings");
   const choice = page.getByTestId("call-previews");
   await expect(choice).not.toBeChecked();
@@ -98,7 +98,7 @@ test("the preview of a call shows its input and output", async ({ page, baseURL 
   await expect(lines.nth(4).locator(".tool-result")).toHaveCount(0);
 });
 
-test("on a phone the input gives way to the output", async ({ page, baseURL }) => {
+test("on a phone, the preview shows the output instead of the input", async ({ page, baseURL }) => {
   await showPreviews(page, baseURL);
   await page.setViewportSize({ width: 360, height: 640 });
   await openCalls(page, call("add", { a: "1".repeat(50), b: "2".repeat(50) }, { output: "19.75" }));
@@ -108,7 +108,7 @@ test("on a phone the input gives way to the output", async ({ page, baseURL }) =
   expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
 });
 
-test("a line says when its call began and ended, and a group when all did", async ({ page }) => {
+test("a line shows when its call started and ended, and a group when all calls did", async ({ page }) => {
   const calls = [
     call("add", { a: 1, b: 2 }, { started_at: "2026-11-01T09:05:07Z", duration_ms: 2_000 }),
     call("add", { a: 3, b: 4 }, { started_at: "2026-11-01T09:05:06Z", duration_ms: 500 }),
@@ -125,7 +125,7 @@ test("a line says when its call began and ended, and a group when all did", asyn
   await expect(page.getByTestId("tool-call-details")).toContainText("Started 9:05:07, ended 9:05:09");
 });
 
-test("a group counts calls and not names", async ({ page }) => {
+test("a group shows the number of calls, not of names", async ({ page }) => {
   const names = ["add", "multiply", "add", "divide", "subtract"];
   const failed = { status: "error", output: null, error: "no" } as const;
   const calls = names.map((name) => call(name, { a: 1 }, name === "divide" ? failed : {}));
@@ -136,7 +136,7 @@ test("a group counts calls and not names", async ({ page }) => {
   await expect(group.locator("svg.tally .failed")).toHaveCount(1);
 });
 
-test("a caret stands at the end of the words, also in a list", async ({ page }) => {
+test("a caret is at the end of the text, also in a list", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const blocks = page.locator('article[data-role="assistant"] .part *');
   const carets = () =>
@@ -155,7 +155,7 @@ test("a caret stands at the end of the words, also in a list", async ({ page }) 
   }
 });
 
-test("an answer under way shows that it is alive", async ({ page }) => {
+test("a running answer shows that it is active", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const answer = page.locator('article[data-role="assistant"]');
   await expect(answer.getByRole("status")).toHaveText("Thinking…");

@@ -7,7 +7,7 @@ import { expect, test } from "../kit/test.ts";
 
 const NOTHING = { input_tokens: 0, output_tokens: 0, cached_tokens: 0 };
 
-test("who waits long is told for how long already", async ({ page }) => {
+test("a long wait shows its duration", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   const answer = new ChatPage(page).answers.last();
   await expect(answer.getByText("Thinking…")).toBeVisible();
@@ -32,14 +32,14 @@ for (const [end, words] of [
   [{ status: "interrupted", stop_reason: null }, "The answer ended before it was complete."],
   [{ status: "stopped", stop_reason: null }, "The answer was stopped."],
 ] as const) {
-  test(`a screen reader hears how an answer ended: ${end.status}, ${end.stop_reason}`, async ({ page }) => {
+  test(`the end of an answer is announced to screen readers: ${end.status}, ${end.stop_reason}`, async ({ page }) => {
     const turn = await playTurn(page);
     await turn.say("message_end", { assistant_message_id: 2, content: "So far", tool_calls: [], ...end, usage: NOTHING });
     await expect(page.getByRole("status").filter({ hasText: /^The answer/ })).toHaveText(words);
   });
 }
 
-test("the end of an answer leaves the focus where it is, also on nothing", async ({ page }) => {
+test("the end of an answer does not move the focus", async ({ page }) => {
   const turn = await playTurn(page);
   const composer = page.getByTestId("composer");
   await expect(composer, "who sends writes on").toBeFocused();
@@ -52,13 +52,13 @@ test("the end of an answer leaves the focus where it is, also on nothing", async
   await expect(composer).not.toBeFocused();
 });
 
-test("a screen reader hears that an answer failed", async ({ page }) => {
+test("a failed answer is announced to screen readers", async ({ page }) => {
   const turn = await playTurn(page);
   await turn.say("error", { assistant_message_id: 2, code: "model_busy", error: "The provider is busy." });
   await expect(page.getByRole("status").filter({ hasText: /^The answer/ })).toHaveText("The answer failed.");
 });
 
-test("the words of a line are apart for who hears them", async ({ page }) => {
+test("screen readers hear the words of a line separately", async ({ page }) => {
   const review = { tool_call_id: 0, model: "Sonnet (2026-11)", verdict: "abstain", reason: "Its answer was no JSON.", duration_ms: 9 };
   const one = call("add", { a: 1 });
   one.reviews = [{ ...review, tool_call_id: one.tool_call_id }];
@@ -69,7 +69,7 @@ test("the words of a line are apart for who hears them", async ({ page }) => {
   expect(await page.getByTestId("reviews").evaluate((list) => list.textContent)).toBe("Sonnet (2026-11) abstains Its answer was no JSON.");
 });
 
-test("who wants less motion sees that something runs, and nothing that moves", async ({ page }) => {
+test("with reduced motion, activity is shown without movement", async ({ page }) => {
   const turn = await playTurn(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: {}, offset: 0 });
   const spinner = page.getByTestId("tool-call").locator(".spinner");
@@ -82,7 +82,7 @@ test("who wants less motion sees that something runs, and nothing that moves", a
   await expect.poll(moving).toBe(0);
 });
 
-test("an answer says what it cost, and the conversation what all cost", async ({ page }) => {
+test("an answer shows its usage, and the conversation the total", async ({ page }) => {
   const turn = await scriptTurn(page);
   const usage = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
   const costs = conversation("Costs", [["One", { content: "First.", usage }], ["Two", { content: "Second." }]]);
@@ -102,7 +102,7 @@ test("an answer says what it cost, and the conversation what all cost", async ({
   await expect(page.getByTestId("usage-in-all")).toHaveText("In all 1,234 tokens in · 305 out");
 });
 
-test("each example asks its question, and the demo model says what it is", async ({ page }) => {
+test("each example sends its question, and the demo model introduces itself", async ({ page }) => {
   const answer = new ChatPage(page).answers.last();
   const outcomes = [
     ["79", "success"],
@@ -121,7 +121,7 @@ test("each example asks its question, and the demo model says what it is", async
   }
 });
 
-test("at 360 pixels everything fits and fingers find it", async ({ page }) => {
+test("at 360 pixels, everything fits and touch targets are large enough", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 640 });
   const long = "x".repeat(300);
   const calls = [

@@ -4,7 +4,7 @@ import { ChatPage, alive } from "../kit/chat.ts";
 import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("it grows with its text, up to a height in which it scrolls", async ({ page }) => {
+test("the message field grows with its text, up to a height from which it scrolls", async ({ page }) => {
   await page.goto("/");
   const field = page.getByTestId("composer");
   await expect(field).toBeFocused();
@@ -28,7 +28,7 @@ test("it grows with its text, up to a height in which it scrolls", async ({ page
   expect(await height()).toBe(one);
 });
 
-test("Enter sends, but not the Enter that ends a composition, and nothing sends nothing", async ({ page }) => {
+test("Enter sends, except at the end of an IME composition or in an empty field", async ({ page }) => {
   await withoutFeed(page);
   const turn = await scriptTurn(page);
   await page.goto("/");
@@ -62,7 +62,7 @@ test("Enter sends, but not the Enter that ends a composition, and nothing sends 
   await expect(page.getByTestId("queued"), "what is sent meanwhile waits").toHaveText("The next");
 });
 
-test("after a click on Send one writes on", async ({ page }) => {
+test("a click on Send keeps the focus in the message field", async ({ page }) => {
   await page.goto("/");
   const field = page.getByTestId("composer");
   await field.fill("What is 1 + 2?");
@@ -73,7 +73,7 @@ test("after a click on Send one writes on", async ({ page }) => {
   await expect(field, "and after it").toBeFocused();
 });
 
-test("whoever presses New chat, a conversation or an example writes there at once", async ({ page }) => {
+test("New chat, a conversation and an example move the focus to the message field", async ({ page }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
   await page.goto("/");
@@ -104,7 +104,7 @@ test("whoever presses New chat, a conversation or an example writes there at onc
   await expect(row).toBeFocused();
 });
 
-test("what one was writing stays in its place", async ({ page }) => {
+test("drafts stay with their conversation", async ({ page }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
   await page.goto("/");

@@ -53,7 +53,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("ten seconds offline in the middle of an answer lose nothing", async ({ browser, context, page, server, tolerated }) => {
+test("nothing is lost after ten seconds offline in the middle of an answer", async ({ browser, context, page, server, tolerated }) => {
   tolerated.push(/net::ERR_/);
   const expected = await undisturbed(browser, server.url);
   const proxy = await startProxy(server.url);
@@ -75,7 +75,7 @@ test("ten seconds offline in the middle of an answer lose nothing", async ({ bro
   await proxy.stop();
 });
 
-test("who does not want to wait for the next attempt presses Retry now", async ({ page, tolerated }) => {
+test("Retry now reconnects without waiting", async ({ page, tolerated }) => {
   tolerated.push(/net::ERR_|Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -95,7 +95,7 @@ test("who does not want to wait for the next attempt presses Retry now", async (
   await expect(chat.messages.first()).toContainText("What is 1 + 1?");
 });
 
-test("a connection that dies without a word is noticed after three missed keep-alives", async ({ browser, page, server, tolerated }) => {
+test("a silent connection is detected after three missed keep-alives", async ({ browser, page, server, tolerated }) => {
   // A part of the page that is just being loaded fails, too.
   tolerated.push(/net::ERR_/, /WebAssembly compilation aborted/);
   const expected = await undisturbed(browser, server.url);
@@ -113,7 +113,7 @@ test("a connection that dies without a word is noticed after three missed keep-a
   await proxy.stop();
 });
 
-test("Stop that gets no answer says so and can be pressed again", async ({ page, server, tolerated }) => {
+test("a Stop without a response shows an error and can be repeated", async ({ page, server, tolerated }) => {
   // A part of the page that is just being loaded fails, too.
   tolerated.push(/net::ERR_/, /WebAssembly compilation aborted/);
   const proxy = await startProxy(server.url);
@@ -137,7 +137,7 @@ test("Stop that gets no answer says so and can be pressed again", async ({ page,
   await proxy.stop();
 });
 
-test("a page that is closed and opened again shows all of it", async ({ browser, context, page, server }) => {
+test("a page that is closed and opened again shows the complete answer", async ({ browser, context, page, server }) => {
   const expected = await undisturbed(browser, server.url);
   await askAndWait(page);
   const address = page.url();
@@ -149,7 +149,7 @@ test("a page that is closed and opened again shows all of it", async ({ browser,
   await expect.poll(() => wholeText(chat)).toEqual(await expected());
 });
 
-test("two tabs show a turn live, and the same in the end", async ({ browser, context, page, server }) => {
+test("two tabs show a turn live, and are identical at its end", async ({ browser, context, page, server }) => {
   const expected = await undisturbed(browser, server.url);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -169,7 +169,7 @@ test("two tabs show a turn live, and the same in the end", async ({ browser, con
   expect(texts.slice(2)).toEqual(await expected());
 });
 
-test("one message is answered, and the other tab says why it is not", async ({ context, page, tolerated }) => {
+test("one of two concurrent messages is answered, and the other tab shows why its message is not", async ({ context, page, tolerated }) => {
   tolerated.push(/status of 409|net::ERR_/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -193,7 +193,7 @@ test("one message is answered, and the other tab says why it is not", async ({ c
   await expect(chat.messages).toHaveCount(4);
 });
 
-test("a hidden tab lets its stream go and catches up when it is shown", async ({ browser, page, request, server }) => {
+test("a hidden tab closes its stream and catches up when it is shown", async ({ browser, page, request, server }) => {
   const expected = await undisturbed(browser, server.url);
   const chat = await askAndWait(page);
   const conversation = chat.api();
@@ -209,7 +209,7 @@ test("a hidden tab lets its stream go and catches up when it is shown", async ({
   await expect.poll(() => wholeText(chat)).toEqual(await expected());
 });
 
-test("a stopped answer says what became of its calls, also after a reload", async ({ page }) => {
+test("a stopped answer shows the status of its calls, also after a reload", async ({ page }) => {
   const chat = await askAndWait(page);
   await page.getByTestId("stop").click();
   const answer = chat.answers.first();
@@ -223,7 +223,7 @@ test("a stopped answer says what became of its calls, also after a reload", asyn
   await expect(next).toContainText("5");
 });
 
-test("a page that is older than its server says so, and is not when it was loaded anew", async ({ page }) => {
+test("a page of an older version shows a notice until it is reloaded", async ({ page }) => {
   let updated = false;
   await page.route("**/api/events", (route) => {
     const headers = { "tallybook-page": "/pkg/0123456789abcdef" };

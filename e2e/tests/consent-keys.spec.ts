@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.beforeEach(async ({ page }) => page.clock.install());
 
-test("a key out of the card, one that is held, and one that comes too soon decide nothing", async ({ page }) => {
+test("keys outside the card, held keys and early keys do not decide", async ({ page }) => {
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
@@ -26,7 +26,7 @@ test("a key out of the card, one that is held, and one that comes too soon decid
   expect(sent).toHaveLength(1);
 });
 
-test("a second press does not decide the next card, and nothing is typed anywhere", async ({ page }) => {
+test("a second key press does not decide the next card, and types nothing", async ({ page }) => {
   const [one, other] = [pay(5), pay(6)];
   const stored = waiting(one, other);
   await openWaiting(page, stored);
@@ -74,7 +74,7 @@ test("the held key that asks for a reason types nothing", async ({ page }) => {
   await expect(reason).toHaveValue("33");
 });
 
-test("what was written as a reason is sent with Deny all", async ({ page }) => {
+test("the written reason is sent with Deny all", async ({ page }) => {
   const [one, other] = [pay(5), pay(6)];
   const stored = waiting(one, other);
   await openWaiting(page, stored);
@@ -89,7 +89,7 @@ test("what was written as a reason is sent with Deny all", async ({ page }) => {
   ]);
 });
 
-test("the view is at the card that the keys act on", async ({ page }) => {
+test("the card that the keys act on is in view", async ({ page }) => {
   await page.setViewportSize({ width: 700, height: 420 });
   const calls = [pay(5), pay(6), pay(7)];
   await openWaiting(page, waiting(...calls));

@@ -46,7 +46,7 @@ async function askForCalls(page: Page, model: ScriptedModel, ...messages: string
   return chat;
 }
 
-test("a call that waits outlives the server, and runs with another input wherever that is decided", async ({ page, model, server, tolerated }) => {
+test("a waiting call survives the server, and any server accepts a decision with an edited input", async ({ page, model, server, tolerated }) => {
   tolerated.push(/net::ERR_|Failed to load resource/);
   const chat = await askForCalls(page, model, "こだま");
   await server.kill();
@@ -78,7 +78,7 @@ test("a call that waits outlives the server, and runs with another input whereve
   }
 });
 
-test("another tab hears what was decided, and the answer goes on in both", async ({ page, model, context }) => {
+test("another tab is notified of the decision, and the answer continues in both", async ({ page, model, context }) => {
   await page.clock.install();
   const chat = await askForCalls(page, model, "one", "two");
   const other = await context.newPage();
@@ -105,7 +105,7 @@ test("another tab hears what was decided, and the answer goes on in both", async
   await other.close();
 });
 
-test("what was allowed from now on asks no more, until that is taken back", async ({ page, model }) => {
+test("a saved approval applies until it is revoked", async ({ page, model }) => {
   const chat = await askForCalls(page, model, "one");
   model.answer(["First."]);
   await page.getByTestId("scope").selectOption("always");

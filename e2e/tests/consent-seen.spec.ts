@@ -17,7 +17,7 @@ async function scrollToEnd(page: Page): Promise<void> {
   await page.getByTestId("consent").first().locator(".consent-edge").last().evaluate((edge) => edge.scrollIntoView());
 }
 
-test("characters that cannot be seen are codes on the card, and the warning names them", async ({ page }) => {
+test("invisible characters are codes on the card, and the warning names them", async ({ page }) => {
   const input = { to: SPOOFED, "sub\u202eject": "hi\u{e0041}\u{e0042}", body: `fine${"\n".repeat(300)}rm -rf /`, note: "שלום 👨‍👩‍👧 ok" };
   await openWaiting(page, waiting(send(input)));
   const card = page.getByTestId("consent");
@@ -36,13 +36,13 @@ test("characters that cannot be seen are codes on the card, and the warning name
   expect(await findings(page)).toEqual(NOTHING);
 });
 
-test("ordinary emoji and writing from right to left raise no alarm", async ({ page }) => {
+test("ordinary emoji and right-to-left text cause no warning", async ({ page }) => {
   await openWaiting(page, waiting(send({ to: "مريم", text: "👩🏽‍💻 ❤️ 1️⃣ می‌خواهم" })));
   await expect(page.getByTestId("consent").locator(".rows")).toContainText("👩🏽‍💻 ❤️ 1️⃣ می‌خواهم");
   await expect(page.getByTestId("hidden-characters")).toHaveCount(0);
 });
 
-test("the copy of a text has every character of it", async ({ page, context }) => {
+test("a copied text has every character", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const input = { to: SPOOFED };
   await openWaiting(page, waiting(send(input)));
@@ -50,7 +50,7 @@ test("the copy of a text has every character of it", async ({ page, context }) =
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(JSON.stringify(input));
 });
 
-test("the lines and details of calls that are over write codes as well", async ({ page }) => {
+test("lines and details of finished calls show codes, too", async ({ page }) => {
   const over = call("mail__send", { to: SPOOFED }, { output: "sent\u202e to all" });
   await open(page, conversation("Sent", [["Send", { content: "Done.", calls: [over] }]]));
   const line = page.getByTestId("tool-call");
@@ -62,7 +62,7 @@ test("the lines and details of calls that are over write codes as well", async (
   await expect(details).toContainText("sent⟨U+202E⟩ to all");
 });
 
-test("what fits on the screen asks for nothing, and what is folded is shown first", async ({ page }) => {
+test("a card that fits on the screen can be decided at once, and a folded one is shown first", async ({ page }) => {
   await page.clock.install();
   const [short, long] = [pay(5), send({ text: `${"word ".repeat(1000)}rm -rf /` })];
   const stored = waiting(short);
@@ -96,7 +96,7 @@ test("what fits on the screen asks for nothing, and what is folded is shown firs
   await expect.poll(() => sent.length).toBe(1);
 });
 
-test("what was not scrolled to is not allowed, by itself or with all", async ({ page }) => {
+test("an input that was not scrolled through cannot be allowed, alone or with Allow all", async ({ page }) => {
   const tall = send({ text: Array.from({ length: 80 }, (_, line) => `line ${line}`).join("\n") });
   const other = pay(5);
   const stored = waiting(tall, other);
@@ -118,7 +118,7 @@ test("what was not scrolled to is not allowed, by itself or with all", async ({ 
   expect(sent[0]!.postDataJSON().decisions).toHaveLength(2);
 });
 
-test("nothing is allowed with all while it is edited", async ({ page }) => {
+test("Allow all is disabled while an input is edited", async ({ page }) => {
   const [one, other] = [pay(5), pay(6)];
   await openWaiting(page, waiting(one, other));
   const all = page.getByTestId("allow-all");
@@ -132,7 +132,7 @@ test("nothing is allowed with all while it is edited", async ({ page }) => {
 });
 
 for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 256]] as const) {
-  test(`a card can be read and its buttons reached on ${name}`, async ({ page }) => {
+  test(`a card is readable and its buttons are reachable on ${name}`, async ({ page }) => {
     await page.setViewportSize({ width, height });
     await openWaiting(page, waiting(pay(5), pay(6)));
     const thread = (await page.locator("#thread").boundingBox())!;

@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 const REVIEW = { model: "Sonnet", verdict: "reject", reason: "The amount is high.", duration_ms: 900 };
 
-test("a call that waits says who asks for what and why that is risky, and is in no fold", async ({ page }) => {
+test("a waiting call shows the requester, the tool and the risk, and is not grouped", async ({ page }) => {
   const one = pay(5);
   one.reviews = [{ ...REVIEW, tool_call_id: one.tool_call_id }];
   const before = [call("add", { a: 1 }), call("add", { a: 2 })];
@@ -29,7 +29,7 @@ test("a call that waits says who asks for what and why that is risky, and is in 
   expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
 });
 
-test("the keys decide with the focus in the card, and Esc refuses nothing", async ({ page }) => {
+test("the keys decide if the focus is in the card, and Esc does not deny", async ({ page }) => {
   await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
@@ -59,7 +59,7 @@ test("the keys decide with the focus in the card, and Esc refuses nothing", asyn
   await expect(page).toHaveTitle("Payments · Tallybook");
 });
 
-test("allowing from now on says how far", async ({ page }) => {
+test("saving an approval lets the user choose the scope", async ({ page }) => {
   await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
@@ -73,7 +73,7 @@ test("allowing from now on says how far", async ({ page }) => {
   expect(sent[0]!.postDataJSON()).toEqual({ decision: "approve", remember: "always" });
 });
 
-test("denying asks why not, which need not be said, and keeps what was written", async ({ page }) => {
+test("denying asks for an optional reason, and keeps its text", async ({ page }) => {
   await page.clock.install();
   const one = pay(5);
   const stored = waiting(one);
@@ -103,7 +103,7 @@ test("denying asks why not, which need not be said, and keeps what was written",
   await expect(page.getByTestId("tool-call-details")).toContainText("Too much");
 });
 
-test("the input can be changed, and what is no JSON says where", async ({ page }) => {
+test("the input can be edited, and invalid JSON is reported with its position", async ({ page }) => {
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
@@ -130,7 +130,7 @@ test("the input can be changed, and what is no JSON says where", async ({ page }
   await expect(details.getByRole("heading", { name: "Input, changed by you" })).toBeVisible();
 });
 
-test("several calls are decided one by one, or all at once", async ({ page }) => {
+test("several calls can be decided one by one or together", async ({ page }) => {
   const [one, other, third] = [pay(5), pay(6), pay(7)];
   const stored = waiting(one, other, third);
   await openWaiting(page, stored);
@@ -159,7 +159,7 @@ for (const [type, words] of [
   ["already_decided", "it was approved by Ada"],
   ["tool_changed", "It says of itself now: Pays twice."],
 ] as const) {
-  test(`a decision that the server refuses is told with how things stand (${type})`, async ({ page, tolerated }) => {
+  test(`a refused decision shows the error and the current state (${type})`, async ({ page, tolerated }) => {
     tolerated.push(/Failed to load resource/);
     const one = pay(5);
     const stored = waiting(one);
@@ -178,7 +178,7 @@ for (const [type, words] of [
   });
 }
 
-test("what is sent meanwhile waits, and Stop ends the turn", async ({ page }) => {
+test("messages that are sent meanwhile are queued, and Stop ends the turn", async ({ page }) => {
   const one = pay(5);
   const stored = waiting(one);
   await openWaiting(page, stored);
@@ -197,7 +197,7 @@ test("what is sent meanwhile waits, and Stop ends the turn", async ({ page }) =>
   await expect(page.getByTestId("queued"), "it waits for a word").toHaveCount(1);
 });
 
-test("a hidden tab says in its title that a decision is needed, and so does the system when asked to", async ({ page }) => {
+test("a hidden tab shows in its title that a decision is needed, and optionally as a system notification", async ({ page }) => {
   const shown = await watchNotifications(page, "granted");
   const stored = waiting(pay(5));
   const answer = stored.messages.at(-1)!;
@@ -221,7 +221,7 @@ test("a hidden tab says in its title that a decision is needed, and so does the 
   await expect(page.getByTestId("allow-once")).toBeEnabled();
 });
 
-test("standing approvals are listed, and can be taken back", async ({ page }) => {
+test("saved approvals are listed and can be revoked", async ({ page }) => {
   const approval = { id: 7, tool_name: "bank__pay", scope: "always", tool_call_id: 1, decided_by: "Ada", created_at: "2026-11-01T12:00:00Z" };
   const here = { ...approval, id: 8, scope: "conversation", conversation_id: "00000000-0000-4000-8000-000000000001" };
   await page.route("**/api/approvals", (route) => route.fulfill({ json: { items: [approval, here], next_cursor: null } }));

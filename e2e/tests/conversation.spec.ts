@@ -8,7 +8,7 @@ test.use({ demoPaceMs: 250 });
 
 const QUESTION = "What is (12.5 + 7.25) × 4?";
 
-test("a calculation is answered live, its tool calls open, and a reload shows it all again", async ({ page }) => {
+test("a calculation is answered live, its tool calls can be opened, and a reload shows the same", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await alive(page);
@@ -69,7 +69,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
   expect(transcript).toHaveLength(2);
   expect(transcript[0]).toContain(QUESTION);
 
-  await test.step("a reload shows the same transcript, and it is alive", async () => {
+  await test.step("a reload shows the same interactive transcript", async () => {
     await page.reload();
     await alive(page);
     expect(await chat.transcript()).toEqual(transcript);
@@ -78,7 +78,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
     await expect(page.getByTestId("tool-call-details")).toContainText("79");
   });
 
-  await test.step("the sidebar leads back to it", async () => {
+  await test.step("the sidebar opens the conversation again", async () => {
     await page.goto("/");
     await alive(page);
     await page.getByTestId("sidebar").locator(`[href="${path}"]`).click();
@@ -86,7 +86,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
     await expect.poll(() => chat.transcript()).toEqual(transcript);
   });
 
-  await test.step("the page holds it before any script runs", async () => {
+  await test.step("the page contains the conversation before any script runs", async () => {
     const context = await page.context().browser()!.newContext({ javaScriptEnabled: false });
     const bare = await context.newPage();
     await bare.goto(page.url());
@@ -96,7 +96,7 @@ test("a calculation is answered live, its tool calls open, and a reload shows it
   });
 });
 
-test("a conversation goes on, and each answer stands in its own place", async ({ page }) => {
+test("a conversation continues, and each answer follows its question", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("What is 0.1 + 0.2?");

@@ -11,7 +11,7 @@ test.describe.configure({ mode: "parallel" });
 
 const QUESTION = "What is (1 + 2) × (3 + 4)?";
 
-test("an answer cut off by a crash goes on where it was", async ({ page, server, tolerated }) => {
+test("an answer that a crash interrupted resumes", async ({ page, server, tolerated }) => {
   tolerated.push(/net::ERR_/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -37,7 +37,7 @@ test("an answer cut off by a crash goes on where it was", async ({ page, server,
   expect(await untimedText(await chat.ask("2 + 3?"))).toContain("5");
 });
 
-test("a stopped answer goes on, also where it was read as it stood", async ({ page, context }) => {
+test("a stopped answer resumes, also in a page that was rendered after the stop", async ({ page, context }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.send(QUESTION);

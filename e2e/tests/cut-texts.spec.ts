@@ -46,7 +46,7 @@ test("the rest of an output of 300 KB is loaded once, shown and copied", async (
   expect(OUTPUT.startsWith(beginning)).toBe(true);
   expect(asked(), "nobody wanted it yet").toBe(0);
 
-  await test.step("by keyboard, and what happens is told", async () => {
+  await test.step("it works by keyboard, and screen readers announce the result", async () => {
     await showAll(page).press("Enter");
     await expect(output.getByRole("status")).toHaveText("Loading the rest…");
     await expect(page.locator("[aria-busy=true] [role=status]"), "what is said within would wait for the end").toHaveCount(0);
@@ -60,12 +60,12 @@ test("the rest of an output of 300 KB is loaded once, shown and copied", async (
     await expect(output.locator("pre b")).toHaveCount(0);
   });
 
-  await test.step("all of it is copied", async () => {
+  await test.step("the full output is copied", async () => {
     await details(page).getByTestId("copy").last().click();
     await expect.poll(() => clipboard(page)).toBe(OUTPUT);
   });
 
-  await test.step("it is here when the call is opened again", async () => {
+  await test.step("the output is still loaded when the call is opened again", async () => {
     await page.getByTestId("tool-call").click();
     await page.getByTestId("tool-call").click();
     await expect(showAll(page)).toHaveText("Show all (300,000 characters)");
@@ -75,7 +75,7 @@ test("the rest of an output of 300 KB is loaded once, shown and copied", async (
   });
 });
 
-test("what is not here yet is loaded to be copied", async ({ page, context }) => {
+test("copying loads the rest of the output", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const whole = call("search", { query: "all" }, { output: OUTPUT });
   const asked = await openCall(page, whole, (route) => route.fulfill({ json: whole }));
@@ -88,7 +88,7 @@ test("what is not here yet is loaded to be copied", async ({ page, context }) =>
   expect(asked()).toBe(1);
 });
 
-test("a failure says what to do, and can be tried again", async ({ page, tolerated }) => {
+test("a failed request shows what to do, and can be retried", async ({ page, tolerated }) => {
   tolerated.push(/net::ERR_|404/);
   const whole = call("search", { query: "all" }, { output: OUTPUT });
   const answers: ((route: Route) => Promise<void>)[] = [
@@ -111,7 +111,7 @@ test("a failure says what to do, and can be tried again", async ({ page, tolerat
   await expect(problem).toHaveCount(0);
 });
 
-test("an input that is cut is text, and arguments when it is whole", async ({ page }) => {
+test("a truncated input is shown as text, and a complete one as arguments", async ({ page }) => {
   const whole = call("search", { query: "long ".repeat(20_000), limit: 5 });
   await openCall(page, whole, (route) => route.fulfill({ json: whole }));
   const input = page.getByRole("group", { name: "Input" });
@@ -125,7 +125,7 @@ test("an input that is cut is text, and arguments when it is whole", async ({ pa
   expect(await input.locator("dd").first().textContent()).toBe("long ".repeat(20_000));
 });
 
-test("an input of 200 KB is cut live and reloaded, and the server has all of it", async ({ page, context, model }) => {
+test("an input of 200 KB is truncated live and after a reload, and the server has all of it", async ({ page, context, model }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const written = JSON.stringify({ a: "1".repeat(200_000), b: 2 });
   model.answer(["Let me add.", { tool: "add", input: written }]);
@@ -148,7 +148,7 @@ test("an input of 200 KB is cut live and reloaded, and the server has all of it"
   }
 });
 
-test("between the texts of two steps stands an empty line, on the page as in what is copied", async ({ page, context, model }) => {
+test("an empty line separates the texts of two steps, on the page and in copied text", async ({ page, context, model }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   model.answer(["Let me see.", { tool: "add", input: '{"a":2,"b":3}' }]);
   model.answer([{ tool: "add", input: '{"a":5,"b":0}' }]);

@@ -7,7 +7,7 @@ import { ChatPage, alive } from "../kit/chat.ts";
 import { converse } from "../kit/converse.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("the page's files are kept by the browser and asked for once", async ({ page, request }) => {
+test("the browser caches the page's files and requests each once", async ({ page, request }) => {
   const files: string[] = [];
   page.on("response", (response) => {
     const { pathname } = new URL(response.url());
@@ -32,7 +32,7 @@ test("the page's files are kept by the browser and asked for once", async ({ pag
   }
 });
 
-test("every page comes with its policy", async ({ request }) => {
+test("every page has a content security policy", async ({ request }) => {
   const nonces = new Set<string>();
   for (const address of ["/", "/nowhere", "/c/01890a5d-ac96-774b-bcce-b302099a8057"]) {
     const response = await request.get(address);
@@ -50,7 +50,7 @@ test("every page comes with its policy", async ({ request }) => {
   expect(nonces.size, "no nonce twice").toBe(3);
 });
 
-test("what is not the page's own neither runs nor loads", async ({ page, tolerated }) => {
+test("foreign scripts and resources neither run nor load", async ({ page, tolerated }) => {
   tolerated.push(/Content Security Policy/);
   await page.goto("/");
   await alive(page);
@@ -82,7 +82,7 @@ test("what is not the page's own neither runs nor loads", async ({ page, tolerat
   ]);
 });
 
-test("no page of ours is refused anything by the policy", async ({ page, tolerated }) => {
+test("the policy blocks nothing on Tallybook's own pages", async ({ page, tolerated }) => {
   tolerated.push(/status of 404/);
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (event) => {
@@ -102,7 +102,7 @@ test("no page of ours is refused anything by the policy", async ({ page, tolerat
   await alive(page);
 });
 
-test("a page that comes slowly is first shown when it is whole", async ({ browser, request }) => {
+test("a slow page is first shown when it is complete", async ({ browser, request }) => {
   const address = await converse(request, 2);
   const html = await (await request.get(address)).text();
   // This server sends the styles at once. It sends the second half of the HTML after the browser had every opportunity to show the

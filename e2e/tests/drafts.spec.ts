@@ -20,7 +20,7 @@ async function fieldOf(page: Page, address: string) {
   return page.getByTestId("composer");
 }
 
-test("a draft outlives its tab", async ({ page, context }) => {
+test("a draft survives its tab", async ({ page, context }) => {
   const field = await fieldOf(page, "/");
   await field.fill("Half a thought");
   await page.close();
@@ -48,7 +48,7 @@ test("two tabs show the newest text, and the one that is typed in keeps its own"
   await expect(here).toHaveValue("Older, and newer!?.");
 });
 
-test("a draft that equals the last question is there when one comes back", async ({ page, model }) => {
+test("a draft that equals the last question is restored", async ({ page, model }) => {
   const chat = new ChatPage(page);
   model.answer(["First answer."]);
   await page.goto("/");
@@ -63,7 +63,7 @@ test("a draft that equals the last question is there when one comes back", async
   await expect(page.getByTestId("composer")).toHaveValue("Again");
 });
 
-test("an edited question is there again after a reload, and in the message field when it is gone", async ({ page, context, model, request }) => {
+test("an edited question is restored after a reload, in the message field if the question is gone", async ({ page, context, model, request }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("edit-field");
   model.answer(["First answer."]);
@@ -94,7 +94,7 @@ test("an edited question is there again after a reload, and in the message field
   await expect(page.getByTestId("composer")).toHaveValue("Once more\nOne, but better");
 });
 
-test("a changed message that waits is there again after a reload", async ({ page, model }) => {
+test("an edited queued message is restored after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   const first = gate();
   model.answer(held("First answer.", first.opened));
@@ -115,7 +115,7 @@ test("a changed message that waits is there again after a reload", async ({ page
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
 });
 
-test("the edited input of a call is there again after a reload", async ({ page }) => {
+test("the edited input of a call is restored after a reload", async ({ page }) => {
   const told = waiting(pay(5));
   await openWaiting(page, told);
   const edit = page.getByTestId("change-input");
@@ -131,7 +131,7 @@ test("the edited input of a call is there again after a reload", async ({ page }
   await expect(edit).toHaveText("Edit input");
 });
 
-test("instructions that are not saved are there again, until they are discarded", async ({ page }) => {
+test("unsaved instructions are restored until they are discarded", async ({ page }) => {
   const field = page.getByTestId("instructions");
   await page.goto("/settings");
   await field.fill("Answer in rhymes.");
@@ -147,7 +147,7 @@ test("instructions that are not saved are there again, until they are discarded"
   await expect(page.getByTestId("instructions-unsaved")).toHaveCount(0);
 });
 
-test("the way back from a deletion does not take the keys of who is typing", async ({ page, model }) => {
+test("the Undo button of a deletion does not take the focus from a typing user", async ({ page, model }) => {
   const chat = new ChatPage(page);
   model.answer(["First answer."]);
   await page.goto("/");

@@ -21,7 +21,7 @@ test.beforeEach(async ({ page, request }) => {
   await alive(page);
 });
 
-test("the open list keeps the focus, and gives it back", async ({ page }) => {
+test("the open list traps the focus, and returns it", async ({ page }) => {
   await openDrawer(page);
   await expect(page.locator("#main")).toHaveJSProperty("inert", true);
   await expect(page.locator("#close-sidebar")).toBeFocused();
@@ -40,10 +40,10 @@ test("the open list keeps the focus, and gives it back", async ({ page }) => {
   await expect(page.getByTestId("open-sidebar")).toBeFocused();
 });
 
-test.describe("by keyboard", () => {
+test.describe("with a keyboard", () => {
   test.use({ hasTouch: false, isMobile: false, viewport: { width: 360, height: 700 } });
 
-  test("who opens a chat from the list, or a new one, writes there at once", async ({ page }) => {
+  test("opening a chat or a new chat from the list moves the focus to the message field", async ({ page }) => {
     const composer = page.getByTestId("composer");
     await expect(page.locator("#header[data-drawn]"), "the header is alive").toHaveCount(0);
     await page.getByTestId("open-sidebar").press("Enter");
@@ -64,7 +64,7 @@ test.describe("by keyboard", () => {
   });
 });
 
-test("a row has one button, with a menu under the thumb", async ({ page }) => {
+test("a row has one button, with a menu at the bottom of the screen", async ({ page }) => {
   await openDrawer(page);
   const rivers = row(page, "Rivers");
   await expect(rivers.getByRole("button")).toHaveCount(1);
@@ -78,7 +78,7 @@ test("a row has one button, with a menu under the thumb", async ({ page }) => {
   await expect(row(page, "Rivers").getByTestId("conversation-link")).toBeFocused();
 });
 
-test("who goes somewhere from the list is there, and a wide window has no list over it", async ({ page }) => {
+test("navigating from the list closes it, and a wide window has no list on top", async ({ page }) => {
   await openDrawer(page);
   await row(page, "Lakes").getByTestId("conversation-link").tap();
   await expect(page).toHaveURL(/\/c\//);

@@ -25,14 +25,14 @@ test("a division by zero is a failed call with its reason, and the next message 
   await expect(toolCalls(chat.answers.first()).last()).toHaveAttribute("data-status", "error");
 });
 
-test("an address that leads nowhere says so, and leads back", async ({ request }) => {
+test("an unknown address shows an error with a link back", async ({ request }) => {
   const response = await request.get("/c/00000000-0000-4000-8000-000000000000");
   expect(response.status()).toBe(404);
   expect(response.headers()["content-type"]).toContain("text/html");
   expect(await response.text()).toContain('href="/"');
 });
 
-test("a conversation that could not be loaded is loaded with one press", async ({ page, tolerated }) => {
+test("a conversation that failed to load is loaded with one click", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -53,7 +53,7 @@ test("a conversation that could not be loaded is loaded with one press", async (
   await expect(page).toHaveURL(path);
 });
 
-test("a conversation that could not be loaded comes back by itself with the network", async ({ page, tolerated }) => {
+test("a conversation that failed to load is loaded when the network is back", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -69,7 +69,7 @@ test("a conversation that could not be loaded comes back by itself with the netw
   await expect(chat.answers).toContainText("5");
 });
 
-test("a message that was not sent stays to be sent again", async ({ page, tolerated }) => {
+test("a message that failed to be sent stays and can be sent again", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -86,7 +86,7 @@ test("a message that was not sent stays to be sent again", async ({ page, tolera
   await expect(chat.messages).toHaveCount(4);
 });
 
-test("a first message that is refused leaves no conversation", async ({ page, request, tolerated }) => {
+test("a refused first message creates no conversation", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await page.goto("/");
   await alive(page);

@@ -5,7 +5,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
-test("an answer with tool calls says on request what was done and why", async ({ page, model }) => {
+test("an answer with tool calls explains on request what it did and why", async ({ page, model }) => {
   const chat = new ChatPage(page);
   model.answer([{ tool: "add", input: '{"a":"2","b":"3"}' }]);
   model.answer(["It is 5."]);

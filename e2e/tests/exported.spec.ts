@@ -44,7 +44,7 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
     for (const word of ["alert(1)", "evil.invalid", "evaluate"]) expect(content, "nothing is left out").toContain(word);
 
     const kept = testInfo.outputPath(`kept.${end}`);
-    await test.step("the menu keeps it, under a name that is one", async () => {
+    await test.step("the menu downloads it with a valid file name", async () => {
       await page.getByTestId("conversation-menu").click();
       const download = page.waitForEvent("download");
       await page.getByTestId(format).click();
@@ -57,7 +57,7 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
 
     const other = await context.newPage();
     const otherHarmless = await watch(other);
-    await test.step("its address leads to a download and never to a page", async () => {
+    await test.step("its address starts a download and never shows a page", async () => {
       const download = other.waitForEvent("download");
       await expect(other.goto(address)).rejects.toThrow(/Download is starting/);
       await (await download).cancel();
@@ -65,7 +65,7 @@ for (const [format, { type, end }] of Object.entries(FORMATS)) {
       await otherHarmless();
     });
 
-    await test.step("a browser that shows it all the same shows text", async () => {
+    await test.step("a browser that shows it anyway shows text", async () => {
       await other.route(`**${address}`, (route) => route.fulfill({ headers, body: content }));
       for (const place of [address, pathToFileURL(kept).href]) {
         await other.goto(place);

@@ -7,7 +7,7 @@ import { expect, test } from "../kit/test.ts";
 
 const top = async (page: Page, place: string) => (await page.locator(place).first().boundingBox())!;
 
-test("the start shows the tools there are, and each says what it does", async ({ page, request }) => {
+test("the start page shows the available tools with their descriptions", async ({ page, request }) => {
   const { items: tools }: { items: { name: string; description: string }[] } = await (
     await request.get("/api/tools")
   ).json();
@@ -26,7 +26,7 @@ test("the start shows the tools there are, and each says what it does", async ({
   }
 });
 
-test("a new chat in a small window begins at its top, and has nothing to jump to", async ({ page }) => {
+test("a new chat in a small window starts at its top, without a jump button", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 420 });
   await page.goto("/");
   await alive(page);
@@ -41,7 +41,7 @@ test("a new chat in a small window begins at its top, and has nothing to jump to
   await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
 });
 
-test("one model is told as what it is, and offers no choice", async ({ page }) => {
+test("a single model is named, without a menu", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const model = page.locator(".header").getByTestId("model");
@@ -53,7 +53,7 @@ test("one model is told as what it is, and offers no choice", async ({ page }) =
   await expect(page.getByTestId("plan-first"), "the demo model makes no plans").toHaveCount(0);
 });
 
-test("the bar at the top names the conversation, which is renamed, kept and deleted there", async ({ page }) => {
+test("the header names the conversation, and can rename, export and delete it", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await expect(page.getByTestId("conversation-menu"), "there is nothing to do anything with").toHaveCount(0);
@@ -88,7 +88,7 @@ test("the bar at the top names the conversation, which is renamed, kept and dele
   await expect(page.getByTestId("conversation-link").first()).toHaveText("A sum");
 });
 
-test("the list is folded away on a wide screen, stays so, and comes back for a search", async ({ page }) => {
+test("the list can be hidden on a wide screen, stays hidden, and is shown for a search", async ({ page }) => {
   await page.setViewportSize({ width: 1200, height: 700 });
   await page.goto("/");
   await alive(page);
@@ -111,7 +111,7 @@ test("the list is folded away on a wide screen, stays so, and comes back for a s
   await expect(page.getByTestId("sidebar")).toBeVisible();
 });
 
-test("an answer stands nearer to its question than to the next one", async ({ page }) => {
+test("an answer is closer to its question than to the next one", async ({ page }) => {
   await open(page, conversation("Near", [["One", { content: "First." }], ["Two", { content: "Second." }]]));
   await expect(page.locator("article")).toHaveCount(4);
   const [question, answer, next] = [
@@ -123,7 +123,7 @@ test("an answer stands nearer to its question than to the next one", async ({ pa
   expect(before).toBeLessThan(after / 2);
 });
 
-test("the message field stays in its place when there are costs to tell", async ({ page }) => {
+test("the message field does not move when costs appear", async ({ page }) => {
   const usage = { input_tokens: 10, output_tokens: 5, cached_tokens: 0 };
   const place = async (turns: number) => {
     await page.unrouteAll();
@@ -138,7 +138,7 @@ test("the message field stays in its place when there are costs to tell", async 
   expect(after).toBe(before);
 });
 
-test("a failure has one way on, in words that fit", async ({ page }) => {
+test("a failure offers one recovery action with a matching label", async ({ page }) => {
   const failed = { content: "", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
   await open(page, conversation("Failed", [["One", failed]]));
   const answer = page.locator('article[data-role="assistant"]');
@@ -147,7 +147,7 @@ test("a failure has one way on, in words that fit", async ({ page }) => {
   await expect(answer.getByTestId("regenerate")).toHaveCount(0);
 });
 
-test("what was only written is written anew beside what is there", async ({ page, tolerated }) => {
+test("a failed answer without a completed step is regenerated as a new version", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const stopped = { content: "So far", status: "stopped" };
   await open(page, conversation("Stopped", [["One", stopped]]));
@@ -159,7 +159,7 @@ test("what was only written is written anew beside what is there", async ({ page
   await asked;
 });
 
-test("what was begun before a failure is gone on with", async ({ page }) => {
+test("a failed answer with a completed step is resumed", async ({ page }) => {
   const failed = { content: "", status: "failed", error: "Nothing came.", error_code: "model_timeout", calls: [call("add", { a: 1 })] };
   await open(page, conversation("Failed", [["One", failed]]));
   const answer = page.locator('article[data-role="assistant"]');
@@ -167,7 +167,7 @@ test("what was begun before a failure is gone on with", async ({ page }) => {
   await expect(answer.getByTestId("retry")).toHaveCount(0);
 });
 
-test("the rest of an answer that was too long is asked for with one press", async ({ page, tolerated }) => {
+test("one click requests the rest of a truncated answer", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const short = { content: "So far", stop_reason: "max_tokens" } as { content: string };
   await open(page, conversation("Long", [["One", short]]));

@@ -3,7 +3,7 @@
 import { playTurn } from "../kit/live.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("the newest text stays in sight until the reader goes up, and again after the jump", async ({ page }) => {
+test("the newest text stays in view until the user scrolls up, and again after the jump", async ({ page }) => {
   await page.setViewportSize({ width: 900, height: 500 });
   const turn = await playTurn(page);
   let offset = 0;

@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 const USAGE = { input_tokens: 1200, output_tokens: 300, cached_tokens: 0 };
 const TALK = conversation("Sums", [["What is 1 + 2?", { content: "It is 3.", calls: [call("add", { a: 1, b: 2 })], usage: USAGE }]]);
 
-test("with forced colours what is chosen, said and ready can be told apart", async ({ page }) => {
+test("with forced colors, selected, spoken and ready elements are distinguishable", async ({ page }) => {
   await page.emulateMedia({ forcedColors: "active" });
   await open(page, TALK);
   await expect(page.locator(".bubble")).not.toHaveCSS("border-top-width", "0px");
@@ -22,7 +22,7 @@ test("with forced colours what is chosen, said and ready can be told apart", asy
   expect(await violations(page)).toEqual([]);
 });
 
-test("at 400 % most of the height is left to read in", async ({ page }) => {
+test("at 400 % zoom, most of the height is left for the messages", async ({ page }) => {
   await open(page, TALK);
   // A window of 1280 × 720 at 400 % zoom.
   await page.setViewportSize({ width: 320, height: 180 });
@@ -31,7 +31,7 @@ test("at 400 % most of the height is left to read in", async ({ page }) => {
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(320);
 });
 
-test("on paper there is all that was said and nothing to press", async ({ page }) => {
+test("a printed page has all messages and no controls", async ({ page }) => {
   const long = "A line of text.\n\n".repeat(200);
   await open(page, conversation("Long", [["Go", { content: `${long}The end.` }]]));
   await page.emulateMedia({ media: "print" });
@@ -45,7 +45,7 @@ test("on paper there is all that was said and nothing to press", async ({ page }
   expect(area, "nothing is left inside a scrolling area").toBeCloseTo(height!, 0);
 });
 
-test("on paper all formulas are set, nothing is to press, and code stays with its head", async ({ page }) => {
+test("a printed page has typeset formulas, no controls, and code together with its header", async ({ page }) => {
   const formulas = Array.from({ length: 60 }, (_, number) => `Line ${number}: $x_{${number}}$`).join("\n\n");
   const code = "```rust\nlet one = 1;\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
   await open(page, conversation("Formulas", [["Go", { content: `${formulas}\n\n${code}The end.` }]]));
@@ -63,7 +63,7 @@ test("on paper all formulas are set, nothing is to press, and code stays with it
   expect(await page.locator(".code-bar").evaluate((bar) => getComputedStyle(bar).breakAfter)).toBe("avoid");
 });
 
-test("who wants less motion sees strokes that stand still", async ({ page }) => {
+test("with reduced motion, the tally strokes do not move", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   await playTurn(page);
   const spinner = page.locator(".thinking .spinner");

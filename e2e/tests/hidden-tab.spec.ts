@@ -16,7 +16,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("a hidden tab's title says that an answer has ended, and so does the system when asked to", async ({ page, model }) => {
+test("a hidden tab's title shows that an answer has ended, and optionally a system notification", async ({ page, model }) => {
   const shown = await watchNotifications(page, "granted");
   await page.goto("/");
   await alive(page);

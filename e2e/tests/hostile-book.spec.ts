@@ -23,7 +23,7 @@ async function signIn(page: Page): Promise<void> {
 for (const javaScriptEnabled of [true, false]) {
   const scripts = javaScriptEnabled ? "with" : "without";
 
-  test(`the book, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
+  test(`the tool history, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
     const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
     await page.goto("/sign-in?next=%2Fadmin");
     await signIn(page);
@@ -78,7 +78,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.context().close();
   });
 
-  test(`what others wrote, and why one looks at it, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
+  test(`texts of other users, and the reason for access, ${scripts} scripts`, async ({ browser, baseURL, model }) => {
     const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
     await page.goto("/sign-in?next=%2Fadmin");
     await signIn(page);
@@ -128,7 +128,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.context().close();
   });
 
-  test(`the way in, ${scripts} scripts`, async ({ browser, baseURL }) => {
+  test(`the sign-in pages, ${scripts} scripts`, async ({ browser, baseURL }) => {
     const [page, harmless] = await open(browser, baseURL!, javaScriptEnabled);
     for (const attack of ATTACKS) {
       const told = encodeURIComponent(attack);

@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ settings: { LLM_PROVIDER: "ollama", LLM_MODEL: LINE } });
 
-test("a model's name is text", async ({ page }) => {
+test("the name of a model stays text", async ({ page }) => {
   const harmless = await watch(page);
   await page.goto("/");
   await alive(page);

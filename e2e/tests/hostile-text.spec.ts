@@ -6,7 +6,7 @@ import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("titles, messages and searches that the server keeps", async ({ page, request }) => {
+test("titles, messages and searches that the server stores", async ({ page, request }) => {
   const harmless = await watch(page);
   const title = LINE.slice(0, 200);
   const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
@@ -29,7 +29,7 @@ test("titles, messages and searches that the server keeps", async ({ page, reque
   await harmless();
 });
 
-test("what models and tools write, told live", async ({ page }) => {
+test("texts of models and tools, live", async ({ page }) => {
   const harmless = await watch(page);
   await withoutFeed(page);
   const turn = await scriptTurn(page);
@@ -55,7 +55,7 @@ test("what models and tools write, told live", async ({ page }) => {
   await harmless();
 });
 
-test("what models and tools wrote, told by the API", async ({ page }) => {
+test("texts of models and tools, from the API", async ({ page }) => {
   const harmless = await watch(page);
   const calls = [
     call(LINE, { [LINE]: ALL }, { output: ALL }),

@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ serviceWorkers: "allow" });
 
-test("the page names what it is installed as, with icons that are there", async ({ page, request }) => {
+test("the page has a valid manifest, with icons that exist", async ({ page, request }) => {
   await page.goto("/");
   const address = await page.locator('link[rel="manifest"]').getAttribute("href");
   const answer = await request.get(address!);
@@ -33,7 +33,7 @@ test("the page names what it is installed as, with icons that are there", async 
   expect(grave).toEqual([]);
 });
 
-test("the browser's own bars have the color of the page, in the theme that is chosen", async ({ page }) => {
+test("the browser's own bars have the page's color in the selected theme", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   expect(await page.locator("meta[name=viewport]").getAttribute("content")).toContain("viewport-fit=cover");
@@ -62,7 +62,7 @@ test("the browser's own bars have the color of the page, in the theme that is ch
   expect(seen.size).toBe(2);
 });
 
-test("without the server the page says so, keeps nothing, and comes back", async ({ page, context, tolerated }) => {
+test("the page reports an unreachable server, caches no data, and recovers", async ({ page, context, tolerated }) => {
   tolerated.push(/Failed to load resource/, /net::ERR_/);
   await page.goto("/");
   await page.evaluate(() => navigator.serviceWorker.ready);
@@ -82,7 +82,7 @@ test("without the server the page says so, keeps nothing, and comes back", async
   await expect(page.getByText("There is no conversation at this address.").first()).toBeVisible();
 });
 
-test("it says so in the language of the page", async ({ page, context, tolerated }) => {
+test("the message is in the language of the page", async ({ page, context, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await context.addCookies([{ name: "tallybook_language", value: "ja", url: "http://127.0.0.1" }]);
   await page.goto("/");

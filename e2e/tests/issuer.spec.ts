@@ -18,7 +18,7 @@ const test = base.extend({
 // The server refuses the wrong password, and the browser logs that.
 test.use({ tolerated: [/status of 403 .*\/api\/identities/] });
 
-test("whoever links an identity signs in by it, without scripts, until it is unlinked", async ({ page, browser, baseURL }) => {
+test("a user with a linked identity signs in with it, without scripts, until it is unlinked", async ({ page, browser, baseURL }) => {
   await page.goto("/settings");
   await page.getByLabel("Name").fill(ADMIN);
   await page.getByLabel("Password").fill(PASSWORD);
@@ -52,7 +52,7 @@ test("whoever links an identity signs in by it, without scripts, until it is unl
   await other.close();
 });
 
-test("an admin who unlinks an identity is named to its owner", async ({ browser, baseURL }) => {
+test("the owner of an identity sees which admin unlinked it", async ({ browser, baseURL }) => {
   const signIn = async (name: string) => {
     const context = await browser.newContext({ baseURL, serviceWorkers: "block" });
     expect((await context.request.post("/api/session", { data: { name, password: PASSWORD } })).status()).toBe(200);

@@ -5,7 +5,7 @@ import { scriptTurn, started, withoutFeed } from "../kit/live.ts";
 import { call, conversation, open } from "../kit/seed.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("the help sheet lists the keys, keeps the focus, and gives it back", async ({ page }) => {
+test("the help dialog lists the keys, traps the focus, and returns it", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const composer = page.getByTestId("composer");
@@ -41,7 +41,7 @@ test("the help sheet lists the keys, keeps the focus, and gives it back", async 
   await expect(page.getByTestId("open-help")).toBeFocused();
 });
 
-test("new chat is a key away, also while one writes, and the search while one does not", async ({ page, request }) => {
+test("a key opens a new chat, even while typing, and another one the search, except while typing", async ({ page, request }) => {
   const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
   await page.goto(`/c/${made.uuid}`);
   await alive(page);
@@ -67,7 +67,7 @@ test("new chat is a key away, also while one writes, and the search while one do
   await expect(page.getByTestId("search")).toBeHidden();
 });
 
-test("brackets go from call to call, and E opens and closes all", async ({ page }) => {
+test("the bracket keys move between calls, and E opens and closes all", async ({ page }) => {
   const content = "First.Then.Last.";
   const calls = [
     call("add", { a: 1 }, { offset: 6 }),
@@ -105,7 +105,7 @@ test("brackets go from call to call, and E opens and closes all", async ({ page 
   await expect(details).toHaveCount(0);
 });
 
-test("Esc stops the answer, also while one writes, but closes the help first", async ({ page }) => {
+test("Esc stops the answer, even while typing, but closes the help first", async ({ page }) => {
   await withoutFeed(page);
   const turn = await scriptTurn(page);
   const stops: string[] = [];
@@ -136,7 +136,7 @@ test("Esc stops the answer, also while one writes, but closes the help first", a
   await expect(new ChatPage(page).answers).toContainText("Stopped. What was written so far is kept.");
 });
 
-test("Esc that ends a composition leaves and closes nothing", async ({ page, request }) => {
+test("Esc that ends an IME composition has no other effect", async ({ page, request }) => {
   const made = await (await request.post("/api/conversations", { data: { title: "Old sums" } })).json();
   const asked = await request.post(`/api/conversations/${made.uuid}/messages`, { data: { content: "What is 1 + 1?" } });
   expect(await asked.text()).toContain("event: message_end");
@@ -176,7 +176,7 @@ test("Esc that ends a composition leaves and closes nothing", async ({ page, req
   await expect(page.getByTestId("find-field")).toHaveValue("1");
 });
 
-test("shortcuts have their place on every keyboard", async ({ page }) => {
+test("shortcuts work on every keyboard layout", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   for (const [key, code] of [["л", "KeyK"], ["Κ", "KeyK"], ["ל", "KeyK"], ["ن", "KeyK"]] as const) {

@@ -7,7 +7,7 @@ import { expect, test } from "../kit/test.ts";
 test.describe("a browser that asks for Japanese", () => {
   test.use({ locale: "ja-JP" });
 
-  test("gets it from the first byte on, and from the live page", async ({ page }) => {
+  test("gets Japanese from the first byte on, and from the interactive page", async ({ page }) => {
     const response = await page.goto("/");
     const html = await response!.text();
     expect(html).toContain('<html lang="ja"');
@@ -27,7 +27,7 @@ test.describe("a browser that asks for Japanese", () => {
     await expect(page.getByTestId("sidebar").getByRole("heading", { name: "今日" })).toBeVisible();
   });
 
-  test("is told in Japanese what went wrong, with the server's own words beside", async ({ page, tolerated }) => {
+  test("sees errors in Japanese, with the server's own message", async ({ page, tolerated }) => {
     tolerated.push(/Failed to load resource/);
     const failed = { content: "", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("失敗", [["計算して", failed]]));
@@ -41,7 +41,7 @@ test.describe("a browser that asks for Japanese", () => {
     await expect(page.getByTestId("notice")).toContainText("サーバーに接続できません。");
   });
 
-  test("says in Japanese what each of its own tools does", async ({ page }) => {
+  test("describes the built-in tools in Japanese", async ({ page }) => {
     await page.goto("/");
     await expect(page.getByTestId("tool-chip").first()).toBeVisible();
     const abouts = page.locator(".tool-about");
@@ -51,14 +51,14 @@ test.describe("a browser that asks for Japanese", () => {
     await expect(page.getByTestId("tool-row").first().locator(".tool-row-about")).toHaveText(/[ぁ-ん]/);
   });
 
-  test("finds nothing in Japanese", async ({ page }) => {
+  test("shows an empty search result in Japanese", async ({ page }) => {
     const response = await page.request.get("/nowhere", { headers: { "accept-language": "ja,en;q=0.5" } });
     expect(response.status()).toBe(404);
     expect(await response.text()).toContain("このアドレスにページはありません。");
   });
 });
 
-test("the language is switched by hand and stays", async ({ page, context }) => {
+test("the user can switch the language, and the choice is remembered", async ({ page, context }) => {
   await page.goto("/");
   await expect(page.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
   await expect(page.getByTestId("language")).toBeEnabled();
@@ -76,7 +76,7 @@ test("the language is switched by hand and stays", async ({ page, context }) => 
   await expect(other.getByRole("heading", { name: "What shall we work out?" })).toBeVisible();
 });
 
-test("the theme is the system's until one is chosen, which lasts and never flashes", async ({ page }) => {
+test("the theme is the system's until the user selects one, which is remembered and never flashes", async ({ page }) => {
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto("/");
@@ -101,7 +101,7 @@ test("the theme is the system's until one is chosen, which lasts and never flash
   expect(await paper()).toBe(dark);
 });
 
-test("durations are said as each language says them", async ({ page }) => {
+test("durations are formatted for each language", async ({ page }) => {
   const calls = [call("add", {}, { duration_ms: 125_000 })];
   await page.context().addCookies([{ name: "tallybook_language", value: "ja", url: "http://127.0.0.1" }]);
   await open(page, conversation("時間", [["計算して", { content: "はい。", calls }]]));

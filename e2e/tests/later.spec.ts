@@ -22,7 +22,7 @@ async function open(page: Page): Promise<void> {
   await alive(page);
 }
 
-test("a new chat does without them, and the first key or pointer has them come", async ({ page }) => {
+test("a new chat does not load the lazy parts until the first key press or pointer move", async ({ page }) => {
   for (const sign of [() => page.keyboard.press("Shift"), () => page.mouse.move(200, 200)]) {
     let asked = 0;
     page.on("request", (request) => (asked += PARTS.test(request.url()) ? 1 : 0));
@@ -36,14 +36,14 @@ test("a new chat does without them, and the first key or pointer has them come",
 });
 
 for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) {
-  test(`${what} that is wanted while it does not come is said, and drawn when it comes`, async ({ page, tolerated }) => {
+  test(`${what} that fails to load shows a notice, and appears once it is loaded`, async ({ page, tolerated }) => {
     tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
     let asked = 0;
     await page.route(file, (route) => (asked++ < 3 ? route.fulfill({ status: 503 }) : route.continue()));
     await open(page);
     const refused = page.waitForResponse((response) => file.test(response.url()) && response.status() === 503);
     await page.mouse.move(200, 200);
-    await test.step("it is asked for before it is wanted", () => refused);
+    await test.step("it is requested before it is needed", () => refused);
     await expect(notice(page), "which nobody misses yet").toBeHidden();
     await page.getByTestId("open-help").click();
     await expect(notice(page)).toContainText("could not be loaded");
@@ -55,7 +55,7 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
   });
 }
 
-test("keys pressed before the palette's options are here are meant for them", async ({ page, request }) => {
+test("keys that are pressed before the palette's options are loaded apply to them", async ({ page, request }) => {
   await request.post("/api/conversations", { data: { title: "A train to Kyoto" } });
   const held = gate();
   await page.route(OTHERS, async (route) => {
@@ -72,7 +72,7 @@ test("keys pressed before the palette's options are here are meant for them", as
   await expect(page.getByTestId("palette")).toBeHidden();
 });
 
-test("a message is sent, and read, also while the part that draws it comes late", async ({ page, tolerated }) => {
+test("a message can be sent and read before the lazy part of messages is loaded", async ({ page, tolerated }) => {
   tolerated.push(/status of 503|Failed to load|MIME|WebAssembly|HTTP status/i);
   let asked = 0;
   await page.route(MESSAGES, (route) => (asked++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
@@ -85,7 +85,7 @@ test("a message is sent, and read, also while the part that draws it comes late"
   await expect(notice(page)).toBeHidden();
 });
 
-test("a conversation can be read before it can be used, and says why it cannot", async ({ page, request, tolerated }) => {
+test("a conversation is readable before it is interactive, and says why it is not", async ({ page, request, tolerated }) => {
   tolerated.push(/status of 503|Failed to load|preload|MIME|WebAssembly|HTTP status/i);
   let works = false;
   await page.route(MESSAGES, (route) => (works ? route.continue() : route.fulfill({ status: 503 })));

@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 const settings = { LLM_CONTEXT_TOKENS: "8000", LLM_MAX_TOKENS: "500", LLM_TITLES: "false" };
 test.use({ scripted: true, locale: "ja-JP", trace: "off", settings });
 
-test("a conversation of 400 messages is answered, and the line stands where the model's own reading begins", async ({ page, request }) => {
+test("a conversation of 400 messages is answered, and the note is where the model's full text begins", async ({ page, request }) => {
   const { uuid } = await (await request.post("/api/conversations", { data: { title: "Long" } })).json();
   // The model gives the same text to every request, whether for an answer or for a summary.
   for (let turn = 0; turn < 200; turn++) {

@@ -12,7 +12,7 @@ const AT_ONCE = 50;
 // A trace would store a snapshot of the whole page after each step.
 test.use({ trace: "off", demoPaceMs: 0 });
 
-test("who went up before the page was alive stays there", async ({ page, request }) => {
+test("the scroll position from before the page is interactive is kept", async ({ page, request }) => {
   const address = await converse(request, 10);
   const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "domcontentloaded" });
@@ -90,7 +90,7 @@ async function holdEarlier(page: Page, allowed: Promise<void>): Promise<void> {
   });
 }
 
-test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and is read to its beginning", async ({ page }) => {
+test("a conversation of 1,000 messages with 1,000 tool calls opens at its end and can be scrolled to its beginning", async ({ page }) => {
   // The test loads twenty batches, which takes a minute on an idle machine.
   test.setTimeout(240_000);
   const turns = 500;
@@ -113,14 +113,14 @@ test("a conversation of 1,000 messages with 1,000 tool calls opens at its end an
   await thread.evaluate((area) => area.scrollTo(0, 0));
   await expect(page.getByText("Question 0", { exact: true })).toBeInViewport();
 
-  await test.step("tool calls in earlier messages open", async () => {
+  await test.step("tool calls in earlier messages can be opened", async () => {
     const answer = page.locator('article[data-role="assistant"]').first();
     await answer.getByTestId("tool-group").click();
     await answer.getByTestId("tool-call").first().click();
     await expect(answer.getByTestId("tool-call-details")).toContainText("79");
   });
 
-  await test.step("what is far away takes part in no layout, and going back is one step", async () => {
+  await test.step("distant messages are not laid out, and one step jumps back", async () => {
     await page.getByTestId("jump").click();
     await expect(page.getByText(`The answer to ${turns - 1} is`)).toBeInViewport();
     await expect(messages.first()).toHaveCSS("content-visibility", "auto");
@@ -128,7 +128,7 @@ test("a conversation of 1,000 messages with 1,000 tool calls opens at its end an
   });
 });
 
-test("the keyboard leads to the beginning", async ({ page }) => {
+test("the keyboard can reach the beginning", async ({ page }) => {
   await open(page, long(60));
   const messages = page.locator("article");
   const thread = page.locator("#thread");
@@ -145,10 +145,10 @@ test("the keyboard leads to the beginning", async ({ page }) => {
   await expect(page.getByText("Question 0", { exact: true })).toBeInViewport();
 });
 
-test.describe("while earlier messages cannot be had", () => {
+test.describe("while earlier messages cannot be loaded", () => {
   test.use({ tolerated: [/status of 503/] });
 
-  test("the page says so, keeps what it has, and tries again when told to", async ({ page }) => {
+  test("the page reports it, keeps its messages, and retries on request", async ({ page }) => {
     await open(page, long(60));
     const messages = page.locator("article");
     await expect(messages).toHaveCount(AT_ONCE);
@@ -180,7 +180,7 @@ test.describe("while earlier messages cannot be had", () => {
   });
 });
 
-test("a stored conversation goes on with its earlier messages in sight", async ({ page, request }) => {
+test("a stored conversation continues with its earlier messages in view", async ({ page, request }) => {
   const turns = 60;
   const address = await converse(request, turns);
   const html = await (await request.get(address)).text();
@@ -195,7 +195,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
   await expect(messages).toHaveCount(AT_ONCE);
   const cost = await usage.textContent();
 
-  await test.step("a message is sent while earlier ones are on their way", async () => {
+  await test.step("a message is sent while earlier ones are loading", async () => {
     let allow = () => {};
     await holdEarlier(page, new Promise<void>((resolve) => (allow = resolve)));
     const asked = page.waitForRequest(/[?&]before=/);
@@ -210,7 +210,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     await expect(messages.last()).toBeInViewport();
   });
 
-  await test.step("a reload shows the newest again, and the cost of all", async () => {
+  await test.step("a reload shows the newest messages, and the cost of all", async () => {
     const costNow = await usage.textContent();
     expect(costNow).not.toBe(cost);
     await page.reload();
@@ -222,7 +222,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     await expect(usage).toHaveText(costNow!);
   });
 
-  await test.step("another version, and back: what is above stays, and the version is in sight", async () => {
+  await test.step("switching versions back and forth keeps the messages above, and the version stays in view", async () => {
     // `answer` is the first answer of the batch that the page opened with.
     const first = await messages.first().locator(".bubble").textContent();
     const answer = messages.nth(AT_ONCE + 1);
@@ -240,7 +240,7 @@ test("a stored conversation goes on with its earlier messages in sight", async (
     await expect(messages.first()).toContainText(question(0));
   });
 
-  await test.step("the first question changed is a conversation of its own, and leads back", async () => {
+  await test.step("an edited first question starts a branch, and the user can switch back", async () => {
     const asked = messages.first();
     await asked.getByTestId("edit").click();
     await page.getByTestId("edit-field").fill("What is 2 + 3?");

@@ -15,7 +15,7 @@ async function signIn(page: Page, name: string, next: string): Promise<void> {
   await page.locator("button").click();
 }
 
-test("one is told who looked and what is shared, and all of it ends with the account", async ({ browser, baseURL }) => {
+test("the settings list admin access and shared links, and deleting the account ends both", async ({ browser, baseURL }) => {
   const office = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
   const page = await office.newPage();
   await signIn(page, ADMIN, "/admin");

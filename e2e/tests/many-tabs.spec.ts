@@ -60,7 +60,7 @@ test("ten windows share one feed, and messages and names reach all of them", asy
   expect(feeds.size).toBe(2);
 });
 
-test("windows that follow a running answer leave connections for Stop", async ({ context, request, model }) => {
+test("windows that follow a running answer leave a connection for Stop", async ({ context, request, model }) => {
   const { uuid } = await (await request.post("/api/conversations", { data: { title: "Long" } })).json();
   const pages = await openPages(context, 8, `/c/${uuid}`);
   const end = gate();
@@ -79,7 +79,7 @@ test("windows that follow a running answer leave connections for Stop", async ({
   end.open();
 });
 
-test("a leader that is frozen is replaced", async ({ context, request }) => {
+test("a frozen leader is replaced", async ({ context, request }) => {
   const feeds = countFeeds(context);
   const { uuid } = await (await request.post("/api/conversations", { data: { title: "Plums" } })).json();
   const [leader, other] = await openPages(context, 2, `/c/${uuid}`);

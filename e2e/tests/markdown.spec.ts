@@ -51,7 +51,7 @@ async function prose(page: Page): Promise<string> {
   });
 }
 
-test("each construct is drawn, and a reload shows just the same", async ({ page, model }) => {
+test("each construct is rendered, identically after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   model.answer(DOCUMENT.match(/[^]{1,7}/g)!);
@@ -77,7 +77,7 @@ test("each construct is drawn, and a reload shows just the same", async ({ page,
   expect(await prose(page)).toBe(live);
 });
 
-test("an answer of many blocks stands in parts, the same after a reload", async ({ page, model }) => {
+test("an answer of many blocks is split into parts, identically after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   // The link is defined last, so paragraphs of the first blocks change once more at the end.
@@ -93,7 +93,7 @@ test("an answer of many blocks stands in parts, the same after a reload", async 
   await expect(answer.locator(".part").first()).toHaveCSS("content-visibility", "auto");
 });
 
-test("what looks like markup is text, and what could run or tell tales is no link", async ({ page, model, baseURL }) => {
+test("markup stays text, and addresses that could run scripts or leak data are not links", async ({ page, model, baseURL }) => {
   const foreign: string[] = [];
   page.on("dialog", (dialog) => foreign.push(`dialog: ${dialog.message()}`));
   page.on("request", (request) => {
@@ -118,7 +118,7 @@ test("what looks like markup is text, and what could run or tell tales is no lin
   expect(foreign).toEqual([]);
 });
 
-test("a link opens beside the page, and tells nobody where it was", async ({ page, context, model }) => {
+test("a link opens in a new tab, without a referrer", async ({ page, context, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   model.answer([DOCUMENT]);
@@ -135,7 +135,7 @@ test("a link opens beside the page, and tells nobody where it was", async ({ pag
   }
 });
 
-test("an answer is copied as the Markdown that it is", async ({ page, context, model }) => {
+test("an answer is copied as Markdown", async ({ page, context, model }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -170,7 +170,7 @@ test("code is copied by its button", async ({ page, model, context }) => {
   expect(await page.evaluate(() => navigator.clipboard.readText()), when).toBe(code);
 });
 
-test("blocks that are finished are never touched again while the answer grows", async ({ page, model }) => {
+test("finished blocks do not change while the answer grows", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const held = gate();
@@ -205,7 +205,7 @@ test("blocks that are finished are never touched again while the answer grows", 
   expect(await touched.jsonValue()).toEqual([]);
 });
 
-test("an answer that is read while it is written goes on after a reload", async ({ page, model }) => {
+test("an answer that is scrolled while it grows continues after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const held = gate();

@@ -15,7 +15,7 @@ test.afterAll(() => rmSync(always, { force: true }));
 
 test.use({ scripted: true, settings: { CONFIG_FILE: always, LLM_TITLES: "false" } });
 
-test("a line says that earlier messages were summed up, and opens to how", async ({ page, model, server }) => {
+test("a note says that earlier messages were summarized, and opens to show the summary", async ({ page, model, server }) => {
   const chat = new ChatPage(page);
   const summary = "They add <b>two and three</b>.\nIt is 5.";
   model.answer(["It is 5."]);

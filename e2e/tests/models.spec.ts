@@ -22,7 +22,7 @@ if (process.env.TEST_WORKER_INDEX !== undefined) writeFileSync(file, ARITHMETIC 
 test.use({ demoPaceMs: 0, settings: { CONFIG_FILE: file } });
 test.afterAll(() => rmSync(file, { force: true }));
 
-test("a conversation has the model that was chosen, and one answer or one message another", async ({ page, request }) => {
+test("a conversation uses the selected model, and an answer or a message can use another", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const picker = page.locator("select[data-testid=model]");
@@ -56,7 +56,7 @@ test("a conversation has the model that was chosen, and one answer or one messag
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 
-test("a new chat begins with the last model chosen, or with the one set in the settings", async ({ page, context, request }) => {
+test("a new chat starts with the last selected model, or the one in the settings", async ({ page, context, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const picker = page.locator("select[data-testid=model]");
@@ -94,7 +94,7 @@ test("a new chat begins with the last model chosen, or with the one set in the s
   await expect(picker).not.toHaveAttribute("aria-invalid", "true");
 });
 
-test("an arrow key on an answer's model asks no model before a button confirms it", async ({ page, request }) => {
+test("an arrow key on an answer's model menu calls no model until a button confirms it", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.ask("2 + 3");
@@ -117,7 +117,7 @@ for (const [language, width] of [
   ["en", 1280],
   ["ja", 360],
 ] as const) {
-  test(`the choice, that of an answer, and one that failed pass axe, ${language}, ${width} pixels wide`, async ({ page, context, tolerated }) => {
+  test(`the model menus and a failed selection pass axe, ${language}, ${width} pixels wide`, async ({ page, context, tolerated }) => {
     tolerated.push(/Failed to load resource/);
     await page.setViewportSize({ width, height: 640 });
     await context.addCookies([{ name: "tallybook_language", value: language, url: "http://127.0.0.1" }]);
@@ -131,7 +131,7 @@ for (const [language, width] of [
   });
 }
 
-test("a choice that fails is told, whatever is heard of the conversation meanwhile", async ({ page, request, tolerated }) => {
+test("a failed model selection is reported despite other updates of the conversation", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -151,7 +151,7 @@ test("a choice that fails is told, whatever is heard of the conversation meanwhi
   await expect(page.getByTestId("model-notice")).toBeVisible();
 });
 
-test("a model that is gone says so and leaves the choice of another", async ({ page, server, tolerated }) => {
+test("a removed model is reported, and another can be selected", async ({ page, server, tolerated }) => {
   tolerated.push(/net::ERR_|Failed to load resource/);
   const chat = new ChatPage(page);
   await page.goto("/");

@@ -17,7 +17,7 @@ function drop(page: Page, kind: "file" | "text"): Promise<boolean[]> {
   }, kind);
 }
 
-test("a browser that refuses is named", async ({ page }) => {
+test("blocked notifications are reported", async ({ page }) => {
   await watchNotifications(page, "denied");
   await page.goto("/");
   await alive(page);
@@ -28,7 +28,7 @@ test("a browser that refuses is named", async ({ page }) => {
   await expect(page.getByTestId("notifications")).not.toBeChecked();
 });
 
-test("a file that is dropped does not take the page's place, and a text goes into the field", async ({ page }) => {
+test("a dropped file does not replace the page, and dropped text goes into the field", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const field = page.getByTestId("composer");
@@ -40,7 +40,7 @@ test("a file that is dropped does not take the page's place, and a text goes int
   await expect(field).toHaveValue("Half a thought\nand the rest");
 });
 
-test("a picture that is pasted is refused in words, and text beside one is pasted", async ({ page }) => {
+test("a pasted picture is refused with a message, and text next to it is pasted", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   const paste = (text?: string) =>
@@ -56,7 +56,7 @@ test("a picture that is pasted is refused in words, and text beside one is paste
   await expect(page.getByTestId("notice")).toHaveText("Files and pictures cannot be attached.");
 });
 
-test("nor does one where there is no message field, or none that is alive", async ({ page, tolerated }) => {
+test("a dropped file does not replace the page without an interactive message field either", async ({ page, tolerated }) => {
   tolerated.push(/status of 404/);
   await page.goto("/settings");
   await alive(page);
@@ -71,7 +71,7 @@ test("nor does one where there is no message field, or none that is alive", asyn
   await expect(page.locator("body")).not.toHaveAttribute("data-alive");
 });
 
-test("keys of one character can be switched off, also for the next visit", async ({ page }) => {
+test("single-key shortcuts can be turned off, and the setting is remembered", async ({ page }) => {
   await page.goto("/");
   await new ChatPage(page).ask("What is 1 + 2?");
   const line = page.locator(".tool-line").last();
@@ -92,7 +92,7 @@ test("keys of one character can be switched off, also for the next visit", async
   }
 });
 
-test("a server without accounts has the settings that make sense there", async ({ page }) => {
+test("a server without accounts has only the settings that apply", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   await page.getByTestId("open-settings").click();

@@ -3,7 +3,7 @@
 import { ChatPage, alive } from "../kit/chat.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("the palette finds conversations and commands by the keyboard alone", async ({ page, request }) => {
+test("the palette finds conversations and commands with the keyboard alone", async ({ page, request }) => {
   const titles = ["Taxes of 2025", "A train to Kyoto", "Oaks"];
   for (const title of titles) await request.post("/api/conversations", { data: { title } });
   await page.goto("/");
@@ -15,7 +15,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
   const options = page.getByTestId("palette-option");
   const chosen = palette.locator('[aria-selected="true"]');
 
-  await test.step("no key is lost, and what fits is marked", async () => {
+  await test.step("no key is lost, and matching text is marked", async () => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type("kyo");
     await expect(field).toHaveValue("kyo");
@@ -24,7 +24,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
     await expect(field).toHaveAttribute("aria-activedescendant", (await options.first().getAttribute("id"))!);
   });
 
-  await test.step("Esc gives the focus back", async () => {
+  await test.step("Esc returns the focus", async () => {
     await page.keyboard.press("Escape");
     await expect(palette).toBeHidden();
     await expect(composer).toBeFocused();
@@ -56,7 +56,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
     await expect(composer, "one goes on to write").toBeFocused();
   });
 
-  await test.step("commands for what is open", async () => {
+  await test.step("commands for the open conversation", async () => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type("rename this");
     await page.keyboard.press("Enter");
@@ -78,7 +78,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
     expect((await saved).suggestedFilename()).toMatch(/\.json$/);
   });
 
-  await test.step("the theme follows", async () => {
+  await test.step("the theme changes", async () => {
     await page.keyboard.press("Control+k");
     await page.keyboard.type("dark");
     await page.keyboard.press("Enter");
@@ -87,7 +87,7 @@ test("the palette finds conversations and commands by the keyboard alone", async
   });
 });
 
-test("commands that make no sense now are absent", async ({ page }) => {
+test("commands that do not apply are absent", async ({ page }) => {
   const options = page.getByTestId("palette-option");
   await page.goto("/");
   await alive(page);

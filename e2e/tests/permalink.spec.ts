@@ -13,20 +13,20 @@ async function ids(request: import("@playwright/test").APIRequestContext, addres
   return told.messages.map(({ id }: { id: number }) => id);
 }
 
-test("a copied link leads to its message, also far up, and back again", async ({ page, request }) => {
+test("a copied link opens its message, also far up, and Back returns", async ({ page, request }) => {
   const address = await converse(request, 30);
   const all = await ids(request, address);
   await page.goto(address);
   await alive(page);
 
-  await test.step("it is copied", async () => {
+  await test.step("the link is copied", async () => {
     await page.getByTestId("copy-link").last().click();
     // A click in a message that is not interactive yet takes effect when it is.
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await expect.poll(copied).toBe(`${new URL(page.url()).origin}${address}#message-${all.at(-1)}`);
   });
 
-  await test.step("one that is here is in sight, marked, and has the focus", async () => {
+  await test.step("a loaded message is scrolled into view, marked and focused", async () => {
     await page.goto("/");
     const here = all[40]!;
     await page.goto(`${address}#message-${here}`);
@@ -37,7 +37,7 @@ test("a copied link leads to its message, also far up, and back again", async ({
     await expect(page.getByTestId("jump")).toBeVisible();
   });
 
-  await test.step("one that is not loaded is, without a new page", async () => {
+  await test.step("a message that is not loaded yet is loaded without a page load", async () => {
     const far = all[2]!;
     await page.evaluate((fragment) => (location.hash = fragment), `message-${far}`);
     const message = page.locator(`#message-${far}`);
@@ -49,7 +49,7 @@ test("a copied link leads to its message, also far up, and back again", async ({
     await expect(page.locator(`#message-${all[40]}`)).toBeFocused();
   });
 
-  await test.step("and so it is in a page that is opened there", async () => {
+  await test.step("a page that is opened with the link shows the message", async () => {
     await page.goto("about:blank");
     await page.goto(`${address}#message-${all[1]}`);
     await expect(page.locator(`#message-${all[1]}`)).toBeFocused();
@@ -57,7 +57,7 @@ test("a copied link leads to its message, also far up, and back again", async ({
   });
 });
 
-test("one is told that one goes there, and when that comes to nothing", async ({ page, request, tolerated }) => {
+test("the page announces that it opens the message, and that this failed", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const address = await converse(request, 28);
   const [first] = await ids(request, address);
@@ -73,7 +73,7 @@ test("one is told that one goes there, and when that comes to nothing", async ({
   await expect(page.getByText("Going to the message…")).toHaveCount(0);
 });
 
-test("a message that is gone is said to be", async ({ page, request, tolerated }) => {
+test("a deleted message is reported as deleted", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const address = await converse(request, 1);
   await page.goto(`${address}#message-99999999`);
@@ -81,7 +81,7 @@ test("a message that is gone is said to be", async ({ page, request, tolerated }
   await expect(new ChatPage(page).messages).toHaveCount(2);
 });
 
-test("a message of another version brings that version back", async ({ page, request }) => {
+test("a link to a message of another version selects that version", async ({ page, request }) => {
   const address = await converse(request, 1);
   const [, answer] = await ids(request, address);
   await page.goto(address);
@@ -97,7 +97,7 @@ test("a message of another version brings that version back", async ({ page, req
   await expect(chat.messages.first()).toContainText(question(0));
 });
 
-test("each message says when it was written, and an answer by which model", async ({ page, request }) => {
+test("each message shows its time, and an answer its model", async ({ page, request }) => {
   const address = await converse(request, 1);
   await page.goto(address);
   const times = page.locator(".message-foot time");

@@ -30,7 +30,7 @@ async function openWith(page: Page, request: APIRequestContext, titles: string[]
 const lines = (page: Page) => page.locator(".conversations > li");
 const links = (page: Page) => page.getByTestId("conversation-link");
 
-test("pinned conversations stand first under their heading, here and in another tab", async ({ page, context, request }) => {
+test("pinned conversations are first, under their own heading, also in another tab", async ({ page, context, request }) => {
   await openWith(page, request, ["Oaks", "Elms", "Limes"]);
   const other = await context.newPage();
   await other.goto("/");
@@ -48,7 +48,7 @@ test("pinned conversations stand first under their heading, here and in another 
   for (const tab of [page, other]) await expect(lines(tab)).toHaveText(["Today", "Limes", "Elms", "Oaks"]);
 });
 
-test("a pin that the server refuses is taken back, with the reason", async ({ page, request, tolerated }) => {
+test("a pin that the server refuses is reverted, with the reason", async ({ page, request, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await openWith(page, request, ["Oaks", "Elms"]);
   const held = gate();
@@ -65,7 +65,7 @@ test("a pin that the server refuses is taken back, with the reason", async ({ pa
   await expect(page.getByTestId("list-trouble")).toContainText("100 conversations are pinned.");
 });
 
-test("what is archived is out of the list, can be taken back at once or later, and says so when open", async ({ page, request }) => {
+test("an archived conversation leaves the list, can be restored, and is marked as archived when open", async ({ page, request }) => {
   const made = await openWith(page, request, ["Oaks", "Elms"]);
   await chooseInMenu(row(page, "Oaks"), "archive");
   await expect(links(page)).toHaveText(["Elms"]);
@@ -85,7 +85,7 @@ test("what is archived is out of the list, can be taken back at once or later, a
   await expect(page.getByTestId("archived-notice")).toBeVisible();
   await expect(page.getByTestId("conversation-menu")).toHaveText("Oaks");
 
-  await test.step("by its button", async () => {
+  await test.step("with its button", async () => {
     await page.getByTestId("unarchive").click();
     await expect(page.getByTestId("archived-notice")).toHaveCount(0);
     await expect(page.getByText("Conversations that you archive are kept here.")).toBeVisible();
@@ -94,7 +94,7 @@ test("what is archived is out of the list, can be taken back at once or later, a
     await expect(links(page)).toHaveText(["Elms", "Oaks"]);
   });
 
-  await test.step("by a message", async () => {
+  await test.step("with a message", async () => {
     await request.patch(`/api/conversations/${made.Oaks}`, { data: { archived: true } });
     await expect(page.getByTestId("archived-notice")).toBeVisible();
     await page.reload();
@@ -106,7 +106,7 @@ test("what is archived is out of the list, can be taken back at once or later, a
   });
 });
 
-test("what is told of an earlier state does not undo what was done since", async ({ page, request }) => {
+test("events about an earlier state do not revert later changes", async ({ page, request }) => {
   const told = gate();
   const lists = gate();
   let event = "";
@@ -139,7 +139,7 @@ test("what is told of an earlier state does not undo what was done since", async
   await expect(links(page).nth(1)).toBeFocused();
 });
 
-test("several are chosen, by the keyboard too, and dealt with at once with one way back", async ({ page, request }) => {
+test("several conversations can be selected, also by keyboard, and changed together with one Undo", async ({ page, request }) => {
   const made = await openWith(page, request, ["One", "Two", "Three", "Four", "Five", "Six"]);
   const writing = new Set<string>();
   let most = 0;
@@ -193,7 +193,7 @@ test("several are chosen, by the keyboard too, and dealt with at once with one w
   }
 });
 
-test("new chat and search stay in sight above a long list", async ({ page, request }) => {
+test("New chat and the search stay visible above a long list", async ({ page, request }) => {
   await openWith(page, request, Array.from({ length: 40 }, (_, number) => `Sum ${number}`));
   await page.getByTestId("sidebar").evaluate((element) => element.scrollTo(0, 600));
   await expect(row(page, "Sum 39")).not.toBeInViewport();

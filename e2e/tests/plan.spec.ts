@@ -30,7 +30,7 @@ function states(page: Page): Promise<(string | null)[]> {
   return page.getByTestId("plan-step").evaluateAll((steps) => steps.map((step) => step.getAttribute("data-state")));
 }
 
-test("a plan fills up step by step, is there after a reload, and the answer stands below it", async ({ page, model }) => {
+test("a plan fills up step by step, survives a reload, and is above the answer", async ({ page, model }) => {
   const [first, second] = [gate(), gate()];
   model.answer(plan("Add 1 and 2.", "Multiply that by 4."));
   model.answer([add]);
@@ -92,7 +92,7 @@ test("a plan fills up step by step, is there after a reload, and the answer stan
   expect(await findings(page)).toEqual(NOTHING);
 });
 
-test("a step that fails is tried again, and then it is planned anew, each with its reason", async ({ page, model }) => {
+test("a failed step is retried, and then the plan is revised, each with its reason", async ({ page, model }) => {
   const [again, last] = [gate(), gate()];
   model.answer(plan("Read the page.", "Sum it up."));
   model.answer(["Error: the page is gone."]);
@@ -182,7 +182,7 @@ test("a plan of four steps survives a failing step and a crash in the middle of 
   await expect(page.getByTestId("plan-step").nth(2)).toContainText("The copy says 4.");
 });
 
-test("a plan that could not be made is mentioned, and only the next message is planned", async ({ page, model }) => {
+test("a failed plan is mentioned, and plan mode applies only to the next message", async ({ page, model }) => {
   model.answer(["I would just answer."]);
   model.answer(["I would just answer."]);
   model.answer(["It is 3."]);
@@ -205,7 +205,7 @@ test("a plan that could not be made is mentioned, and only the next message is p
   await expect(lacking).toHaveCount(1);
 });
 
-test("a call that asks for a decision stands in no fold of its step", async ({ page }) => {
+test("a call that needs a decision is not inside the folded part of its step", async ({ page }) => {
   const pay = call("pay", { amount: 5 }, { status: "awaiting_approval", output: null, duration_ms: null });
   const told = planned([{ instruction: "Pay the bill.", status: "executing", offset: 0 }, { instruction: "Write it down." }]);
   await open(page, conversation("Bill", [["Pay it", { content: "", status: "awaiting_approval", calls: [pay], plan: told }]]));

@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
-test("whether it plays and how fast is the reader's to say", async ({ page, request, model }) => {
+test("the user can pause playback and change its speed", async ({ page, request, model }) => {
   model.answer(["One. "]);
   const { uuid } = await (await request.post("/api/conversations", { data: {} })).json();
   const asked = await request.post(`/api/conversations/${uuid}/messages`, { data: { content: "Count" } });
@@ -62,7 +62,7 @@ test("whether it plays and how fast is the reader's to say", async ({ page, requ
   await passed(0, 1000, 500);
 });
 
-test("an answer is played again, step by step", async ({ page, model }) => {
+test("an answer can be played back step by step", async ({ page, model }) => {
   model.answer(["Let me see.", { tool: "add", input: '{"a":1,"b":20.5}' }]);
   model.answer(["It is **21.5**."]);
   const chat = new ChatPage(page);

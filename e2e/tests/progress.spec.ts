@@ -5,7 +5,7 @@ import { expect, test } from "../kit/test.ts";
 
 const CALL = { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 };
 
-test("a call says how far it is until it ends", async ({ page }) => {
+test("a call shows its progress until it ends", async ({ page }) => {
   const turn = await playTurn(page);
   await turn.say("tool_call_start", CALL);
   const progress = page.getByTestId("tool-progress");
@@ -26,7 +26,7 @@ test("a call says how far it is until it ends", async ({ page }) => {
   await expect(progress).toHaveCount(0);
 });
 
-test("who wants less motion sees a bar that stands still", async ({ page }) => {
+test("with reduced motion, the progress bar does not move", async ({ page }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
   const turn = await playTurn(page);
   await turn.say("tool_call_start", CALL);

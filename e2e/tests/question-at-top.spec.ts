@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ demoPaceMs: 0 });
 
-test("the question stands at the top, nothing jumps at the end, and no room stays that is not needed", async ({ page, request }) => {
+test("the question moves to the top, nothing jumps at the end, and no unneeded space stays", async ({ page, request }) => {
   await page.setViewportSize({ width: 900, height: 700 });
   const chat = new ChatPage(page);
   await page.goto(await converse(request, 8));
@@ -35,7 +35,7 @@ test("the question stands at the top, nothing jumps at the end, and no room stay
   expect(await room()).toBe(0);
 });
 
-test("between the last message and the message field is no gap", async ({ page, request }) => {
+test("there is no gap between the last message and the message field", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto(await converse(request, 8));
   await alive(page);
@@ -54,7 +54,7 @@ test("between the last message and the message field is no gap", async ({ page, 
   expect(await gap(), "after a long message").toBeLessThan(48);
 });
 
-test("a long message of one's own folds", async ({ page }) => {
+test("a long message of the user is folded", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await page.getByTestId("composer").fill(`What is 2 + 3?\n${"line\n".repeat(40)}the end`);

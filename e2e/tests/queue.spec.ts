@@ -11,7 +11,7 @@ async function* held(words: string, until: Promise<void>) {
   await until;
 }
 
-test("messages wait in order, can be changed and taken out, and go one after the other", async ({ page, model }) => {
+test("queued messages keep their order, can be edited and removed, and are sent one after the other", async ({ page, model }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
   const queued = page.getByTestId("queued");
@@ -50,7 +50,7 @@ test("messages wait in order, can be changed and taken out, and go one after the
   await expect(asked, "each is stored once").toHaveText(["One", "Two", "Three"]);
 });
 
-test("who changes a message is not cut off when the one before it is sent", async ({ page, model }) => {
+test("sending the previous message does not interrupt the editing of a queued one", async ({ page, model }) => {
   const chat = new ChatPage(page);
   const field = page.getByTestId("composer");
   const [first, second] = [gate(), gate()];
@@ -80,7 +80,7 @@ test("who changes a message is not cut off when the one before it is sent", asyn
   await expect(page.locator('article[data-role="user"] .bubble')).toHaveText(["One", "Two", "Three and a half"]);
 });
 
-test("after Stop they wait until they are sent by hand", async ({ page, model }) => {
+test("after Stop, queued messages wait until the user sends them", async ({ page, model }) => {
   const chat = new ChatPage(page);
   model.answer(held("First answer.", new Promise(() => {})));
   model.answer(["Second answer."]);
@@ -102,7 +102,7 @@ test("after Stop they wait until they are sent by hand", async ({ page, model })
   await expect(page.getByTestId("queue")).toHaveCount(0);
 });
 
-test("what waits stays with its conversation", async ({ page, model, request }) => {
+test("queued messages stay with their conversation", async ({ page, model, request }) => {
   const chat = new ChatPage(page);
   const first = gate();
   model.answer(held("First answer.", first.opened));
@@ -125,7 +125,7 @@ test("what waits stays with its conversation", async ({ page, model, request }) 
   expect((await stored()).length, "each message is stored once").toBe(4);
 });
 
-test("what waits is not sent by itself once the page is closed", async ({ page, model, request }) => {
+test("queued messages are not sent by themselves after the page was closed", async ({ page, model, request }) => {
   const chat = new ChatPage(page);
   const first = gate();
   model.answer(held("First answer.", first.opened));
@@ -147,7 +147,7 @@ test("what waits is not sent by itself once the page is closed", async ({ page, 
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
 });
 
-test("a changed question is sent once the answer is complete, and says so until then", async ({ page, context, model }) => {
+test("an edited question is sent once the answer is complete, and the page says so until then", async ({ page, context, model }) => {
   const chat = new ChatPage(page);
   const second = gate();
   model.answer(["First answer."]);

@@ -8,7 +8,7 @@ test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
 const HOSTILE = "Let me **see** <b>this</b> <script>alert(1)</script>";
 
-test("thinking is a line that opens to its words while they come, by keyboard, and is there after a reload", async ({ page, model }) => {
+test("reasoning is a line that can be opened by keyboard while it streams, and survives a reload", async ({ page, model }) => {
   const [more, answer] = [gate(), gate()];
   model.answer(
     (async function* () {
@@ -58,7 +58,7 @@ test("thinking is a line that opens to its words while they come, by keyboard, a
   expect(lineBox!.y).toBeLessThan(proseBox!.y);
 });
 
-test("each step's thinking stands where it was, and folds with the calls around it", async ({ page, model }) => {
+test("each step's reasoning keeps its position, and is grouped with the calls around it", async ({ page, model }) => {
   const add = { tool: "add", input: '{"a":1,"b":2}' };
   model.answer([{ thought: "First." }, add]);
   model.answer([{ thought: "Second." }, add]);
@@ -83,7 +83,7 @@ test("each step's thinking stands where it was, and folds with the calls around 
   }
 });
 
-test("what was thought until Stop stays", async ({ page, model }) => {
+test("reasoning before Stop is kept", async ({ page, model }) => {
   const never = gate();
   model.answer(
     (async function* () {
@@ -111,7 +111,7 @@ test("what was thought until Stop stays", async ({ page, model }) => {
 test.describe("a narrow page in Japanese", () => {
   test.use({ locale: "ja-JP", viewport: { width: 360, height: 700 } });
 
-  test("says it in Japanese and keeps its words within the page", async ({ page, model }) => {
+  test("shows reasoning in Japanese without overflow", async ({ page, model }) => {
     const end = gate();
     model.answer(
       (async function* () {

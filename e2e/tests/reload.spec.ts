@@ -12,7 +12,7 @@ test.describe.configure({ mode: "parallel" });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8) + 9?";
 
-test("a reload in the middle of an answer shows all of it, once and in order", async ({ page, context }) => {
+test("a reload in the middle of an answer shows all its text, once and in order", async ({ page, context }) => {
   const undisturbed = new ChatPage(await context.newPage());
   await undisturbed.page.goto("/");
   const expected = await undisturbed.send(QUESTION);
@@ -38,7 +38,7 @@ test("a reload in the middle of an answer shows all of it, once and in order", a
   await expect(chat.messages).toHaveCount(2);
 });
 
-test("what was sent stays, whatever befalls the connection before the answer begins", async ({ page, request }) => {
+test("a sent message survives connection failures before the answer starts", async ({ page, request }) => {
   const chat = new ChatPage(page);
   const trouble = "This cannot be kept for now.";
   // The server receives the message, but the page does not receive the stream of its answer.
@@ -70,7 +70,7 @@ test("what was sent stays, whatever befalls the connection before the answer beg
   expect(posts, "it is sent once").toHaveLength(1);
 });
 
-test("who comes back in the middle of an answer can stop it, and it stays stopped", async ({ page }) => {
+test("after a reload in the middle of an answer, Stop works, and the answer stays stopped", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.send(QUESTION);
@@ -89,7 +89,7 @@ test("who comes back in the middle of an answer can stop it, and it stays stoppe
   await expect(await chat.ask("2 + 3?")).toContainText("5");
 });
 
-test("an answer goes on while another conversation is open, and the list shows where", async ({ page }) => {
+test("an answer continues while another conversation is open, and the list shows its row as running", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.send(QUESTION);
@@ -118,7 +118,7 @@ test("an answer goes on while another conversation is open, and the list shows w
   await expect(chat.messages).toHaveCount(2);
 });
 
-test("what a program asks through the API is shown as it is answered, and kept", async ({ page, request }) => {
+test("a question through the API is shown live, and stored", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("1 + 1?");
@@ -135,7 +135,7 @@ test("what a program asks through the API is shown as it is answered, and kept",
   expect(await chat.transcript()).toEqual(shown);
 });
 
-test("a page that the browser kept for the way back catches up", async ({ page, request }) => {
+test("a page from the back-forward cache catches up", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("What is 1 + 1?");

@@ -6,7 +6,7 @@ import { expect, test } from "../kit/test.ts";
 // The model is unreachable: nothing listens on the discard port.
 test.use({ settings: { LLM_PROVIDER: "openai", LLM_BASE_URL: "http://127.0.0.1:9/v1", LLM_MAX_RETRIES: "0" } });
 
-test("a failed answer has a Retry, and stays beside what comes of it", async ({ page }) => {
+test("a failed answer has a Retry button, and is kept next to the new version", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.send("What is 1 + 2?");

@@ -20,7 +20,7 @@ if (process.env.TEST_WORKER_INDEX !== undefined) {
 test.use({ scripted: true, settings: { CONFIG_FILE: file, LLM_TITLES: "false" } });
 test.afterAll(() => rmSync(file, { force: true }));
 
-test("what a reviewer says stands on the card, and a person decides", async ({ page, model }) => {
+test("a review is shown on the card, and the user decides", async ({ page, model }) => {
   const status = async () => (await (await page.request.get("/api/tools")).json()).servers[0].status;
   await expect.poll(status, { timeout: 30_000 }).toBe("connected");
   const chat = new ChatPage(page);

@@ -13,7 +13,7 @@ const ARABIC = [
   "And a paragraph in English.",
 ].join("\n\n");
 
-test("blocks, bubbles and fields begin on the side of their words", async ({ page }) => {
+test("blocks, bubbles and fields start on the side of their text's direction", async ({ page }) => {
   await open(page, conversation("محادثة", [["ما هو السعر؟", { content: ARABIC }]]));
   const answer = page.locator('article[data-role="assistant"]');
   const direction = (place: string) => answer.locator(place).first().evaluate((shown) => getComputedStyle(shown).direction);
@@ -32,7 +32,7 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
   for (const place of ["h3", "p", "li", "td:last-child"]) expect(await side(place), place).toBe("right");
   expect(await side(".part > p:last-child")).toBe("left");
 
-  await test.step("bullets and a quote's line stand beside them", async () => {
+  await test.step("bullets and a quote's line are on that side", async () => {
     const [list, quote] = [answer.locator("ul"), answer.locator("blockquote")];
     expect(await list.evaluate((list) => getComputedStyle(list).paddingRight)).not.toBe("0px");
     expect(await list.evaluate((list) => getComputedStyle(list).paddingLeft)).toBe("0px");
@@ -40,12 +40,12 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
     await expect(quote).toHaveCSS("border-left-width", "0px");
   });
 
-  await test.step("a table stands on its side", async () => {
+  await test.step("a table is on that side", async () => {
     const [answered, table] = [await answer.locator("p").first().boundingBox(), await answer.locator("table").boundingBox()];
     expect(Math.abs(answered!.x + answered!.width - table!.x - table!.width)).toBeLessThan(3);
   });
 
-  await test.step("what is written turns with its first letter", async () => {
+  await test.step("the message field follows the direction of its first letter", async () => {
     const field = page.getByTestId("composer");
     await expect(field).toHaveCSS("direction", "ltr");
     await field.fill("مرحبا");
@@ -53,7 +53,7 @@ test("blocks, bubbles and fields begin on the side of their words", async ({ pag
   });
 });
 
-test("a table is called by the heads of its columns", async ({ page }) => {
+test("a table's accessible name is its column headers", async ({ page }) => {
   const tables = "| City | Price |\n|-|-|\n| Osaka | 1 |\n\n| **Day** | |\n|-|-|\n| 1 | 2 |\n\n| | |\n|-|-|\n| 1 | 2 |";
   await open(page, conversation("Tables", [["Go", { content: tables }]]));
   for (const name of ["Table: City, Price", "Table: Day", "Table"]) {

@@ -16,7 +16,7 @@ function rowOf(page: Page, address: string): Locator {
   return page.locator(".conversation-row").filter({ has: page.locator(`[href="${new URL(address).pathname}"]`) });
 }
 
-test("while a turn runs nothing branches off, and each button says why", async ({ page }) => {
+test("branching is disabled during a turn, and each button says why", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("1 + 1?");
@@ -35,7 +35,7 @@ test("while a turn runs nothing branches off, and each button says why", async (
 });
 
 for (const place of ["list", "header"] as const) {
-  test(`who renames a conversation in the ${place} while it is answered is not cut off`, async ({ page, request }) => {
+  test(`updates during a turn do not interrupt renaming in the ${place}`, async ({ page, request }) => {
     const chat = new ChatPage(page);
     await page.goto("/");
     const answer = await chat.send(QUESTION);
@@ -61,7 +61,7 @@ for (const place of ["list", "header"] as const) {
   });
 }
 
-test("rows that change places do not take the field away in which one is renamed", async ({ page, request }) => {
+test("reordered rows keep the field in which the user renames a conversation", async ({ page, request }) => {
   const make = async (title: string) => (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
   const [lowest, renamed] = [await make("Lowest"), await make("Renamed")];
   await make("Highest");
@@ -86,7 +86,7 @@ test("rows that change places do not take the field away in which one is renamed
   await expect.poll(firstThree, "and then they do").toEqual(["Lowest", "Highest", "My own words"]);
 });
 
-test("a conversation that went away before it could be renamed holds nothing up", async ({ page, request }) => {
+test("a conversation that was deleted before its renaming does not block other updates", async ({ page, request }) => {
   const make = async (title: string) => (await (await request.post("/api/conversations", { data: { title } })).json()).uuid;
   const gone = await make("Soon gone");
   await page.goto("/");
@@ -101,7 +101,7 @@ test("a conversation that went away before it could be renamed holds nothing up"
   await expect(page.getByTestId("conversation-link").first()).toHaveText("Comes after");
 });
 
-test("a list that was on its way when the answer ended does not let it run again", async ({ page }) => {
+test("a list response from before the end of an answer does not mark it as running", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("1 + 1?");

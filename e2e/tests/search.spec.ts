@@ -40,7 +40,7 @@ async function say(request: APIRequestContext, title: string, content: string): 
   return uuid;
 }
 
-test("what is found in a message is gone to, marked there, with the arrow keys and Enter", async ({ page, request }) => {
+test("the arrow keys and Enter open a match in a message, where it is marked", async ({ page, request }) => {
   const uuid = await say(request, "Zebra crossing", "What is 77001 + 5?");
   await openSearch(page, "77001");
   const found = page.getByTestId("search-hit");
@@ -67,7 +67,7 @@ test("what is found in a message is gone to, marked there, with the arrow keys a
   expect(await marked()).toEqual(["77001"]);
 });
 
-test("what is found in a call opens that call, in a group too", async ({ page, request }) => {
+test("a match in a call opens that call, also in a group", async ({ page, request }) => {
   await say(request, "Calls", "What is (88002 + 7.25) × 4?");
   await openSearch(page, "88002");
   await page.getByTestId("search-hit").filter({ hasText: "add" }).first().click();
@@ -77,7 +77,7 @@ test("what is found in a call opens that call, in a group too", async ({ page, r
   await expect(line).toBeInViewport();
 });
 
-test("the list can be left upwards, and Esc ends the search", async ({ page, request }) => {
+test("the arrow keys can leave the list upwards, and Esc ends the search", async ({ page, request }) => {
   await say(request, "Yellow titles", "What is 1 + 99003?");
   await openSearch(page, "99003");
   await expect(page.getByTestId("search-hit").first()).toBeVisible();
@@ -90,7 +90,7 @@ test("the list can be left upwards, and Esc ends the search", async ({ page, req
   await expect(page.getByTestId("search-status")).toHaveText("");
 });
 
-test("nothing found, a failure, and the way to try again are said", async ({ page, tolerated }) => {
+test("an empty result and a failure are announced, with a Retry button", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await openSearch(page, "qwertzuiop");
   await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
@@ -102,7 +102,7 @@ test("nothing found, a failure, and the way to try again are said", async ({ pag
   await expect(page.getByTestId("search-status")).toContainText("Nothing in messages");
 });
 
-test("a late answer is dropped, and pages join", async ({ page }) => {
+test("an outdated response is dropped, and pages are joined", async ({ page }) => {
   const held = gate();
   const asked: (string | null)[][] = [];
   await page.route("**/api/search?*", async (route) => {
@@ -131,7 +131,7 @@ test("a late answer is dropped, and pages join", async ({ page }) => {
   expect(asked).toEqual([["ta", null], ["tax", null], ["tax", "20"]]);
 });
 
-test("a search that takes long goes on by itself and says so", async ({ page }) => {
+test("a slow search continues by itself and says so", async ({ page }) => {
   const held = gate();
   await page.route("**/api/search?*", async (route) => {
     const cursor = new URL(route.request().url()).searchParams.get("cursor");
@@ -146,7 +146,7 @@ test("a search that takes long goes on by itself and says so", async ({ page }) 
 });
 
 test.describe("within a conversation", () => {
-  test("who asks for the search before the conversation is here has it then", async ({ page, request }) => {
+  test("a search that is opened before the conversation is loaded appears with it", async ({ page, request }) => {
     const [first, second] = [await converse(request, 1), await converse(request, 1)];
     await page.goto(first);
     await alive(page);
@@ -166,7 +166,7 @@ test.describe("within a conversation", () => {
     await expect(page.getByTestId("find-field")).toBeFocused();
   });
 
-  test("who writes on before the conversation is here is not taken to the search", async ({ page, request }) => {
+  test("a search that is opened too early does not take the focus from the message field", async ({ page, request }) => {
     const address = await converse(request, 1);
     await page.goto("/");
     await alive(page);
@@ -191,7 +191,7 @@ test.describe("within a conversation", () => {
     await expect(page.getByTestId("find")).toHaveCount(0);
   });
 
-  test("places are gone through, also those that are not loaded, and Esc gives the focus back", async ({ page, request }) => {
+  test("matches can be stepped through, also those that are not loaded, and Esc returns the focus", async ({ page, request }) => {
     const address = await converse(request, 30);
     await page.goto(address);
     const chat = new ChatPage(page);
@@ -228,7 +228,7 @@ test.describe("within a conversation", () => {
     await expect(page.locator("[data-goal]")).toHaveCount(0);
   });
 
-  test("every place counts, in texts and in closed calls, whatever its case and width", async ({ page }) => {
+  test("every match counts, in texts and in closed calls, regardless of case and width", async ({ page }) => {
     const calls = [call("search", { query: "tax and TAX" }, { offset: 18, output: '{"found":"no tax"}' })];
     const content = "A **ta**x on cats.\n\nAnd: what is tax?";
     await open(page, conversation("Taxes", [["Tax, ＴＡＸ and taxi", { content, calls }], ["What\n  is tax", { content: "No." }]]));
@@ -261,7 +261,7 @@ test.describe("within a conversation", () => {
     await expect.poll(() => page.evaluate(() => CSS.highlights.size)).toBe(0);
   });
 
-  test("the bar opens from the menu, and closes with its conversation", async ({ page, request }) => {
+  test("the search bar opens from the menu, and closes with its conversation", async ({ page, request }) => {
     const address = await converse(request, 1);
     await page.goto(address);
     await page.getByTestId("conversation-menu").click();

@@ -19,7 +19,7 @@ async function signedIn(browser: Browser, baseURL: string, options = {}): Promis
   return [context, page];
 }
 
-test("what one decides is kept, and a key is shown this once", async ({ browser, baseURL }) => {
+test("settings are saved, and an API key is shown only once", async ({ browser, baseURL }) => {
   const [context, page] = await signedIn(browser, baseURL!);
   await expect(page).toHaveTitle("Settings · Tallybook");
   await expect(page.getByTestId("me-name")).toHaveText(ADMIN);
@@ -83,7 +83,7 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
   await elsewhere.close();
 });
 
-test("who has as many answers as may be is told what to do", async ({ browser, baseURL }) => {
+test("a user at the limit of concurrent answers is told what to do", async ({ browser, baseURL }) => {
   const [context, page] = await signedIn(browser, baseURL!);
   await expect(page.getByTestId("allowance").first()).toHaveText(/Answers at the same time\s*1 of 1 left/);
   const second = await context.newPage();
@@ -109,7 +109,7 @@ for (const [locale, width, words] of [
   ["en-GB", 1280, "Signed-in browsers"],
   ["ja-JP", 360, "サインイン中のブラウザー"],
 ] as const) {
-  test(`the settings are for everybody, ${locale}, ${width} pixels wide`, async ({ browser, baseURL }) => {
+  test(`the settings are accessible, ${locale}, ${width} pixels wide`, async ({ browser, baseURL }) => {
     const [context, page] = await signedIn(browser, baseURL!, { locale, viewport: { width, height: 640 } });
     await expect(page.getByRole("heading", { name: words })).toBeVisible();
     await page.getByTestId("key-name").fill("長".repeat(64));

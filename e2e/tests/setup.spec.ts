@@ -5,7 +5,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ settings: { ACCOUNTS: "on" } });
 
-test("the first admin comes in by the link that the server printed, once", async ({ browser, baseURL, server }) => {
+test("the link that the server prints creates the first admin, once", async ({ browser, baseURL, server }) => {
   const link = await server.setupLink();
   for (const look of LOOKS) {
     const context = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block", ...look });

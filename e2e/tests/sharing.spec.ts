@@ -7,7 +7,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true, settings: { LLM_TITLES: "false" } });
 
-test("a link shows a conversation to whoever has it, without scripts, until it is taken back", async ({ page, browser, baseURL, model }) => {
+test("a link shows the conversation without an account and without scripts, until it is revoked", async ({ page, browser, baseURL, model }) => {
   model.answer([{ tool: "add", input: '{"a":1,"b":20.5}' }]);
   model.answer([`It is **21.5**.\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n\`\`\`\n${"long ".repeat(50)}\n\`\`\`\n\n${ALL}`]);
   const chat = new ChatPage(page);
@@ -34,7 +34,7 @@ test("a link shows a conversation to whoever has it, without scripts, until it i
   await harmless();
   await expect(guest.locator("script, button:visible, form")).toHaveCount(0);
 
-  await test.step("its page passes axe in both themes and languages and scrolls one way only", async () => {
+  await test.step("the shared page passes axe in both themes and languages, and does not scroll sideways", async () => {
     const looking = await browser.newContext({ baseURL: baseURL!, viewport: { width: 360, height: 700 }, serviceWorkers: "block" });
     const looked = await looking.newPage();
     for (const language of ["en", "ja"]) {

@@ -5,7 +5,7 @@ import { gate } from "../kit/model.ts";
 import { chooseInMenu } from "../kit/sidebar.ts";
 import { expect, test } from "../kit/test.ts";
 
-test("conversations are found, renamed, and deleted with a way back", async ({ page, request }) => {
+test("conversations can be found, renamed, deleted and restored", async ({ page, request }) => {
   for (const title of ["Apples", "Pears", "Plums"]) {
     await request.post("/api/conversations", { data: { title } });
   }
@@ -24,7 +24,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
     await expect(row("Apples")).toBeVisible();
   });
 
-  await test.step("rename with the keyboard, and think better of it", async () => {
+  await test.step("rename with the keyboard, and cancel", async () => {
     await chooseInMenu(row("Pears"), "rename");
     await expect(page.getByTestId("rename-field")).toBeFocused();
     await page.keyboard.type("Not this");
@@ -40,7 +40,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
     await expect(row("Quinces")).toBeVisible();
   });
 
-  await test.step("a deletion is taken back", async () => {
+  await test.step("a deletion is undone", async () => {
     await chooseInMenu(row("Plums"), "delete");
     await expect(page.getByTestId("undo")).toBeFocused();
     await expect(page.locator(".undo-note"), "it says what").toContainText("Deleted “Plums”.");
@@ -48,7 +48,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
     await expect(row("Plums")).toBeVisible();
   });
 
-  await test.step("a deletion that is not taken back ends the open conversation", async () => {
+  await test.step("a deletion that is not undone closes the open conversation", async () => {
     await row("Apples").getByTestId("conversation-link").click();
     await expect(page).toHaveURL(/\/c\//);
     const path = new URL(page.url()).pathname;
@@ -57,7 +57,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
     expect((await request.get(`/api${path.replace("/c/", "/conversations/")}`)).status()).toBe(404);
   });
 
-  await test.step("leaving the page ends the time for second thoughts", async () => {
+  await test.step("leaving the page ends the time to undo", async () => {
     await chooseInMenu(row("Plums"), "delete");
     await expect(page.getByTestId("undo")).toBeVisible();
     await page.goto("about:blank");
@@ -66,7 +66,7 @@ test("conversations are found, renamed, and deleted with a way back", async ({ p
   });
 });
 
-test("the list follows what happens in another tab, and loads older pages", async ({ page, context, request }) => {
+test("the list shows changes from another tab, and loads older pages", async ({ page, context, request }) => {
   for (let number = 1; number <= 60; number++) {
     await request.post("/api/conversations", { data: { title: `Sheet ${number}` } });
   }
@@ -84,7 +84,7 @@ test("the list follows what happens in another tab, and loads older pages", asyn
   await expect(sidebar.getByText("What is 1009 + 3?")).toBeAttached();
   await expect(sidebar.getByText("Sheet 1", { exact: true })).toHaveCount(1);
 
-  await test.step("one that is opened by its address is marked, however old it is", async () => {
+  await test.step("a conversation that is opened by its address is marked, however old it is", async () => {
     const { items } = await (await request.get("/api/conversations?q=Sheet")).json();
     const oldest = items.find((item: { title: string }) => item.title === "Sheet 1") ?? items.at(-1);
     await page.goto(`/c/${oldest.uuid}`);
@@ -97,7 +97,7 @@ test("the list follows what happens in another tab, and loads older pages", asyn
   });
 });
 
-test("who goes elsewhere before a new chat has become a conversation stays there", async ({ page, request }) => {
+test("a new chat that becomes a conversation does not navigate a user who has left it", async ({ page, request }) => {
   const title = "Gone to meanwhile";
   const { uuid } = await (await request.post("/api/conversations", { data: { title } })).json();
   const [created, found] = [gate(), gate()];
@@ -123,7 +123,7 @@ test("who goes elsewhere before a new chat has become a conversation stays there
   await expect(page).toHaveURL(`/c/${uuid}`);
 });
 
-test("conversations stand under their days, counted where the reader is", async ({ page }) => {
+test("conversations are grouped by day in the user's time zone", async ({ page }) => {
   await page.clock.setFixedTime("2026-11-20T12:00:00Z");
   const times = {
     "Just now": "2026-11-20T11:59:00Z",
@@ -143,7 +143,7 @@ test("conversations stand under their days, counted where the reader is", async 
   await expect(shown).toHaveText(expected);
 });
 
-test("a deletion that is taken back and begun anew has all of its time", async ({ page, request }) => {
+test("a deletion that is undone and repeated has the full time to undo", async ({ page, request }) => {
   await page.clock.install();
   await request.post("/api/conversations", { data: { title: "Kept after all" } });
   await page.goto("/");
@@ -163,7 +163,7 @@ test("a deletion that is taken back and begun anew has all of its time", async (
   await expect(row).toBeVisible();
 });
 
-test("nothing moves when the page comes alive", async ({ page, request }) => {
+test("nothing moves when the page becomes interactive", async ({ page, request }) => {
   await request.post("/api/conversations", { data: { title: "Here already" } });
   await page.addInitScript(() => {
     const moved: string[] = [];

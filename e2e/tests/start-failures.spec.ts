@@ -15,7 +15,7 @@ function notice(page: Page) {
   return page.getByRole("alert").filter({ has: page.getByRole("link", { name: "Reload the page" }) });
 }
 
-test("a program that does not load is said, and a reload goes on", async ({ page }) => {
+test("a WASM module that does not load is reported, and a reload recovers", async ({ page }) => {
   // In this page the module never loads, no matter how often the page requests it.
   let isReloaded = false;
   await page.route(PROGRAM, (route) => (isReloaded ? route.continue() : route.fulfill({ status: 503 })));
@@ -30,7 +30,7 @@ test("a program that does not load is said, and a reload goes on", async ({ page
   await expect(notice(page)).toBeHidden();
 });
 
-test("a program that comes late starts the page by itself", async ({ page }) => {
+test("a WASM module that loads late starts the page by itself", async ({ page }) => {
   let asked = 0;
   await page.route(PROGRAM, (route) => (asked++ < 2 ? route.fulfill({ status: 503 }) : route.continue()));
   await page.goto("/");
@@ -48,7 +48,7 @@ for (const [how, fail] of Object.entries({
   "is something else": (route: Route) =>
     route.fulfill({ status: 404, contentType: "text/plain", headers: { "x-content-type-options": "nosniff" }, body: "No." }),
 })) {
-  test(`a style that ${how} is said, and the page works all the same`, async ({ page, tolerated }) => {
+  test(`a style sheet that ${how} is reported, and the page still works`, async ({ page, tolerated }) => {
     tolerated.push(/Failed to load resource|Refused to apply style|net::ERR_/);
     await page.route(/tallybook\.css/, fail);
     await page.goto("/");
@@ -57,7 +57,7 @@ for (const [how, fail] of Object.entries({
   });
 }
 
-test("a program that stops is said", async ({ page }) => {
+test("a WASM module that stops is reported", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   await expect(notice(page)).toBeHidden();
@@ -66,7 +66,7 @@ test("a program that stops is said", async ({ page }) => {
   await expect(notice(page)).toContainText("broke");
 });
 
-test("a program that stops while it waits for something is said", async ({ page }) => {
+test("a WASM module that stops during a wait is reported", async ({ page }) => {
   await page.goto("/");
   await alive(page);
   await page.evaluate(() => void Promise.reject(new Error("Of somebody else's.")));
@@ -75,7 +75,7 @@ test("a program that stops while it waits for something is said", async ({ page 
   await expect(notice(page)).toContainText("broke");
 });
 
-test("a panic of the program itself is said", async ({ page }) => {
+test("a panic of the WASM module is reported", async ({ page }) => {
   await page.goto("/");
   await new ChatPage(page).ask("What is 1 + 2?");
   await page.evaluate(() => {
@@ -91,7 +91,7 @@ test("a panic of the program itself is said", async ({ page }) => {
   await expect(notice(page)).toContainText("broke");
 });
 
-test("what stopped is said in the reader's language", async ({ page, context, baseURL }) => {
+test("the message about a stopped module is in the user's language", async ({ page, context, baseURL }) => {
   await context.addCookies([{ name: "tallybook_language", value: "ja", url: baseURL! }]);
   await page.route(PROGRAM, (route) => route.fulfill({ status: 503 }));
   await page.goto("/");

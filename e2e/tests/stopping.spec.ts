@@ -9,7 +9,7 @@ test.use({ demoPaceMs: 400 });
 
 const QUESTION = "What is (1 + 2) × (3 + 4) + (5 + 6) × (7 + 8)?";
 
-test("Stop that is pressed before the server has answered stops what comes", async ({ page }) => {
+test("Stop works before the server has responded", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("1 + 1?");
@@ -28,7 +28,7 @@ test("Stop that is pressed before the server has answered stops what comes", asy
   await expect(page.getByTestId("send")).toBeVisible();
 });
 
-test("Stop while a conversation is being made gives the message back", async ({ page }) => {
+test("Stop while a conversation is being created restores the message", async ({ page }) => {
   const held = gate();
   await page.route("**/api/conversations", async (route) => {
     await held.opened;
@@ -58,7 +58,7 @@ test("a double click on Send stops nothing", async ({ page }) => {
   expect(stops).toEqual([]);
 });
 
-test("Esc closes what is open, topmost first, and stops the answer only then", async ({ page }) => {
+test("Esc closes open elements from the top, and then stops the answer", async ({ page }) => {
   const stops: string[] = [];
   await page.route("**/stop", (route) => {
     stops.push(route.request().url());
@@ -89,7 +89,7 @@ test("Esc closes what is open, topmost first, and stops the answer only then", a
   await expect(page.getByTestId("composer")).toHaveValue("The next thing");
 });
 
-test("after Ctrl+K the next key is heard, and Esc closes what is open before it stops the answer", async ({ page }) => {
+test("after Ctrl+K no key is lost, and Esc closes the palette before it stops the answer", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.send(QUESTION);

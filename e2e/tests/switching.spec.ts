@@ -15,7 +15,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("a message written while another conversation loads goes there, and not to the one before", async ({ page, request }) => {
+test("a message that is written while a conversation loads is sent to that conversation", async ({ page, request }) => {
   const other = await converse(request, 1);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -45,7 +45,7 @@ test("a message written while another conversation loads goes there, and not to 
   await expect(page.getByTestId("composer")).toHaveValue("A thought for the first");
 });
 
-test("Back leads to where a conversation was read", async ({ page, request }) => {
+test("Back restores the scroll position in a conversation", async ({ page, request }) => {
   const [long, other] = [await converse(request, 30), await converse(request, 1)];
   await page.goto(long);
   await alive(page);
@@ -80,7 +80,7 @@ test("Back leads to where a conversation was read", async ({ page, request }) =>
   await expect(page.locator("[data-goal]"), "nothing is marked").toHaveCount(0);
 });
 
-test("of two unlisted conversations opened in a row the second has its title and menu", async ({ page, request }) => {
+test("the second of two unlisted conversations that are opened in a row has its title and menu", async ({ page, request }) => {
   const [first, second] = [await converse(request, 1), await converse(request, 1)];
   await request.patch(`/api/conversations/${second.slice(3)}`, { data: { title: "The second one" } });
   for (let number = 1; number <= 60; number++) await request.post("/api/conversations", { data: { title: `Sheet ${number}` } });
@@ -111,7 +111,7 @@ test("of two unlisted conversations opened in a row the second has its title and
   await expect(page.locator("article")).toHaveCount(2);
 });
 
-test("a conversation that is being deleted takes no messages, and one that was taken back does", async ({ page }) => {
+test("a conversation that is being deleted accepts no messages, and accepts them after an undo", async ({ page }) => {
   const chat = new ChatPage(page);
   const start = Date.now();
   await page.clock.install({ time: start });
@@ -133,7 +133,7 @@ test("a conversation that is being deleted takes no messages, and one that was t
   await expect(chat.answers.nth(1)).toContainText("5");
 });
 
-test("a conversation deleted elsewhere says so, and what was being written goes on in a new chat", async ({ page, request }) => {
+test("a conversation that was deleted elsewhere shows that, and the draft moves to a new chat", async ({ page, request }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   await chat.ask("What is 1 + 1?");
@@ -151,7 +151,7 @@ test("a conversation deleted elsewhere says so, and what was being written goes 
   await expect(page.getByTestId("composer")).toHaveValue("Half a thought");
 });
 
-test("a tab that is shown again reads what may have changed, and not all that it shows", async ({ page, request }) => {
+test("a tab that becomes visible reloads only the messages that may have changed", async ({ page, request }) => {
   const address = await converse(request, 5);
   await page.goto(address);
   await alive(page);

@@ -12,7 +12,7 @@ const ANSWER = [
   "[^1]: The note.",
 ].join("\n\n");
 
-test("code wraps and is saved under its language's name, a table is copied as CSV", async ({ page, context }) => {
+test("code can be wrapped and downloaded with its language's file extension, and a table is copied as CSV", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
   const wrap = page.getByTestId("wrap-code");
@@ -37,7 +37,7 @@ test("code wraps and is saved under its language's name, a table is copied as CS
   expect(csv.replaceAll("\r\n", "\n")).toBe('Item,Sum\n"A, ""big""",-5\n\'=1+2,3\n');
 });
 
-test("what is selected and copied leaves out the words of buttons", async ({ page, context }) => {
+test("copied selections omit the labels of buttons", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
   await page.locator('article[data-role="assistant"]').evaluate((answer) => getSelection()!.selectAllChildren(answer));
@@ -53,7 +53,7 @@ test("what is selected and copied leaves out the words of buttons", async ({ pag
   }
 });
 
-test("a table is copied as its source has it, not as it is drawn", async ({ page, context }) => {
+test("a table is copied with its source text, not with its rendered text", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const table = "| Formula | Note |\n|-|-|\n| $x^2$ | 1[^1] |\n| $$y$$ | two<br>lines |\n\n[^1]: The note.";
   await open(page, conversation("Table", [["Write", { content: table }]]));
@@ -65,7 +65,7 @@ test("a table is copied as its source has it, not as it is drawn", async ({ page
   expect(csv.replaceAll("\r\n", "\n")).toBe('Formula,Note\n$x^2$,1\n$$y$$,"two\nlines"\n');
 });
 
-test("a footnote and its reference lead to each other, and ids are unique", async ({ page }) => {
+test("a footnote and its reference link to each other, and ids are unique", async ({ page }) => {
   await open(page, conversation("Notes", [["One", { content: ANSWER }], ["Two", { content: ANSWER }]]));
   await expect(page.locator("article")).toHaveCount(4);
   const ids = await page.locator("[id]").evaluateAll((all) => all.map((element) => element.id));
@@ -81,7 +81,7 @@ test("a footnote and its reference lead to each other, and ids are unique", asyn
 });
 
 for (const width of [360, 768]) {
-  test(`nothing sticks out at ${width} pixels`, async ({ page }) => {
+  test(`nothing overflows at ${width} pixels`, async ({ page }) => {
     await page.setViewportSize({ width, height: 700 });
     await open(page, conversation("Code", [["Write", { content: ANSWER }]]));
     const thread = page.locator("#thread");

@@ -34,7 +34,7 @@ async function hold(page: Page, what: "requestAnimationFrame" | "setTimeout", si
   }, { what, sign });
 }
 
-test("what is pressed in a message before it is alive is done when it is", async ({ page, request }) => {
+test("clicks in a message that is not interactive yet take effect when it is", async ({ page, request }) => {
   const turns = 10;
   const address = await converse(request, turns);
   await hold(page, "requestAnimationFrame");
@@ -51,7 +51,7 @@ test("what is pressed in a message before it is alive is done when it is", async
   await expect(messages).toHaveCount(2 * turns);
 });
 
-test("one can write, and go elsewhere, before the list and the header are alive", async ({ page, request }) => {
+test("the user can type and navigate before the list and the header are interactive", async ({ page, request }) => {
   const address = await converse(request, 1);
   await hold(page, "setTimeout");
   await page.goto("/");
@@ -76,7 +76,7 @@ for (const [where, button, seen] of [
   ["in a message", "edit", "edit-field"],
   ["in the header", "conversation-menu", "menu-find"],
 ] as const) {
-  test(`what is pressed ${where} before the page's program is there is done when it is`, async ({ page, request }) => {
+  test(`clicks ${where} before the WASM module is loaded take effect when it is`, async ({ page, request }) => {
     const address = await converse(request, 1);
     const release = await holdProgram(page);
     await page.goto(address, { waitUntil: "commit" });
@@ -89,7 +89,7 @@ for (const [where, button, seen] of [
   });
 }
 
-test("what is held down while the page becomes alive is pressed when it is let go", async ({ page, request }) => {
+test("a button that is held down while the page is mounted works when it is released", async ({ page, request }) => {
   const address = await converse(request, 1);
   const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "commit" });
@@ -106,7 +106,7 @@ test("what is held down while the page becomes alive is pressed when it is let g
   await expect(page.getByTestId("menu-find")).toBeVisible();
 });
 
-test("a menu that was closed again before the page's program is there stays closed", async ({ page, request }) => {
+test("a menu that was closed again before the WASM module is loaded stays closed", async ({ page, request }) => {
   const address = await converse(request, 1);
   const release = await holdProgram(page);
   await page.goto(address, { waitUntil: "commit" });
@@ -121,7 +121,7 @@ test("a menu that was closed again before the page's program is there stays clos
   await expect(menu).toBeHidden();
 });
 
-test("one can write before the page is alive", async ({ page }) => {
+test("the user can type before the page is interactive", async ({ page }) => {
   const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "commit" });
   const composer = page.getByTestId("composer");
@@ -146,7 +146,7 @@ test("one can write before the page is alive", async ({ page }) => {
 });
 
 for (const way of ["the key", "the button"]) {
-  test(`what is sent before the page is alive, by ${way}, is sent when it is`, async ({ page, request }) => {
+  test(`a message that is sent by ${way} before the page is interactive is sent when it is`, async ({ page, request }) => {
     const address = await converse(request, 1);
     const release = await holdProgram(page);
     await page.goto(address, { waitUntil: "commit" });
@@ -166,7 +166,7 @@ for (const way of ["the key", "the button"]) {
   });
 }
 
-test("who goes elsewhere while the page is built is there, and what was sent stays where it was written", async ({ page, request }) => {
+test("navigating while the page is mounted works, and a sent message stays with its conversation", async ({ page, request }) => {
   const [one, other] = [await converse(request, 1), await converse(request, 2)];
   await hold(page, "setTimeout", "body > [data-drawn]");
   await page.goto(one);
@@ -188,7 +188,7 @@ test("who goes elsewhere while the page is built is there, and what was sent sta
   await expect(composer).toHaveValue("What is 2 + 3?");
 });
 
-test("a page becomes alive when an input method is done", async ({ page }) => {
+test("a page becomes interactive after an IME composition has ended", async ({ page }) => {
   const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "commit" });
   const composer = page.getByTestId("composer");

@@ -8,7 +8,7 @@ import { expect, test } from "../kit/test.ts";
 
 test.use({ scripted: true });
 
-test("the question is the title until the model has written one, which a name of one's own replaces for good", async ({ page, model }) => {
+test("the question is the title until the model has written one, and a user's title replaces it permanently", async ({ page, model }) => {
   const chat = new ChatPage(page);
   const held = gate();
   async function* title() {
@@ -43,7 +43,7 @@ test("the question is the title until the model has written one, which a name of
   await expect(link).toHaveText("Fives");
 });
 
-test("an answer says what it cost, to the figure, and the title is nobody's cost", async ({ page, model }) => {
+test("an answer shows its exact usage, which excludes the title", async ({ page, model }) => {
   const chat = new ChatPage(page);
   for (const text of ["It is 5.", "A title", "It is 7."]) model.answer([text]);
   await page.goto("/");
@@ -59,7 +59,7 @@ test("an answer says what it cost, to the figure, and the title is nobody's cost
   }
 });
 
-test("what was used is told by what it was for, when one asks: of an answer, and of the conversation with its title", async ({ page, model, tolerated }) => {
+test("usage is shown by purpose on request, for an answer and for the conversation with its title", async ({ page, model, tolerated }) => {
   // The test aborts the last request on purpose.
   tolerated.push(/Failed to load resource: net::ERR_FAILED/);
   const chat = new ChatPage(page);
@@ -89,7 +89,7 @@ test("what was used is told by what it was for, when one asks: of an answer, and
     "Titles1 call · 1,200 tokens in · 34 out",
     "In all3 calls · 3,600 tokens in · 102 out",
   ]);
-  await test.step("no word is broken on a phone", async () => {
+  await test.step("no word is split on a phone", async () => {
     await page.setViewportSize({ width: 360, height: 740 });
     const lines = (label: Element) => label.firstElementChild!.getClientRects()[0]!.height / parseFloat(getComputedStyle(label).lineHeight);
     for (const label of await sheet.getByTestId("usage-row").all()) expect(await label.evaluate(lines)).toBeLessThan(1.5);

@@ -19,7 +19,7 @@ function colour(page: Page, name: string): Promise<string> {
   }, name);
 }
 
-test("an opened call says who decided on it, when and how far, and what kind of failure it was", async ({ page }) => {
+test("an opened call shows who decided on it, when, the scope, and the kind of failure", async ({ page }) => {
   const decided = { decided_by: "review", decided_at: "2026-11-01T12:00:00Z" } as const;
   const calls = [
     call("pay", { amount: 5 }, { decision: { ...decided, decision: "approve", decided_by_kind: "user", decided_by_user_id: 1, scope: "always" } }),
@@ -45,7 +45,7 @@ test("an opened call says who decided on it, when and how far, and what kind of 
   await expect(page.getByTestId("error-type")).toHaveText("Kind of error: denied");
 });
 
-test("every state has its icon and its word, and every length its unit", async ({ page }) => {
+test("every status has an icon and a word, and every duration has a unit", async ({ page }) => {
   const states = [
     call("add", { a: 12.5, b: 7.25 }, { duration_ms: 999 }),
     call("divide", { a: 1, b: 0 }, { status: "error", output: null, error: "invalid_b: division by zero", duration_ms: 3456 }),
@@ -83,20 +83,20 @@ test("every state has its icon and its word, and every length its unit", async (
   await expect(lines.first().locator(".tool-summary")).toHaveText("12.5, 7.25");
   await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
 
-  await test.step("one that waits for a decision opened itself, and closes for good when asked to", async () => {
+  await test.step("a call that needs approval is open, and stays closed after the user closes it", async () => {
     await expect(lines.last()).toHaveAttribute("aria-expanded", "true");
     await expect(page.getByText("Waits for a decision before it runs.")).toBeVisible();
     await lines.last().click();
     await expect(page.getByTestId("tool-call-details")).toHaveCount(0);
   });
 
-  await test.step("one that a restart interrupted says what that means", async () => {
+  await test.step("a call that a restart interrupted explains that", async () => {
     await lines.nth(4).click();
     await expect(page.getByText("The server restarted during this call. It may have run.")).toBeVisible();
   });
 });
 
-test("finished neighbours fold under one line, amber when one failed", async ({ page }) => {
+test("adjacent finished calls are grouped under one line, which is amber if one failed", async ({ page }) => {
   const calls = [
     call("add", { a: 1, b: 2 }),
     call("multiply", { a: 3, b: 4 }),
@@ -119,7 +119,7 @@ test("finished neighbours fold under one line, amber when one failed", async ({ 
   for (const id of controlled) await expect(page.locator(`#${id}`)).toBeVisible();
 });
 
-test("what a reader opened stays open while calls end and fold around it", async ({ page }) => {
+test("a call that the user opened stays open while calls around it end and are grouped", async ({ page }) => {
   const turn = await playTurn(page);
   const start = (id: number, tool_name: string) =>
     turn.say("tool_call_start", { tool_call_id: id, tool_name, input: { a: id, b: 2 }, offset: 0 });
@@ -150,7 +150,7 @@ test("what a reader opened stays open while calls end and fold around it", async
   await expect(group(page), "the reader closed it").toHaveAttribute("aria-expanded", "false");
 });
 
-test("a tool that takes long turns amber, then red with a way to stop it", async ({ page }) => {
+test("a slow tool call turns amber, then red with a Stop button", async ({ page }) => {
   const { turn, clock } = await playTurnByClock(page);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
   await clock.runFor(100);
@@ -179,7 +179,7 @@ test("a tool that takes long turns amber, then red with a way to stop it", async
   await expect(page.getByTestId("stop-call")).toHaveCount(0);
 });
 
-test("arguments are rows or indented JSON, long outputs wait to be shown, and all can be copied", async ({ page, context }) => {
+test("arguments are rows or indented JSON, long outputs are collapsed, and everything can be copied", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const output = "0123456789".repeat(4821);
   const input = { query: "<b>plain</b>", options: { deep: [1, { deeper: true }] } };
@@ -208,7 +208,7 @@ test("arguments are rows or indented JSON, long outputs wait to be shown, and al
   await expect(all).toHaveCount(0);
 });
 
-test("opening a call moves neither the call nor, while the answer grows, the page", async ({ page }) => {
+test("opening a call moves neither the call nor the page, even while the answer grows", async ({ page }) => {
   await page.setViewportSize({ width: 800, height: 500 });
   const turn = await playTurn(page);
   const text = "A line of text.\n\n".repeat(30);
@@ -234,7 +234,7 @@ test("opening a call moves neither the call nor, while the answer grows, the pag
   await expect(page.getByText("there was more.").last()).toBeInViewport();
 });
 
-test("calls of the demo model fold after the answer, and a reload shows them the same", async ({ page }) => {
+test("calls of the demo model are grouped after the answer, also after a reload", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const answer = await chat.ask("What is (12.5 + 7.25) × 4?");

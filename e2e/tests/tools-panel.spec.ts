@@ -41,7 +41,7 @@ function switchOf(page: Page, name: string) {
   return page.getByTestId("tools-panel").getByRole("switch", { name, exact: true });
 }
 
-test("the tools are listed by server, with what they do, their risk, and what is wrong", async ({ page }) => {
+test("the tools are listed by server, with their description, risk and problems", async ({ page }) => {
   await offer(page);
   await open(page, PLAIN);
   await page.getByTestId("open-tools").click();
@@ -57,7 +57,7 @@ test("the tools are listed by server, with what they do, their risk, and what is
   await expect(page.getByTestId("open-tools"), "the focus is back").toBeFocused();
 });
 
-test("a tool and a whole server can be turned off, at once and for good", async ({ page }) => {
+test("a tool and a whole server can be turned off, immediately and permanently", async ({ page }) => {
   const told = await offer(page, TOOLS, ["add"]);
   await open(page, PLAIN);
   await page.getByTestId("open-tools").click();
@@ -75,7 +75,7 @@ test("a tool and a whole server can be turned off, at once and for good", async 
   await expect.poll(() => told.off).toEqual(["add", "files__read", "files__write"]);
 });
 
-test("what the server refuses is taken back", async ({ page, tolerated }) => {
+test("a switch that the server refuses is reverted", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await offer(page);
   await open(page, PLAIN);
@@ -87,7 +87,7 @@ test("what the server refuses is taken back", async ({ page, tolerated }) => {
   await expect(switchOf(page, "add")).toBeChecked();
 });
 
-test("a new chat can do without a tool from its first message on", async ({ page, tolerated }) => {
+test("a tool can be turned off before the first message of a new chat", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await offer(page);
   await page.goto("/");
@@ -104,7 +104,7 @@ test("a new chat can do without a tool from its first message on", async ({ page
   expect((await made).postDataJSON()).toEqual({ disabled_tools: ["add"] });
 });
 
-test("a list that does not come can be asked for again", async ({ page, tolerated }) => {
+test("a list that fails to load can be retried", async ({ page, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   await open(page, PLAIN);
   await page.route("**/api/tools", (route) => route.fulfill({ status: 503, json: {} }));
@@ -115,7 +115,7 @@ test("a list that does not come can be asked for again", async ({ page, tolerate
   await expect(page.getByTestId("tool-server")).toHaveCount(4);
 });
 
-test("many tools are found by typing, and stay quick", async ({ page }) => {
+test("many tools can be filtered, and the panel stays fast", async ({ page }) => {
   const items = Array.from({ length: 128 }, (_, at) => tool(`many__tool_${at}`, "many", { description: "word ".repeat(200) }));
   await offer(page, { items, servers: [{ name: "many", status: "connected", tools: 128, left_out: [] }] });
   await open(page, PLAIN);
@@ -133,7 +133,7 @@ test("many tools are found by typing, and stay quick", async ({ page }) => {
   await expect(page.getByTestId("tool-row").filter({ visible: true })).toHaveCount(9);
 });
 
-test("on a phone it is a sheet that comes up from below", async ({ page }) => {
+test("on a phone, the panel slides up from the bottom", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 640 });
   await offer(page);
   await open(page, PLAIN);

@@ -59,7 +59,7 @@ function tooSmall(page: Page): Promise<string[]> {
   }, LEAST);
 }
 
-test("a question is sent by the button, since Enter breaks the line, and its calls open under a finger", async ({ page }) => {
+test("on a touch screen, the button sends, Enter breaks the line, and a tap opens a call", async ({ page }) => {
   const chat = await open(page, "/");
   const field = page.getByTestId("composer");
   await expect(field, "nothing brings up the keyboard unasked").not.toBeFocused();
@@ -84,7 +84,7 @@ test("a question is sent by the button, since Enter breaks the line, and its cal
   await expect(details).toBeHidden();
 });
 
-test("Enter breaks the line before the page is alive, too, and its key says so", async ({ page }) => {
+test("Enter also breaks the line before the page is interactive, and the key's label shows that", async ({ page }) => {
   const release = await holdProgram(page);
   await page.goto("/", { waitUntil: "commit" });
   const field = page.getByTestId("composer");
@@ -102,7 +102,7 @@ test("Enter breaks the line before the page is alive, too, and its key says so",
   await expect(field).toHaveAttribute("enterkeyhint", "enter");
 });
 
-test("the list leads to another chat, a new one and back", async ({ page, request }) => {
+test("the list opens another chat, a new one and the first one", async ({ page, request }) => {
   const [first, second] = [await converse(request, 1), await converse(request, 1)];
   const chat = await open(page, first);
   await goTo(page, second);
@@ -118,7 +118,7 @@ test("the list leads to another chat, a new one and back", async ({ page, reques
   await expect(chat.messages).toHaveCount(2);
 });
 
-test("a swipe scrolls the messages, loads those before them, and a button leads back down", async ({ page, request }) => {
+test("a swipe scrolls the messages and loads earlier ones, and a button jumps back down", async ({ page, request }) => {
   const chat = await open(page, await converse(request, 30));
   await expect(chat.messages.last()).toBeInViewport();
   await swipeDown(page, 3);

@@ -47,7 +47,7 @@ function source(formula: Locator): Promise<string | null> {
   return formula.evaluate((element) => element.querySelector("annotation[encoding='application/x-tex']")!.textContent);
 }
 
-test("it is asked for once, with the first code or formula, and not before", async ({ page, model }) => {
+test("the typesetter is requested once, with the first code or formula", async ({ page, model }) => {
   const asked = second(page);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -71,7 +71,7 @@ test("it is asked for once, with the first code or formula, and not before", asy
   expect(asked.toSorted()).toEqual(["/typeset.js", "/typeset.js", "/typeset_bg.wasm", "/typeset_bg.wasm"]);
 });
 
-test("colours change no node, count letters as browsers do, and go over the parts of long code", async ({ page, model }) => {
+test("highlighting changes no node, counts UTF-16 code units, and spans the parts of long code", async ({ page, model }) => {
   const lines = Array.from({ length: 60 }, (_, line) => ` line ${line}\n`).join("");
   const code = `let 計 = "🙂🙂"; /*\n${lines}*/ let end = 1;\n`;
   const chat = new ChatPage(page);
@@ -93,7 +93,7 @@ test("colours change no node, count letters as browsers do, and go over the part
   }
 });
 
-test("code that is finished has its colours while the answer goes on, and loses them with the page", async ({ page, model }) => {
+test("finished code is highlighted while the answer grows, and the highlights are removed with the page", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const [first, last] = [gate(), gate()];
@@ -121,7 +121,7 @@ test("code that is finished has its colours while the answer goes on, and loses 
   await expect.poll(() => coloured(page), "nothing is kept of what has left the page").toEqual({});
 });
 
-test("only code near the screen costs anything", async ({ page }) => {
+test("only code near the viewport is highlighted", async ({ page }) => {
   const code = (name: string) => `\`\`\`go\nfunc ${name}() {}\n\`\`\`\n\n`;
   const far = "A line.\n\n".repeat(300);
   await open(page, conversation("Far", [["Write.", { content: `${code("top")}${far}${code("bottom")}` }]]));
@@ -150,7 +150,7 @@ It costs $5 and $10, or US$5–$10; ${"`$HOME`"} is $HOME/$USER. Bad: $\unknown{
 | $\sqrt{2}$ | 1.41 |
 `;
 
-test("formulas are MathML that carries its source, live and reloaded", async ({ page, model, context }) => {
+test("formulas are MathML with their source, live and after a reload", async ({ page, model, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const chat = new ChatPage(page);
   await page.goto("/");
@@ -180,7 +180,7 @@ test("formulas are MathML that carries its source, live and reloaded", async ({ 
   }
 });
 
-test("a formula that is drawn anew is there once, and goes when its text does", async ({ page, model }) => {
+test("a redrawn formula appears once, and is removed with its text", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
   const held = gate();
@@ -199,7 +199,7 @@ test("a formula that is drawn anew is there once, and goes when its text does", 
   await expect(answer.locator("math msup")).toHaveText("a2");
 });
 
-test("what is wide scrolls by itself, with the keyboard too", async ({ page }) => {
+test("wide formulas scroll, also with the keyboard", async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 640 });
   const long = Array.from({ length: 60 }, (_, index) => `x_{${index}}`).join(" + ");
   await open(page, conversation("Wide", [["Widely.", { content: `Inline $${long}$ here.\n\n$$${long}$$\n\n$$x$$` }]]));
@@ -257,7 +257,7 @@ test("hostile formulas, labels and code are text", async ({ page, model }) => {
   }
 });
 
-test("without the typesetter all text is there, and the next block asks again", async ({ page, model, tolerated }) => {
+test("without the typesetter all text is shown, and the next block retries the request", async ({ page, model, tolerated }) => {
   tolerated.push(/Failed to load resource/);
   const asked = second(page);
   await page.route(SECOND, (route) => route.abort());
@@ -277,7 +277,7 @@ test("without the typesetter all text is there, and the next block asks again", 
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`colours can be read and axe finds nothing, ${colorScheme}`, async ({ page }) => {
+  test(`the highlight colors pass axe, ${colorScheme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme });
     const content = `${FORMULAS}\n\n\`\`\`rust\n// a\nlet x: u8 = 1;\n\`\`\`\n\n\`\`\`diff\n-a\n+b\n\`\`\``;
     await open(page, conversation("Colours", [["Show me.", { content }]]));

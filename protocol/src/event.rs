@@ -163,7 +163,7 @@ pub struct MessageEnd {
     /// Stable name of the cause of `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// Reason why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; absent if it did not stop by
+    /// Reason why the model stopped: `end_turn`, `max_tokens`, `refusal`, `step_limit`, …; null if it did not stop by
     /// itself.
     pub stop_reason: Option<String>,
     /// Tokens of the whole turn.

@@ -16,7 +16,7 @@ const look = tool({
   execute: async ({ a }) => `rain in ${a}`,
 });
 
-test("generateText has the whole answer, whose tools ran at the server", async () => {
+test("generateText returns the complete answer, whose tools ran on the server", async () => {
   const answer = await generateText({ model, prompt: "use add 0.1 0.2" });
   expect(answer.text).toContain('"result":"0.3"');
   expect(answer.finishReason).toBe("stop");
@@ -25,7 +25,7 @@ test("generateText has the whole answer, whose tools ran at the server", async (
   expect((await newest()).messages[1]!.tool_calls[0]).toMatchObject({ tool_name: "add", output: "0.3" });
 });
 
-test("streamText has it as it comes", async () => {
+test("streamText returns the answer piece by piece", async () => {
   const answer = streamText({ model, prompt: "use add 0.1 0.2" });
   let text = "";
   for await (const piece of answer.textStream) text += piece;
@@ -34,7 +34,7 @@ test("streamText has it as it comes", async () => {
   expect((await answer.usage).totalTokens).toBeGreaterThan(0);
 });
 
-test("a tool of its own is run by the SDK, whole and as a stream, in one conversation each", async () => {
+test("the SDK runs a client tool, streamed and not, in one conversation each", async () => {
   const before = await count();
   const asked = { model, prompt: "use look Bern", tools: { look }, stopWhen: stepCountIs(3) };
   const whole = await generateText(asked);
@@ -46,7 +46,7 @@ test("a tool of its own is run by the SDK, whole and as a stream, in one convers
   expect(await count()).toBe(before + 2);
 });
 
-test("what is refused is an error that says why", async () => {
+test("a refusal is an error with the reason", async () => {
   const refused = generateText({ model: provider("gpt-9"), prompt: "hello" });
   const error = await refused.then(() => undefined, (error: unknown) => error);
   expect(APICallError.isInstance(error) && [error.statusCode, error.isRetryable]).toEqual([404, false]);

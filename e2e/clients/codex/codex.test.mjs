@@ -55,13 +55,13 @@ function said(events) {
   return messages.at(-1)?.item.text;
 }
 
-test("our tools run here, and Codex gets the answer", async () => {
+test("Tallybook's tools run on the server, and Codex gets the answer", async () => {
   const events = await codex("use add 0.1 0.2");
   assert.match(said(events), /"result":"0.3"/);
   assert.equal(events.at(-1).type, "turn.completed");
 });
 
-test("a tool of Codex's runs in it, and the answer goes on with its result, in one conversation", async () => {
+test("a tool of Codex's runs in Codex, and the answer continues with its result in one conversation", async () => {
   const earlier = (await conversations()).length;
   const events = await codex("use get_goal");
   assert.match(said(events), /The tool says/);
@@ -78,7 +78,7 @@ test("a session is one conversation", async () => {
   assert.equal((await conversations()).length, earlier + 1);
 });
 
-test("a tool that Codex keeps in a namespace is found there", async () => {
+test("a tool in a namespace of Codex is found", async () => {
   const events = await codex("use multi_agent_v1__close_agent x");
   // The arguments are not its own, which it says itself.
   assert.match(said(events), /The tool says: failed to parse function arguments/);

@@ -34,7 +34,7 @@ async function send(words: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-test("its first account is set up, and it finds the models", async () => {
+test("its first account is created, and it lists the models", async () => {
   await page.goto(openWebUi.url);
   await page.getByRole("button", { name: "Get started" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("Ann");
@@ -48,7 +48,7 @@ test("its first account is set up, and it finds the models", async () => {
   await page.getByRole("option", { name: `Select ${model} model` }).click();
 });
 
-test("a conversation of three turns with tools is one, and the tools' calls are in the book under the key's owner", async () => {
+test("three turns with tools are one conversation, and the calls are in the tool history of the key's owner", async () => {
   const answers = page.getByRole("log").getByRole("listitem");
   for (const [turn, [a, b, sum]] of [["0.1", "0.2", "0.3"], ["7", "8", "15"], ["1", "-1", "0"]].entries()) {
     await send(`use add ${a} ${b}`);
@@ -67,12 +67,12 @@ test("a conversation of three turns with tools is one, and the tools' calls are 
   expect(found).toEqual(Array(3).fill({ status: "success", user: "root", conversation: uuid }));
 });
 
-test("what it asks for a title, tags and the next questions is asked plainly, and no conversation", async () => {
+test("requests for a title, tags and follow-up questions are direct model calls and create no conversation", async () => {
   await expect.poll(() => calls("plain")).toBeGreaterThanOrEqual(3);
   expect(await count()).toBe(1);
 });
 
-test("a second request on a busy chat is answered, and stopping there stops here", async () => {
+test("a second request on a busy chat is answered, and Stop in Open WebUI stops the turn", async () => {
   const { uuid } = await newest();
   await send("fault:hang");
   const answer = page.getByRole("log").getByRole("listitem").last();

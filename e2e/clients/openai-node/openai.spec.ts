@@ -48,7 +48,7 @@ test("models are listed and found", async () => {
   expect((await client.models.retrieve(`${model}:plain`)).id).toBe(`${model}:plain`);
 });
 
-test("an answer comes whole, and its tools ran at the server", async () => {
+test("a complete answer, whose tools ran on the server", async () => {
   const answer = await client.chat.completions.create(ask("use add 0.1 0.2"));
   expect(answer.choices).toHaveLength(1);
   expect(answer.choices[0]).toMatchObject({ finish_reason: "stop", message: { role: "assistant" } });
@@ -59,7 +59,7 @@ test("an answer comes whole, and its tools ran at the server", async () => {
   expect(call).toMatchObject({ tool_name: "add", status: "success", output: "0.3" });
 });
 
-test("an answer comes as a stream, with what it used up", async () => {
+test("a streamed answer, with its token usage", async () => {
   const stream = client.chat.completions.stream({ ...ask("use add 0.1 0.2"), stream_options: { include_usage: true } });
   let text = "";
   stream.on("content", (delta) => (text += delta));
@@ -82,7 +82,7 @@ const look = {
   },
 };
 
-test("the SDK runs a tool of its own, whole and as a stream", async () => {
+test("the SDK runs a client tool, streamed and not", async () => {
   const before = await count();
   const whole = client.chat.completions.runTools({ ...ask("use look Bern"), tools: [look] });
   expect(await whole.finalContent()).toContain("The tool says: rain in Bern");
@@ -94,7 +94,7 @@ test("the SDK runs a tool of its own, whole and as a stream", async () => {
   expect((await newest()).messages.flatMap((message) => message.tool_calls ?? [])).toEqual([]);
 });
 
-test("what is refused has the SDK's own classes, and is not sent again", async () => {
+test("refusals have the SDK's error classes and are not retried", async () => {
   const create = (changes: object) => failure(client.chat.completions.create({ ...ask("hello"), ...changes }));
   const unknown = await create({ model: "gpt-9" });
   expect(unknown).toBeInstanceOf(OpenAI.NotFoundError);
@@ -109,7 +109,7 @@ test("what is refused has the SDK's own classes, and is not sent again", async (
   expect(statuses).toEqual([404, 400]);
 });
 
-test("an answer that fails is not asked for again once its question is stored", async () => {
+test("a failed answer is not retried once its question is stored", async () => {
   const before = await count();
   const error = await failure(client.chat.completions.create(ask("fault:server_error")));
   expect(error).toBeInstanceOf(OpenAI.InternalServerError);
@@ -118,7 +118,7 @@ test("an answer that fails is not asked for again once its question is stored", 
   expect(await count()).toBe(before + 1);
 });
 
-test("where nothing is stored, a failure of the server's is tried again", async () => {
+test("a server error is retried if nothing is stored", async () => {
   const before = await count();
   const error = await failure(client.chat.completions.create({ ...ask("fault:server_error"), model: `${model}:plain` }));
   expect(error).toBeInstanceOf(OpenAI.InternalServerError);
@@ -126,7 +126,7 @@ test("where nothing is stored, a failure of the server's is tried again", async 
   expect(await count()).toBe(before);
 });
 
-test("an answer that breaks off in the middle is an error with what came before", async () => {
+test("an incomplete answer is an error with the text so far", async () => {
   let text = "";
   const read = async () => {
     for await (const chunk of await client.chat.completions.create({ ...ask("fault:cut"), stream: true })) {
@@ -146,14 +146,14 @@ async function hang() {
   return stream;
 }
 
-test("going away stops the turn", async () => {
+test("disconnecting stops the turn", async () => {
   const stream = await hang();
   expect((await newest()).messages[1]!.status).toBe("streaming");
   stream.controller.abort();
   await expect.poll(async () => (await newest()).messages[1]!.status).toBe("stopped");
 });
 
-test("too many answers at once are a 429, which is tried again until there is room", async () => {
+test("too many concurrent answers are a 429, which is retried until it succeeds", async () => {
   // The maximum number of concurrent turns per user.
   const running = await Promise.all([hang(), hang(), hang(), hang()]);
   onAnswer = (status) => {

@@ -19,11 +19,12 @@ use crate::{
 /// Columns of a [`ConversationRow`], of `conversations c`.
 macro_rules! conversation_columns {
     () => {
-        "id, uuid, title, head_message_id, active_message_id, EXISTS (SELECT 1 FROM messages w \
+        "c.id, c.uuid, c.title, c.head_message_id, c.active_message_id, EXISTS (SELECT 1 FROM messages w \
          WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') AS awaiting_approval, \
-         pinned, archived, model, created_at, updated_at"
+         c.pinned, c.archived, c.model, c.created_at, c.updated_at"
     };
 }
+pub(crate) use conversation_columns;
 
 const UPDATE: &str = "UPDATE conversations \
      SET title = COALESCE(?, title), pinned = COALESCE(?, pinned), archived = COALESCE(?, archived), \

@@ -9,6 +9,7 @@ use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use crate::store::{
+    conversations::conversation_columns,
     list_of::delete_of,
     rows::{ConversationId, ConversationRow},
 };
@@ -64,13 +65,12 @@ pub(crate) async fn find_conversation(
 ) -> sqlx::Result<Option<ConversationRow>> {
     let find = db
         .reader()
-        .query(select!(
-            "SELECT c.id, c.uuid, c.title, c.head_message_id, c.active_message_id, \
-             EXISTS (SELECT 1 FROM messages w WHERE w.id = c.active_message_id AND w.status = 'awaiting_approval') \
-             AS awaiting_approval, c.pinned, c.archived, c.model, c.created_at, c.updated_at \
-             FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
+        .query(select!(concat!(
+            "SELECT ",
+            conversation_columns!(),
+            " FROM program_conversations p JOIN conversations c ON c.id = p.conversation_id \
              WHERE p.user_id = ? AND p.key_id = ? AND p.chat_id = ? AND c.user_id = p.user_id AND c.deleted_at IS NULL"
-        ))
+        )))
         .bind(program.user)
         .bind(program.key_id)
         .bind(chat_id);
