@@ -21,7 +21,7 @@ test("a first visit", async ({ playwright, server, request }) => {
   const pages = { "a new chat": "/", [`a conversation of ${2 * TURNS} messages`]: await converse(request, TURNS) };
   for (const [name, path] of Object.entries(pages)) {
     const { ours, theirs } = await visitBoth(playwright.chromium, server.url, path, ROUNDS, { slow: true });
-    figure(`${name}, one can write after`, median(ours.map(({ writable }) => writable)), "ms", GOALS.usable);
+    figure(`${name}, interactive after`, median(ours.map(({ writable }) => writable)), "ms", GOALS.usable);
     figure(`${name}, alive after`, median(ours.map(({ alive }) => alive)), "ms", GOALS.usable);
     figure(`${name}, blocking time`, median(ours.map(({ blocking }) => blocking)), "ms", GOALS.blocking);
     // The share that the browser itself needs, on this machine at this time.
@@ -69,6 +69,6 @@ async function openAnother(page: Page, address: string): Promise<number> {
   }, address);
   await page.getByTestId("sidebar").locator(`[href="${address}"]`).click();
   const time = await shown.evaluate(({ after }) => after);
-  expect(time, "its data was asked for").not.toBeNaN();
+  expect(time, "its data was requested").not.toBeNaN();
   return time;
 }

@@ -68,7 +68,7 @@ export function watch(page: Page): Promise<JSHandle<Seen>> {
       const answer = document.querySelector('article[data-role="assistant"]');
       if (answer && begun === Infinity) begun = performance.now();
       if (answer?.getAttribute("data-status") !== "streaming") {
-        // At the end the answer is drawn once more, for links that are defined after their use. That drawing does not count.
+        // At the end the answer is drawn again, for links that are defined after their use. That drawing does not count.
         if (!answer || over) return;
         over = true;
         observer.disconnect();

@@ -67,7 +67,7 @@ export async function visit(browsers: BrowserType, address: string, alive: strin
     await page.waitForFunction((quiet) => performance.now() - window.first.last > quiet, QUIET_MS, { polling: 100 });
   }
   const first = await page.evaluate(() => window.first);
-  expect(first.paint, "something was painted").toBeGreaterThan(0);
+  expect(first.paint, "the page was painted").toBeGreaterThan(0);
   await browser.close();
   return { bytes, ...first };
 }
@@ -88,7 +88,7 @@ async function comeToRest(browser: Browser): Promise<void> {
     return busy;
   };
   const { within, timeout } = AT_REST;
-  await expect.poll(busy, { message: "the browser comes to rest", intervals: [within], timeout }).toBeLessThanOrEqual(AT_REST.busy);
+  await expect.poll(busy, { message: "the browser is idle", intervals: [within], timeout }).toBeLessThanOrEqual(AT_REST.busy);
   await devtools.detach();
 }
 

@@ -1,4 +1,4 @@
-// Signs in and makes a key for a program, which is printed: `node key.mjs URL NAME PASSWORD`.
+// Signs in, creates an API key, and prints it: `node key.mjs URL NAME PASSWORD`.
 
 const [url, name, password] = process.argv.slice(2);
 

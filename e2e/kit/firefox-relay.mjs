@@ -1,19 +1,19 @@
 #!/usr/bin/env node
-// Firefox as Playwright expects it: the machine's own, which speaks WebDriver BiDi, behind a relay that answers the one
-// command Playwright sends to every browser and Firefox 153 does not know. Without it Playwright drives no released Firefox;
-// once they know the command, this file goes and `executablePath` in firefox.ts names Firefox itself.
+// Runs the machine's own Firefox, which supports WebDriver BiDi, behind a relay for Playwright. The relay answers one command that
+// Playwright sends to every browser and that Firefox 153 does not support. Without the relay, Playwright cannot control any
+// released Firefox. Once Firefox supports the command, delete this file, and set `executablePath` in firefox.ts to Firefox itself.
 //
-// Playwright starts this in the place of the browser, so it takes Firefox's options and prints what Firefox prints. It is
-// not TypeScript since Node.js 20 runs none.
+// Playwright starts this file instead of the browser. So it accepts Firefox's options and prints Firefox's output. It is not
+// TypeScript, because Node.js 20 cannot run TypeScript.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { WebSocket, WebSocketServer } from "ws";
 
-/** Emulates a colour scheme, which no test in Firefox asks for. */
+/** Command that emulates a color scheme, which no test in Firefox needs. */
 const UNKNOWN = "emulation.setMediaFeaturesOverride";
-/** What Firefox prints when it can be driven, and Playwright waits for. */
+/** Text that Firefox prints when it accepts commands, and that Playwright waits for. */
 const READY = "WebDriver BiDi listening on ";
 
 const firefox = spawn(process.env.FIREFOX || "/usr/bin/firefox-esr", process.argv.slice(2), {
@@ -31,12 +31,12 @@ for await (const line of createInterface({ input: firefox.stderr })) {
   console.error(address ? READY + (await relay(`${address}/session`)) : line);
 }
 
-/** Opens a WebSocket before the one of Firefox, and gives its address. */
+/** Opens a WebSocket in front of Firefox's, and returns its address. */
 async function relay(target) {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   server.on("connection", async (driver) => {
     const browser = new WebSocket(target);
-    // What breaks on one side ends the other.
+    // An error on one side closes the other side.
     for (const [one, other] of [[driver, browser], [browser, driver]]) {
       one.on("error", () => {});
       one.on("close", () => other.close());

@@ -45,7 +45,7 @@ test("an admin's change of the account is shown until its user acknowledges it",
   await expect(changes).toHaveText(announced);
   expect(await findingsInAllLooks(page, "[data-testid=account-notice]", "acknowledge-changes")).toEqual([]);
   await page.reload();
-  await expect(changes, "a reload acknowledges nothing").toHaveText(announced);
+  await expect(changes, "a reload does not acknowledge the changes").toHaveText(announced);
   const abroad = await signIn(browser, baseURL!, "ann");
   const other = await open(abroad, "/settings");
   await expect(other.getByTestId("account-change")).toHaveText(announced);
@@ -59,7 +59,7 @@ test("an admin's change of the account is shown until its user acknowledges it",
     await expect(heading).toBeInViewport();
     await expect(page.getByTestId("look")).toHaveCount(2);
     await expect(page.locator("body[data-stays]")).toBeAttached();
-    await expect(changes, "until they are acknowledged").toHaveCount(2);
+    await expect(changes, "until the user acknowledges them").toHaveCount(2);
   });
 
   await test.step("the access log has its own address, and Back returns from it", async () => {

@@ -99,8 +99,8 @@ test.describe("in another browser", () => {
     await other.request.delete("/api/sessions");
     await expect(page.getByTestId("signed-out")).toHaveText("You are signed out. What you wrote is kept in this browser.");
     await page.getByTestId("send").click();
-    await expect(page.getByTestId("composer"), "it comes back").toHaveValue("Half a thought");
-    await expect(page.getByTestId("notice"), "no sentence for programs").toHaveCount(0);
+    await expect(page.getByTestId("composer"), "the text comes back").toHaveValue("Half a thought");
+    await expect(page.getByTestId("notice"), "no error message for API clients").toHaveCount(0);
     await page.getByTestId("sign-in-again").click();
     await expect(page).toHaveURL(/\/sign-in\?next=/);
     await fillIn(page, ADMIN);
@@ -178,7 +178,7 @@ for (const javaScriptEnabled of [true, false]) {
         code === "ja" ? "名前またはパスワードが違います。" : "The name or the password is wrong.",
       );
       await expect(page.locator("#name")).toHaveValue(ADMIN);
-      await expect(page.locator("#password"), "it is written anew").toBeFocused();
+      await expect(page.locator("#password"), "the page is reloaded").toBeFocused();
       await view.goto("/sign-in");
       await view.locator("#name").fill(ADMIN);
       await view.locator("#password").fill("not the password");

@@ -38,7 +38,7 @@ test("a key is created with the password, expires as chosen, and is revoked", as
   await section.getByLabel("Current password").fill("not the password");
   await section.getByRole("button", { name: "Make a key" }).click();
   await expect(section.getByTestId("problem")).toHaveText("The current password is wrong.");
-  await expect(section.getByTestId("key"), "a wrong password creates nothing").toHaveCount(0);
+  await expect(section.getByTestId("key"), "a wrong password creates no key").toHaveCount(0);
   await expect(section.getByTestId("key-name")).toHaveValue("Backup");
 
   await section.getByLabel("Current password").fill(PASSWORD);
@@ -57,7 +57,7 @@ test("a key is created with the password, expires as chosen, and is revoked", as
 
   await section.getByRole("button", { name: "Revoke: Backup" }).click();
   await expect(section).toContainText("There are no keys.");
-  await expect(section.getByTestId("new-key"), "its secret is of no use now").toHaveCount(0);
+  await expect(section.getByTestId("new-key"), "the key no longer works").toHaveCount(0);
   expect(await statusWith(page.request, key)).toBe(401);
   await context.close();
 });
@@ -67,7 +67,7 @@ test("a key without the password is not created", async ({ browser, baseURL }) =
   const section = page.getByTestId("section-keys");
   await section.getByTestId("key-name").fill("Reports");
   await section.getByTestId("make-key").click();
-  await expect(section.getByTestId("key-password"), "the form asks for it").toBeFocused();
+  await expect(section.getByTestId("key-password"), "the form requires the password").toBeFocused();
   const refused = await page.request.post("/api/keys", { data: { name: "Reports" } });
   expect([refused.status(), (await refused.json()).type]).toEqual([403, "/problems/password-needed"]);
   await expect(section.getByTestId("key")).toHaveCount(0);
@@ -92,7 +92,7 @@ test("a new password and signing out everywhere revoke all keys on request", asy
   };
   const key = await createKey(page.request, "Nightly");
   await change();
-  expect(await statusWith(page.request, key), "keys stay unless that is asked for").toBe(200);
+  expect(await statusWith(page.request, key), "keys stay unless the user asks to revoke them").toBe(200);
   await page.getByTestId("password-revoke-keys").check();
   await change();
   expect(await statusWith(page.request, key)).toBe(401);

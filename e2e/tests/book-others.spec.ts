@@ -41,7 +41,7 @@ async function check(page: Page, address: string, what: string): Promise<void> {
   await page.goto(address);
   expect(await violations(page), `${address}, ${what}`).toEqual([]);
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect(beyond, `${address} is not wider than the page, ${what}`).toBeLessThanOrEqual(0);
+  expect(beyond, `${address} does not scroll sideways, ${what}`).toBeLessThanOrEqual(0);
 }
 
 test("calls of other users need a reason, and their pages are accessible", async ({ browser, baseURL, model }) => {

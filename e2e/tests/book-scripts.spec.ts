@@ -38,7 +38,7 @@ test("a turn plays in place, is paused, stepped through and played faster", asyn
   await page.locator("#way-pause").click();
   await expect(stage).not.toHaveAttribute("data-speed");
   await page.clock.runFor(60_000);
-  await expect(stage, "it stands still").toHaveAttribute("data-at", "0");
+  await expect(stage, "playback is paused").toHaveAttribute("data-at", "0");
 
   await page.locator("#way-2").click();
   await expect(stage).toHaveAttribute("data-speed", "2");
@@ -59,8 +59,8 @@ test("a turn plays in place, is paused, stepped through and played faster", asyn
     await expect(page.locator("#way-on"), "the keyboard stays where it is").toBeFocused();
   }
   await expect(played).toContainText("19.75");
-  expect(pages(), "no page was loaded for it").toBe(0);
-  await expect(page, "the address is that of the moment").toHaveURL(/\/playback\?at=\d+$/);
+  expect(pages(), "no page was loaded").toBe(0);
+  await expect(page, "the address contains the position").toHaveURL(/\/playback\?at=\d+$/);
 });
 
 test("the next page is appended, and keyboard navigation continues there", async ({ page, request, browser, baseURL }) => {

@@ -81,7 +81,7 @@ test("a question can be edited in place, and the edit can be canceled", async ({
   await expect(chat.answers.first()).toHaveAttribute("data-status", "complete");
   await expect(chat.answers.first()).toContainText("5");
 
-  await expect(page.getByTestId("composer"), "what one types next is not lost").toBeFocused();
+  await expect(page.getByTestId("composer"), "the next key press is not lost").toBeFocused();
   await test.step("the version switcher is visible next to the bubble", async () => {
     await page.mouse.move(0, 0);
     const back = question.getByTestId("newer-version");
@@ -110,7 +110,7 @@ test("a shorter version has no jump button", async ({ page }) => {
 test("the exported conversation contains the selected branch", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  await expect(page.getByTestId("conversation-menu"), "there is nothing to keep yet").toHaveCount(0);
+  await expect(page.getByTestId("conversation-menu"), "there is nothing to export yet").toHaveCount(0);
   await chat.ask(FIRST);
   for (const [format, name] of [
     ["markdown", "What-is-1-2.md"],

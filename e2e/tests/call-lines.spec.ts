@@ -104,7 +104,7 @@ test("on a phone, the preview shows the output instead of the input", async ({ p
   await openCalls(page, call("add", { a: "1".repeat(50), b: "2".repeat(50) }, { output: "19.75" }));
   const result = page.locator(".tool-result");
   await expect(result).toBeInViewport();
-  expect(await result.evaluate((shown) => shown.scrollWidth - shown.clientWidth), "all of it is to be read").toBeLessThanOrEqual(1);
+  expect(await result.evaluate((shown) => shown.scrollWidth - shown.clientWidth), "the full output is visible").toBeLessThanOrEqual(1);
   expect(await page.locator("#thread").evaluate((area) => area.scrollWidth - area.clientWidth)).toBe(0);
 });
 
@@ -117,7 +117,7 @@ test("a line shows when its call started and ended, and a group when all calls d
   const group = page.getByTestId("tool-group");
   await expect(group).toHaveText(/^2 tool calls\s*add ×2\s*2\.5s$/);
   await expect(group).toHaveAccessibleDescription("Started 9:05:06, ended 9:05:09");
-  await expect(group.locator("svg.tally path"), "a stroke for each").toHaveCount(2);
+  await expect(group.locator("svg.tally path"), "a tally stroke per call").toHaveCount(2);
   await group.click();
   const first = page.getByTestId("tool-call").first();
   await expect(first).toHaveAccessibleDescription("Started 9:05:07, ended 9:05:09");
@@ -169,13 +169,13 @@ test("a running answer shows that it is active", async ({ page }) => {
   await turn.say("content_delta", { offset: 0, delta: "It is" });
   await clock.runFor(100);
   await expect(answer).toContainText("It is");
-  expect(await caret(), "it stands where the next words will come").toBe('""');
+  expect(await caret(), "the caret is where the next text will appear").toBe('""');
   // Screen readers do not announce live regions inside a busy element.
   await expect(answer.locator(".prose")).toHaveAttribute("aria-busy", "true");
   await expect(page.locator("[aria-busy=true] [role=status], [aria-busy=true] [role=alert]")).toHaveCount(0);
   await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "add", input: { a: 1 }, offset: 5 });
   await clock.runFor(100);
   await expect(page.getByTestId("tool-call")).toBeVisible();
-  expect(await caret(), "now the call is what is waited for").toBe("none");
+  expect(await caret(), "now the answer waits for the call").toBe("none");
   await expect(page.locator("[aria-busy=true] [role=status]")).toHaveCount(0);
 });

@@ -21,7 +21,7 @@ test("a long wait shows its duration", async ({ page }) => {
   const end = { assistant_message_id: 2, content: "", tool_calls: [], status: "complete", stop_reason: "end_turn" };
   await turn.say("message_end", { ...end, usage: NOTHING });
   await expect(answer).toContainText("Finished with no output.");
-  await expect(page.getByTestId("usage"), "what counts nothing shows no figures").toHaveCount(0);
+  await expect(page.getByTestId("usage"), "an empty count is not shown").toHaveCount(0);
   await expect(page.getByText("The answer is complete.")).toBeAttached();
 });
 
@@ -42,7 +42,7 @@ for (const [end, words] of [
 test("the end of an answer does not move the focus", async ({ page }) => {
   const turn = await playTurn(page);
   const composer = page.getByTestId("composer");
-  await expect(composer, "who sends writes on").toBeFocused();
+  await expect(composer, "the focus stays in the message field after sending").toBeFocused();
   await composer.blur();
   const end = { assistant_message_id: 2, content: "Done", tool_calls: [], status: "complete", stop_reason: "end_turn" };
   await turn.say("message_end", { ...end, usage: NOTHING });

@@ -39,8 +39,8 @@ test("Enter sends, except at the end of an IME composition or in an empty field"
   await page.keyboard.press("Enter");
   await field.fill(" \n ");
   await expect(page.getByTestId("send")).toBeDisabled();
-  await expect(page.getByTestId("send"), "and says why").toHaveAttribute("title", "Write a message first");
-  await expect(field, "it is said what Enter does").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
+  await expect(page.getByTestId("send"), "and the button says why").toHaveAttribute("title", "Write a message first");
+  await expect(field, "the hint explains Enter").toHaveAccessibleDescription("Enter sends · Shift+Enter breaks the line");
 
   await field.fill("計算して");
   // The events that Chromium reports while an input method composes, and Safari right after a composition.
@@ -52,14 +52,14 @@ test("Enter sends, except at the end of an IME composition or in an empty field"
   await expect(field).toHaveValue("");
   await turn.say("message_start", { ...started, content: "計算して" });
   await expect(messages.first()).toContainText("計算して");
-  await expect(page.getByTestId("stop"), "Stop stands where Send was").toBeVisible();
+  await expect(page.getByTestId("stop"), "Stop replaces Send").toBeVisible();
   await expect(page.getByTestId("send")).toHaveCount(0);
   const later = "Enter sends when the answer ends · Shift+Enter breaks the line";
   await expect(field, "also while an answer is written").toHaveAccessibleDescription(later);
   await field.fill("The next");
   await page.keyboard.press("Enter");
   await expect(field).toHaveValue("");
-  await expect(page.getByTestId("queued"), "what is sent meanwhile waits").toHaveText("The next");
+  await expect(page.getByTestId("queued"), "a message that is sent meanwhile is queued").toHaveText("The next");
 });
 
 test("a click on Send keeps the focus in the message field", async ({ page }) => {
@@ -90,7 +90,7 @@ test("New chat, a conversation and an example move the focus to the message fiel
   await expect(field).toHaveValue("Something new");
   await page.getByTestId("new-chat").click();
   await page.keyboard.type(", and more");
-  await expect(field, "also where one is already").toHaveValue("Something new, and more");
+  await expect(field, "also in the open chat").toHaveValue("Something new, and more");
   await row.click();
   await page.keyboard.type(", as I said");
   await expect(field).toHaveValue("While it answers, as I said");
@@ -98,7 +98,7 @@ test("New chat, a conversation and an example move the focus to the message fiel
   // With the keyboard, the focus stays on the row, so that the user can move on to the next row.
   await page.getByTestId("new-chat").focus();
   await page.keyboard.press("Enter");
-  await expect(field, "a new chat begins with writing").toBeFocused();
+  await expect(field, "a new chat focuses the message field").toBeFocused();
   await row.press("Enter");
   await expect(field).toHaveValue("While it answers, as I said");
   await expect(row).toBeFocused();

@@ -65,7 +65,7 @@ test("nothing is lost after ten seconds offline in the middle of an answer", asy
   proxy.cut();
   await expect(page.getByText("Reconnecting")).toHaveText(/^Reconnecting… \(retrying in \d+s\)$/);
   await expect(page.getByTestId("stop")).toBeVisible();
-  expect(await room(), "the notice takes no room from the messages").toBe(before);
+  expect(await room(), "the notice does not shrink the messages").toBe(before);
   await page.waitForTimeout(10_000);
   await context.setOffline(false);
   proxy.restore();
@@ -86,12 +86,12 @@ test("Retry now reconnects without waiting", async ({ page, tolerated }) => {
   await page.getByTestId("send").click();
   await expect(page.getByText("Reconnecting")).toHaveText(/retrying in [2-9]\d*s/);
   const spoken = page.locator(".connection [role=status]");
-  await expect(page.locator(".connection").getByText(/\d/), "what counts is not heard").toHaveAttribute("aria-hidden", "true");
+  await expect(page.locator(".connection").getByText(/\d/), "the countdown is not announced").toHaveAttribute("aria-hidden", "true");
   expect((await spoken.allTextContents()).join("")).toBe("The connection is lost. Tallybook keeps trying to restore it.");
   const asked = page.waitForRequest((request) => request.url().endsWith("/events") && request.url().includes("conversations"));
   await page.getByTestId("retry-now").click();
   await asked;
-  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
+  await expect(page.getByTestId("composer"), "the button is gone, and the next key press is not lost").toBeFocused();
   await expect(chat.messages.first()).toContainText("What is 1 + 1?");
 });
 
@@ -163,7 +163,7 @@ test("two tabs show a turn live, and are identical at its end", async ({ browser
   await expect(other.page.getByTestId("stop")).toBeVisible();
   await expect(asked).toHaveAttribute("data-status", "complete");
   await expect(other.answers.nth(1)).toHaveAttribute("data-status", "complete");
-  expect((await watched()).length, "the answer grows in the other tab too").toBeGreaterThan(3);
+  expect((await watched()).length, "the answer also grows in the other tab").toBeGreaterThan(3);
   const texts = await wholeText(chat);
   await expect.poll(() => wholeText(other)).toEqual(texts);
   expect(texts.slice(2)).toEqual(await expected());

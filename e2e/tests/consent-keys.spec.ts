@@ -18,7 +18,7 @@ test("keys outside the card, held keys and early keys do not decide", async ({ p
   await card.focus();
   await card.evaluate((card) => card.dispatchEvent(new KeyboardEvent("keydown", { key: "1", repeat: true, bubbles: true })));
   await card.evaluate((card) => card.dispatchEvent(new KeyboardEvent("keydown", { key: "1", isComposing: true, bubbles: true })));
-  await expect(page.getByTestId("allow-once"), "no decision is on its way").toBeEnabled();
+  await expect(page.getByTestId("allow-once"), "no decision is being sent").toBeEnabled();
   expect(sent).toEqual([]);
   await card.focus();
   await page.keyboard.press("1");
@@ -55,7 +55,7 @@ test("a second key press does not decide the next card, and types nothing", asyn
   await page.clock.resume();
   await expect(cards).toHaveCount(0);
   await page.keyboard.press("1");
-  await expect(page.getByTestId("composer"), "the focus is in no field").toHaveValue("");
+  await expect(page.getByTestId("composer"), "no field has the focus").toHaveValue("");
   await expect(page.getByTestId("composer")).not.toBeFocused();
 });
 

@@ -113,7 +113,7 @@ test("a saved approval applies until it is revoked", async ({ page, model }) => 
   await expect(chat.answers).toContainText("First.");
   model.answer([{ tool: ECHO, input: '{"message":"two"}' }]);
   model.answer(["Second."]);
-  await expect(await chat.ask("Again"), "it was not asked for").toContainText("Second.");
+  await expect(await chat.ask("Again"), "the call needed no approval").toContainText("Second.");
   await page.getByTestId("open-settings").click();
   await expect(page.getByTestId("approval")).toHaveText(/everything__echo\s*always/);
   await page.getByTestId("revoke").click();
@@ -124,5 +124,5 @@ test("a saved approval applies until it is revoked", async ({ page, model }) => 
   await expect(page.getByTestId("consent")).toHaveCount(1);
   await page.getByTestId("stop").click();
   await expect(chat.answers.last()).toHaveAttribute("data-status", "stopped");
-  await expect(page.getByTestId("consent"), "nothing waits any more").toHaveCount(0);
+  await expect(page.getByTestId("consent"), "no call needs approval any more").toHaveCount(0);
 });

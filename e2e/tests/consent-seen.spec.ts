@@ -30,7 +30,7 @@ test("invisible characters are codes on the card, and the warning names them", a
   for (const named of ["1 text direction control", "1 invisible character", "2 hidden tag characters"]) {
     await expect(warning).toContainText(named);
   }
-  expect(await card.innerText(), "nothing is left as it was").not.toMatch(/[\u200b\u202e\u{e0041}]/u);
+  expect(await card.innerText(), "no invisible character remains").not.toMatch(/[\u200b\u202e\u{e0041}]/u);
   await page.getByTestId("change-input").click();
   await expect(page.getByTestId("input-field")).toHaveValue(/ann@example\.org\\u200b\.evil\.example/);
   expect(await findings(page)).toEqual(NOTHING);
@@ -80,14 +80,14 @@ test("a card that fits on the screen can be decided at once, and a folded one is
     await expect(page.getByTestId(name)).toBeDisabled();
     await expect(page.getByTestId(name)).toHaveAccessibleDescription("Show all of the input first");
   }
-  await expect(page.getByTestId("deny"), "denying takes no reading").toBeEnabled();
+  await expect(page.getByTestId("deny"), "denying does not require reading").toBeEnabled();
   await page.clock.fastForward(1000);
   await card.focus();
   await page.keyboard.press("1");
   await expect(card).not.toContainText("rm -rf /");
   await unseen.press("Enter");
   await expect(card.getByTestId("show-all"), "nothing is folded").toHaveCount(0);
-  await expect(card.locator(".tool-text"), "the next key reads on").toBeFocused();
+  await expect(card.locator(".tool-text"), "the next key scrolls on").toBeFocused();
   await expect(card).toContainText("rm -rf /");
   expect(sent).toEqual([]);
   await scrollToEnd(page);
@@ -136,9 +136,9 @@ for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 
     await page.setViewportSize({ width, height });
     await openWaiting(page, waiting(pay(5), pay(6)));
     const thread = (await page.locator("#thread").boundingBox())!;
-    expect(thread.height, "room to read").toBeGreaterThan(height / 2);
+    expect(thread.height, "enough space to read").toBeGreaterThan(height / 2);
     const first = page.getByTestId("consent").first();
-    await expect(first.getByRole("heading", { level: 3 }).first(), "the first card is what is shown").toBeInViewport();
+    await expect(first.getByRole("heading", { level: 3 }).first(), "the first card is in view").toBeInViewport();
     for (const edge of await first.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
     await expect(first.getByTestId("show-input")).toHaveCount(0);
     await page.locator("#thread").evaluate((area) => area.scrollBy(0, -20));
@@ -147,7 +147,7 @@ for (const [name, width, height] of [["a phone", 390, 700], ["400 % zoom", 320, 
       // A trial click fails if another element covers the button.
       await first.getByTestId(button).click({ trial: true });
     }
-    await expect(page.getByTestId("jump"), "nothing lies over them").toHaveCount(0);
+    await expect(page.getByTestId("jump"), "nothing covers the buttons").toHaveCount(0);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
   });
 }

@@ -18,7 +18,7 @@ test("a waiting call shows the requester, the tool and the risk, and is not grou
   await expect(card.locator(".consent-risk")).toContainText("the server “bank”");
   await expect(card.locator(".rows")).toContainText("amount");
   await expect(card.getByTestId("reviews")).toHaveText(/Sonnet\s*rejects\s*The amount is high\./);
-  await expect(page.getByTestId("tool-group"), "what ended before folds without it").toHaveText(/^2 tool calls/);
+  await expect(page.getByTestId("tool-group"), "earlier finished calls are grouped without it").toHaveText(/^2 tool calls/);
   await page.locator("#thread").focus();
   await page.keyboard.press("e");
   await page.keyboard.press("e");
@@ -39,7 +39,7 @@ test("the keys decide if the focus is in the card, and Esc does not deny", async
   page.on("request", (request) => request.url().endsWith("/stop") && stops.push(request.url()));
   await page.getByTestId("composer").focus();
   await page.keyboard.press("1");
-  await expect(page.getByTestId("composer"), "it is written").toHaveValue("1");
+  await expect(page.getByTestId("composer"), "the digit is typed").toHaveValue("1");
   await ready(page);
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("composer"), "the next digit is text, too").toBeFocused();
@@ -135,7 +135,7 @@ test("several calls can be decided one by one or together", async ({ page }) => 
   const stored = waiting(one, other, third);
   await openWaiting(page, stored);
   await expect(page.getByTestId("consent-note")).toHaveText("3 tool calls wait for your decision.");
-  await expect(page.getByTestId("consent").nth(0).locator("kbd"), "the keys are the first one's").toHaveCount(3);
+  await expect(page.getByTestId("consent").nth(0).locator("kbd"), "the keys belong to the first card").toHaveCount(3);
   await expect(page.getByTestId("consent").nth(1).locator("kbd")).toHaveCount(0);
   const ended = [one, other, third].map((each) => ({ ...each, status: "success", output: "Paid." }) as Call);
   const sent = await onDecision(page, (route) => {
@@ -146,8 +146,8 @@ test("several calls can be decided one by one or together", async ({ page }) => 
   await page.getByTestId("consent").first().getByTestId("deny").click();
   await page.getByTestId("deny-now").press("Enter");
   await expect(page.getByTestId("consent")).toHaveCount(2);
-  await expect(page.getByTestId("consent").first(), "the keys are the next one's").toBeFocused();
-  await expect(page.getByTestId("allow-all"), "the last one was not in sight").toBeDisabled();
+  await expect(page.getByTestId("consent").first(), "the keys belong to the next card").toBeFocused();
+  await expect(page.getByTestId("allow-all"), "the last card was not in view").toBeDisabled();
   for (const edge of await page.locator(".consent-edge").all()) await edge.evaluate((edge) => edge.scrollIntoView());
   await page.getByTestId("allow-all").click();
   await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "complete");
@@ -194,7 +194,7 @@ test("messages that are sent meanwhile are queued, and Stop ends the turn", asyn
   await page.getByTestId("stop").click();
   await expect(page.locator('article[data-role="assistant"]')).toHaveAttribute("data-status", "stopped");
   await expect(page.getByTestId("consent")).toHaveCount(0);
-  await expect(page.getByTestId("queued"), "it waits for a word").toHaveCount(1);
+  await expect(page.getByTestId("queued"), "the message waits for the user").toHaveCount(1);
 });
 
 test("a hidden tab shows in its title that a decision is needed, and optionally as a system notification", async ({ page }) => {
@@ -208,7 +208,7 @@ test("a hidden tab shows in its title that a decision is needed, and optionally 
   await page.keyboard.press("Control+/");
   await page.getByTestId("notifications").check();
   await page.keyboard.press("Escape");
-  await expect(page.getByTestId("consent"), "others of its step still run").toContainText("You can decide as soon as");
+  await expect(page.getByTestId("consent"), "other calls of its step still run").toContainText("You can decide as soon as");
   await expect(page.getByTestId("allow-once")).toBeDisabled();
   await page.evaluate(() => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
@@ -216,7 +216,7 @@ test("a hidden tab shows in its title that a decision is needed, and optionally 
   });
   Object.assign(answer, { status: "awaiting_approval" });
   stored.active_message_id = null;
-  await expect(page, "it looks every few seconds").toHaveTitle(/^\(!\) Payments/, { timeout: 25_000 });
+  await expect(page, "the page polls every few seconds").toHaveTitle(/^\(!\) Payments/, { timeout: 25_000 });
   await expect.poll(shown).toEqual(["A decision is needed: Payments · Tallybook"]);
   await expect(page.getByTestId("allow-once")).toBeEnabled();
 });

@@ -91,7 +91,7 @@ test("a calculation is answered live, its tool calls can be opened, and a reload
     const bare = await context.newPage();
     await bare.goto(page.url());
     expect(await new ChatPage(bare).transcript()).toEqual(transcript);
-    await expect(bare.getByTestId("composer"), "nobody would take what is written").toBeDisabled();
+    await expect(bare.getByTestId("composer"), "the message field is not interactive yet").toBeDisabled();
     await context.close();
   });
 });

@@ -49,8 +49,8 @@ test("a stopped answer resumes, also in a page that was rendered after the stop"
   await elsewhere.page.goto(page.url());
   await expect(elsewhere.page.getByTestId("continue")).toBeVisible();
   await page.getByTestId("continue").click();
-  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
-  await expect(answer, "and that is while the answer goes on").toHaveAttribute("data-status", "streaming");
+  await expect(page.getByTestId("composer"), "the button is gone, and the next key press is not lost").toBeFocused();
+  await expect(answer, "while the answer continues").toHaveAttribute("data-status", "streaming");
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(answer).toContainText("21");
   await expect(elsewhere.answers.first()).toHaveAttribute("data-status", "complete");

@@ -44,12 +44,12 @@ test("the rest of an output of 300 KB is loaded once, shown and copied", async (
   const beginning = (await output.locator("pre").textContent())!;
   expect(beginning).toHaveLength(4_000);
   expect(OUTPUT.startsWith(beginning)).toBe(true);
-  expect(asked(), "nobody wanted it yet").toBe(0);
+  expect(asked(), "the full text was not requested yet").toBe(0);
 
   await test.step("it works by keyboard, and screen readers announce the result", async () => {
     await showAll(page).press("Enter");
     await expect(output.getByRole("status")).toHaveText("Loading the rest…");
-    await expect(page.locator("[aria-busy=true] [role=status]"), "what is said within would wait for the end").toHaveCount(0);
+    await expect(page.locator("[aria-busy=true] [role=status]"), "live regions inside a busy element are not announced until it is done").toHaveCount(0);
     await expect(showAll(page)).toHaveText("Loading the rest…");
     await expect(showAll(page)).toBeFocused();
     await showAll(page).press("Enter");
@@ -121,7 +121,7 @@ test("a truncated input is shown as text, and a complete one as arguments", asyn
   await expect(showAll(page)).toHaveText("Show all (100 kB)");
   await showAll(page).click();
   await expect(input.locator("dt")).toHaveText(["query", "limit"]);
-  await expect(showAll(page), "it was asked for already").toHaveCount(0);
+  await expect(showAll(page), "the full text was requested already").toHaveCount(0);
   expect(await input.locator("dd").first().textContent()).toBe("long ".repeat(20_000));
 });
 

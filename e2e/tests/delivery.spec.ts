@@ -16,7 +16,7 @@ test("the browser caches the page's files and requests each once", async ({ page
   await page.goto("/");
   await alive(page);
   const names = files.map((file) => file.replace(/^\/pkg\/[0-9a-f]{16}\//, ""));
-  expect(names.toSorted(), "each once, what was loaded ahead included, and no fonts").toEqual([
+  expect(names.toSorted(), "each file once, including preloaded files, and no fonts").toEqual([
     "tallybook.css",
     "tallybook.js",
     "tallybook_bg.wasm",
@@ -47,7 +47,7 @@ test("every page has a content security policy", async ({ request }) => {
     expect(await response.text(), address).toContain(`nonce="${nonce}"`);
     nonces.add(nonce!);
   }
-  expect(nonces.size, "no nonce twice").toBe(3);
+  expect(nonces.size, "each nonce is used only once").toBe(3);
 });
 
 test("foreign scripts and resources neither run nor load", async ({ page, tolerated }) => {

@@ -45,12 +45,12 @@ test.describe("with a keyboard", () => {
 
   test("opening a chat or a new chat from the list moves the focus to the message field", async ({ page }) => {
     const composer = page.getByTestId("composer");
-    await expect(page.locator("#header[data-drawn]"), "the header is alive").toHaveCount(0);
+    await expect(page.locator("#header[data-drawn]"), "the header is interactive").toHaveCount(0);
     await page.getByTestId("open-sidebar").press("Enter");
     await expect(page.getByTestId("search")).toBeVisible();
     await row(page, "Lakes").getByTestId("conversation-link").press("Enter");
     await expect(page).toHaveURL(/\/c\//);
-    await expect(composer, "and not what the list was left by").toBeFocused();
+    await expect(composer, "and not the button that closed the list").toBeFocused();
     await page.keyboard.type("How deep?");
     await expect(composer).toHaveValue("How deep?");
 

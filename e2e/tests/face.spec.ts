@@ -18,7 +18,7 @@ test("the start page shows the available tools with their descriptions", async (
   await page.getByTestId("tool-chip").first().click();
   expect(tools[0]!.description).toContain((await about.textContent())!);
   const [chip, told] = [await page.getByTestId("tool-chip").first().boundingBox(), await about.boundingBox()];
-  expect(Math.abs(told!.y - (chip!.y + chip!.height)), "beside its name").toBeLessThan(12);
+  expect(Math.abs(told!.y - (chip!.y + chip!.height)), "next to its name").toBeLessThan(12);
   await page.keyboard.press("Escape");
   await expect(about).toHaveCount(0);
   for (const tool of await page.locator(".example-tool").allTextContents()) {
@@ -31,7 +31,7 @@ test("a new chat in a small window starts at its top, without a jump button", as
   await page.goto("/");
   await alive(page);
   const thread = page.locator("#thread");
-  expect(await thread.evaluate((area) => area.scrollHeight > area.clientHeight), "it does not fit").toBe(true);
+  expect(await thread.evaluate((area) => area.scrollHeight > area.clientHeight), "the page does not fit the window").toBe(true);
   await expect(page.getByTestId("jump")).toHaveCount(0);
   expect(await thread.evaluate((area) => area.scrollTop)).toBe(0);
   await thread.evaluate((area) => area.scrollTo(0, 60));
@@ -56,7 +56,7 @@ test("a single model is named, without a menu", async ({ page }) => {
 test("the header names the conversation, and can rename, export and delete it", async ({ page }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  await expect(page.getByTestId("conversation-menu"), "there is nothing to do anything with").toHaveCount(0);
+  await expect(page.getByTestId("conversation-menu"), "there is no conversation yet").toHaveCount(0);
   await chat.ask("What is 2 + 3?");
   const menu = page.getByTestId("conversation-menu");
   await expect(menu).toHaveText("What is 2 + 3?");
@@ -98,7 +98,7 @@ test("the list can be hidden on a wide screen, stays hidden, and is shown for a 
   await expect(page.getByTestId("sidebar")).toBeHidden();
   await expect(fold).toHaveAttribute("aria-expanded", "false");
   const again = await page.reload();
-  expect(await again!.text(), "the server knows, so nothing moves").toContain('data-sidebar="folded"');
+  expect(await again!.text(), "the server renders the state, so nothing moves").toContain('data-sidebar="folded"');
   await expect(page.getByTestId("sidebar")).toBeHidden();
   await alive(page);
   await expect(page.getByTestId("search")).toBeEnabled();
@@ -152,7 +152,7 @@ test("a failed answer without a completed step is regenerated as a new version",
   const stopped = { content: "So far", status: "stopped" };
   await open(page, conversation("Stopped", [["One", stopped]]));
   const answer = page.locator('article[data-role="assistant"]');
-  await expect(answer.getByTestId("continue"), "there is no whole step to go on from").toHaveCount(0);
+  await expect(answer.getByTestId("continue"), "there is no completed step to resume from").toHaveCount(0);
   const asked = page.waitForRequest(/regenerate$/);
   await page.route("**/regenerate", (route) => route.fulfill({ status: 503, body: "{}" }));
   await answer.getByTestId("retry").click();

@@ -15,7 +15,7 @@ test("the newest text stays in view until the user scrolls up, and again after t
   };
   for (const name of ["First", "Second", "Third"]) {
     await write(name);
-    await expect(page.getByText(name, { exact: true }), "it is followed").toBeInViewport();
+    await expect(page.getByText(name, { exact: true }), "the page follows the text").toBeInViewport();
   }
   await expect(page.getByTestId("jump")).toHaveCount(0);
 
@@ -28,12 +28,12 @@ test("the newest text stays in view until the user scrolls up, and again after t
   const read = await top();
   await write("Fourth");
   await write("Fifth");
-  expect(await top(), "what one reads stays where it is").toBe(read);
+  expect(await top(), "the text in view does not move").toBe(read);
 
   await page.getByTestId("jump").press("Enter");
   await expect(page.getByText("Fifth", { exact: true })).toBeInViewport();
   await expect(page.getByTestId("jump")).toHaveCount(0);
-  await expect(page.getByTestId("composer"), "the button is gone, and what one types next is not lost").toBeFocused();
+  await expect(page.getByTestId("composer"), "the button is gone, and the next key press is not lost").toBeFocused();
   await write("Sixth");
   await expect(page.getByText("Sixth", { exact: true })).toBeInViewport();
 
@@ -41,7 +41,7 @@ test("the newest text stays in view until the user scrolls up, and again after t
   await page.keyboard.press("Home");
   await expect(page.getByTestId("jump")).toBeVisible();
   await page.keyboard.press("End");
-  await expect(page.getByTestId("jump"), "End follows, also where text comes in at the same moment").toHaveCount(0);
+  await expect(page.getByTestId("jump"), "End follows, even if text arrives at the same moment").toHaveCount(0);
   for (const name of ["Between", "Again"]) {
     await write(name);
     await expect(page.getByText(name, { exact: true })).toBeInViewport();
@@ -50,7 +50,7 @@ test("the newest text stays in view until the user scrolls up, and again after t
   await page.mouse.wheel(0, -300);
   await expect(page.getByTestId("jump")).toBeVisible();
   await page.mouse.wheel(0, 10_000);
-  await expect(page.getByTestId("jump"), "who scrolls back to the end follows again").toHaveCount(0);
+  await expect(page.getByTestId("jump"), "scrolling back to the end follows the text again").toHaveCount(0);
   await write("Seventh");
   await expect(page.getByText("Seventh", { exact: true })).toBeInViewport();
 });

@@ -16,7 +16,7 @@ test("with forced colors, selected, spoken and ready elements are distinguishabl
   const disabled = await paint("send");
   await page.getByTestId("composer").fill("x");
   await expect(page.getByTestId("send")).toBeEnabled();
-  await expect.poll(() => paint("send"), "Send that is ready is another colour").not.toBe(disabled);
+  await expect.poll(() => paint("send"), "an enabled Send button has another color").not.toBe(disabled);
   const other = await page.getByTestId("new-chat").evaluate((shown) => getComputedStyle(shown).backgroundColor);
   expect(await paint("conversation-link"), "the open conversation is marked").not.toBe(other);
   expect(await violations(page)).toEqual([]);
@@ -52,8 +52,8 @@ test("a printed page has typeset formulas, no controls, and code together with i
   const raw = page.locator(".math:not(:has(math))");
   const all = page.locator(".math");
   await expect(all).toHaveCount(60);
-  await expect(all.last().locator("math"), "one near what can be seen is set").toHaveCount(1);
-  await expect.poll(() => raw.count(), "others are not yet").toBeLessThan(60);
+  await expect(all.last().locator("math"), "a formula near the viewport is typeset").toHaveCount(1);
+  await expect.poll(() => raw.count(), "other formulas are not typeset yet").toBeLessThan(60);
   expect(await raw.count()).toBeGreaterThan(0);
   await page.pdf();
   await expect(raw).toHaveCount(0);

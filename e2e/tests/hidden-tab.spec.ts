@@ -22,7 +22,7 @@ test("a hidden tab's title shows that an answer has ended, and optionally a syst
   await alive(page);
   await page.keyboard.press("Control+/");
   const wish = page.getByTestId("notifications");
-  await expect(wish, "off until asked for").not.toBeChecked();
+  await expect(wish, "off by default").not.toBeChecked();
   await wish.check();
   await expect(page.locator("html")).toHaveAttribute("data-notifications", "on");
   await page.keyboard.press("Escape");
@@ -39,7 +39,7 @@ test("a hidden tab's title shows that an answer has ended, and optionally a syst
   await expect(chat.answers).toContainText("So far.");
   await setHidden(page, true);
   end.open();
-  await expect(page, "it looks every few seconds").toHaveTitle(/^● /, { timeout: 25_000 });
+  await expect(page, "the page polls every few seconds").toHaveTitle(/^● /, { timeout: 25_000 });
   await expect.poll(shown).toHaveLength(1);
   expect((await shown())[0]).toMatch(/^The answer has ended: /);
   await setHidden(page, false);

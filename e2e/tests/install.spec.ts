@@ -56,7 +56,7 @@ test("the browser's own bars have the page's color in the selected theme", async
       seen.add(bars);
       await page.reload();
       await alive(page);
-      expect((await colors()).bars, "also as the server draws it").toBe(bars);
+      expect((await colors()).bars, "also in the server-rendered page").toBe(bars);
     }
   }
   expect(seen.size).toBe(2);
@@ -73,7 +73,7 @@ test("the page reports an unreachable server, caches no data, and recovers", asy
   await page.goto("/c/00000000-0000-4000-8000-000000000001");
   await expect(page.getByRole("heading", { name: "Tallybook cannot be reached" })).toBeVisible();
   const colours = await page.evaluate(() => getComputedStyle(document.body).display);
-  expect(colours, "its style is allowed").toBe("grid");
+  expect(colours, "the policy allows its style").toBe("grid");
   expect(await findings(page)).toEqual(NOTHING);
   expect(await page.evaluate(() => caches.keys())).toEqual([]);
 

@@ -35,7 +35,7 @@ test("open invitations are listed without their links, and a revoked one does no
   await guest.locator("button").click();
   await expect(guest.getByTestId("person")).toContainText("guest");
   await page.reload();
-  await expect(open, "the one that was used is gone").toHaveCount(1);
+  await expect(open, "the used invitation is gone").toHaveCount(1);
 
   await open.getByRole("button", { name: `Revoke: Open invitation, ${ADMIN}` }).click();
   await expect(open).toHaveCount(0);

@@ -73,7 +73,7 @@ test("the owner of an identity sees which admin unlinked it", async ({ browser, 
   const path = `/api/users/${users.find((user: { name: string }) => user.name === ADMIN).id}/identities`;
   const { items: identities } = await (await office.request.get(path)).json();
   expect((await office.request.delete(`${path}/${identities[0].id}`)).status()).toBe(204);
-  await expect(page, "sessions may have begun by it, so they end").toHaveURL(/\/sign-in/);
+  await expect(page, "sessions that may have started with it end").toHaveURL(/\/sign-in/);
   await home.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } });
   await page.goto("/settings");
   await expect(section).toContainText("Nothing is linked.");

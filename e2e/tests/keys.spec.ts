@@ -27,7 +27,7 @@ test("the help dialog lists the keys, traps the focus, and returns it", async ({
       const focused = document.activeElement;
       return focused !== document.body && focused?.closest("dialog") === null;
     });
-    expect(outside, "the focus stays in the sheet").toBe(false);
+    expect(outside, "the focus stays in the dialog").toBe(false);
   }
   await page.keyboard.press("Escape");
   await expect(help).toBeHidden();
@@ -54,7 +54,7 @@ test("a key opens a new chat, even while typing, and another one the search, exc
   await expect(composer).toBeFocused();
   await page.getByTestId("search").focus();
   await page.keyboard.press("Control+Shift+O");
-  await expect(composer, "also out of another field").toBeFocused();
+  await expect(composer, "also from another field").toBeFocused();
   await composer.blur();
   await page.keyboard.press("/");
   await expect(page.getByTestId("search")).toBeFocused();
@@ -84,7 +84,7 @@ test("the bracket keys move between calls, and E opens and closes all", async ({
   await page.keyboard.press("[");
   await expect(group).toBeFocused();
   await page.keyboard.press("[");
-  await expect(group, "there is none before").toBeFocused();
+  await expect(group, "there is no earlier call").toBeFocused();
   await page.keyboard.press("Enter");
   await page.keyboard.press("]");
   await expect(line("add")).toBeFocused();
@@ -127,7 +127,7 @@ test("Esc stops the answer, even while typing, but closes the help first", async
   for (const composing of [{ isComposing: true }, { keyCode: 229 }]) {
     await page.getByTestId("composer").dispatchEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...composing });
   }
-  await expect(page.getByTestId("stop"), "this Esc ended a composition").toBeEnabled();
+  await expect(page.getByTestId("stop"), "this Esc ended an IME composition").toBeEnabled();
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("stop")).toBeDisabled();
   await expect.poll(() => stops).toHaveLength(1);

@@ -89,7 +89,7 @@ test("the theme is the system's until the user selects one, which is remembered 
   await page.getByTestId("theme").selectOption("dark");
   expect(await paper()).toBe(dark);
   const again = await page.reload();
-  expect(await again!.text(), "the server knows").toContain('data-theme="dark"');
+  expect(await again!.text(), "the server renders the theme").toContain('data-theme="dark"');
   expect(await paper()).toBe(dark);
   await expect(page.getByTestId("theme")).toHaveValue("dark");
 

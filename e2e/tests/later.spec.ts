@@ -44,14 +44,14 @@ for (const [what, file] of [["a part", OTHERS], ["its style", STYLE]] as const) 
     const refused = page.waitForResponse((response) => file.test(response.url()) && response.status() === 503);
     await page.mouse.move(200, 200);
     await test.step("it is requested before it is needed", () => refused);
-    await expect(notice(page), "which nobody misses yet").toBeHidden();
+    await expect(notice(page), "the part is not needed yet").toBeHidden();
     await page.getByTestId("open-help").click();
     await expect(notice(page)).toContainText("could not be loaded");
     await expect(page.getByTestId("help")).toBeVisible({ timeout: 15_000 });
     await expect(notice(page)).toBeHidden();
     await page.keyboard.press("Escape");
     await expect(page.getByTestId("help")).toBeHidden();
-    await expect(page.getByTestId("open-help"), "the focus goes back").toBeFocused();
+    await expect(page.getByTestId("open-help"), "the focus returns").toBeFocused();
   });
 }
 
@@ -91,7 +91,7 @@ test("a conversation is readable before it is interactive, and says why it is no
   await page.route(MESSAGES, (route) => (works ? route.continue() : route.fulfill({ status: 503 })));
   await page.goto(await converse(request, 1));
   await expect(notice(page)).toContainText("could not be loaded");
-  await expect(new ChatPage(page).answers, "what the server drew").toHaveCount(1);
+  await expect(new ChatPage(page).answers, "the server-rendered conversation").toHaveCount(1);
   works = true;
   await expect(page.locator("body")).toHaveAttribute("data-alive", "", { timeout: 20_000 });
   await expect(notice(page)).toBeHidden();

@@ -35,7 +35,7 @@ test("a conversation uses the selected model, and an answer or a message can use
   const author = answer.getByTestId("author");
   await expect(author.locator("option:checked")).toHaveText("Sums");
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
-  await expect(answer.locator(".usage"), "what it cost").toContainText("0.00");
+  await expect(answer.locator(".usage"), "its cost").toContainText("0.00");
   await page.reload();
   await expect(picker).toHaveValue("Sums");
 
@@ -52,7 +52,7 @@ test("a conversation uses the selected model, and an answer or a message can use
   await expect(next.getByTestId("author").locator("option:checked")).toHaveText("Arithmetic");
   await expect(picker, "the one after it goes to the conversation's own").toHaveValue("Sums");
   await chat.ask("6 + 7");
-  await expect(page.getByTestId("usage-in-all"), "what the conversation cost, as far as prices are known").toHaveText(/cost 0\.00\d+/);
+  await expect(page.getByTestId("usage-in-all"), "the cost of the conversation, for models with prices").toHaveText(/cost 0\.00\d+/);
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 });
 
@@ -67,7 +67,7 @@ test("a new chat starts with the last selected model, or the one in the settings
   await expect(page).toHaveURL("/");
   await expect(picker).toHaveValue("Sums");
   await page.reload();
-  await expect(picker, "it is drawn so by the server").toHaveValue("Sums");
+  await expect(picker, "the server renders it like this").toHaveValue("Sums");
   await chat.ask("4 + 5");
   expect((await (await request.get(chat.api())).json()).model).toBe("Sums");
 
@@ -77,7 +77,7 @@ test("a new chat starts with the last selected model, or the one in the settings
   await expect(picker).toHaveValue("Arithmetic");
   await picker.selectOption("Sums");
   await chat.ask("6 + 7");
-  expect((await (await request.get(chat.api())).json()).model, "this chat has what was chosen in it").toBe("Sums");
+  expect((await (await request.get(chat.api())).json()).model, "this chat has its selected model").toBe("Sums");
   await page.goto("/");
   await expect(picker).toHaveValue("Arithmetic");
   await page.goto(first);
@@ -90,7 +90,7 @@ test("a new chat starts with the last selected model, or the one in the settings
   await expect(picker).toHaveValue("Sums");
   await context.addCookies([{ name: "tallybook_last_model", value: "Gone", url: page.url() }]);
   await page.reload();
-  await expect(picker, "one that is gone is not used").toHaveValue("Arithmetic");
+  await expect(picker, "a removed model is not used").toHaveValue("Arithmetic");
   await expect(picker).not.toHaveAttribute("aria-invalid", "true");
 });
 
@@ -104,7 +104,7 @@ test("an arrow key on an answer's model menu calls no model until a button confi
   await page.keyboard.press("ArrowDown");
   await expect(confirm).toBeVisible();
   await page.keyboard.press("ArrowUp");
-  await expect(confirm, "nothing is chosen").toHaveCount(0);
+  await expect(confirm, "no model is selected").toHaveCount(0);
   await page.keyboard.press("ArrowDown");
   await expect(confirm).toBeVisible();
   expect((await (await request.get(chat.api())).json()).messages[1].siblings ?? []).toHaveLength(0);
@@ -166,7 +166,7 @@ test("a removed model is reported, and another can be selected", async ({ page, 
   await expect(picker.locator("option:checked")).toContainText("Sums");
   await chat.send("And 4 + 5?");
   await expect(page.getByTestId("notice")).toContainText("Sums");
-  await expect(page.getByTestId("composer"), "what was written is kept").toHaveValue("And 4 + 5?");
+  await expect(page.getByTestId("composer"), "the draft is kept").toHaveValue("And 4 + 5?");
   await picker.selectOption("Totals");
   await expect(picker).not.toHaveAttribute("aria-invalid", "true");
   await page.getByTestId("send").click();

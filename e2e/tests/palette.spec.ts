@@ -30,19 +30,19 @@ test("the palette finds conversations and commands with the keyboard alone", asy
     await expect(composer).toBeFocused();
     await expect(composer).toHaveValue("half a thought");
     await page.keyboard.press("Control+k");
-    await expect(field, "it begins anew").toHaveValue("");
+    await expect(field, "it starts empty").toHaveValue("");
     await page.keyboard.press("Control+k");
     await expect(palette).toBeHidden();
   });
 
   await test.step("arrows and Enter", async () => {
     await page.keyboard.press("Control+k");
-    await expect(options.first(), "the latest first").toHaveText("Oaks");
+    await expect(options.first(), "the newest first").toHaveText("Oaks");
     await page.keyboard.press("ArrowDown");
     await expect(chosen).toHaveText("A train to Kyoto");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");
-    await expect(chosen, "and round").toHaveText("Shortcuts and settings");
+    await expect(chosen, "and wraps around").toHaveText("Shortcuts and settings");
     await expect(chosen).toBeInViewport({ ratio: 1 });
     await page.keyboard.press("Enter");
     await expect(page.getByTestId("help")).toBeVisible();
@@ -53,7 +53,7 @@ test("the palette finds conversations and commands with the keyboard alone", asy
     await page.keyboard.press("Enter");
     await expect(page).toHaveURL(/\/c\//);
     await expect(page.getByTestId("conversation-menu")).toHaveText("Taxes of 2025");
-    await expect(composer, "one goes on to write").toBeFocused();
+    await expect(composer, "the message field has the focus").toBeFocused();
   });
 
   await test.step("commands for the open conversation", async () => {
@@ -112,5 +112,5 @@ test("a conversation that is not in the list yet is found by the server", async 
   await page.keyboard.type("quinces");
   await expect(page.getByTestId("palette-option")).toHaveText(["Quinces of old"]);
   await page.getByTestId("palette-option").click();
-  await expect(page.getByTestId("conversation-menu"), "its name is known, too").toHaveText("Quinces of old");
+  await expect(page.getByTestId("conversation-menu"), "its title is loaded, too").toHaveText("Quinces of old");
 });

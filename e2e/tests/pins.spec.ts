@@ -153,9 +153,9 @@ test("several conversations can be selected, also by keyboard, and changed toget
   await chooseInMenu(row(page, "Six"), "select");
   const choose = (title: string) => row(page, title).getByTestId("choose");
   await expect(choose("Six")).toBeChecked();
-  await expect(choose("Six"), "the keys are there").toBeFocused();
+  await expect(choose("Six"), "the keys work").toBeFocused();
   await row(page, "Two").locator(".conversation-title").click({ modifiers: ["Shift"] });
-  expect(await page.evaluate(() => String(getSelection())), "no text is chosen").toBe("");
+  expect(await page.evaluate(() => String(getSelection())), "no text is selected").toBe("");
   await expect(page.getByTestId("selection")).toContainText("5 chosen");
   await choose("Four").press("Space");
   await expect(choose("Four")).not.toBeChecked();

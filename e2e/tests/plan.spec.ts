@@ -21,7 +21,7 @@ function plan(...instructions: string[]): string[] {
 
 /** Returns a step's result that is long enough to pass without a judgment by the model. */
 function result(words: string): string {
-  return `${words} I went over all of it once more, and it came to the same.`;
+  return `${words} I checked all of it a second time, with the same result.`;
 }
 
 const add = { tool: "add", input: '{"a":1,"b":2}' };
@@ -58,7 +58,7 @@ test("a plan fills up step by step, survives a reload, and is above the answer",
   await page.keyboard.press("Space");
   await expect(planFirst).toHaveAttribute("aria-pressed", "true");
   await page.reload();
-  await expect(planFirst, "it is kept with what is being written").toHaveAttribute("aria-pressed", "true");
+  await expect(planFirst, "plan mode is stored with the draft").toHaveAttribute("aria-pressed", "true");
   await page.getByTestId("send").click();
 
   const steps = page.getByTestId("plan-step");
@@ -75,7 +75,7 @@ test("a plan fills up step by step, survives a reload, and is above the answer",
   first.open();
   await expect.poll(() => states(page)).toEqual(["done", "working"]);
   await expect(page.getByTestId("plan-count")).toHaveText("1 of 2 steps done");
-  await expect(page.getByText("The sum is 3."), "what is done folds").toBeHidden();
+  await expect(page.getByText("The sum is 3."), "finished steps are folded").toBeHidden();
   second.open();
   const answer = chat.answers.first();
   await expect(answer).toHaveAttribute("data-status", "complete");
@@ -178,7 +178,7 @@ test("a plan of four steps survives a failing step and a crash in the middle of 
   expect(await states(page)).toEqual(["done", "failed", "done", "done", "done"]);
   await expect(answer.getByText("It is 11.")).toBeVisible();
   await page.getByTestId("plan-line").nth(2).click();
-  await expect(page.getByTestId("plan-step").nth(2).getByTestId("tool-call"), "nothing ran twice").toHaveCount(1);
+  await expect(page.getByTestId("plan-step").nth(2).getByTestId("tool-call"), "no call ran twice").toHaveCount(1);
   await expect(page.getByTestId("plan-step").nth(2)).toContainText("The copy says 4.");
 });
 

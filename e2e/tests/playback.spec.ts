@@ -50,12 +50,12 @@ test("the user can pause playback and change its speed", async ({ page, request,
   await sheet.getByTestId("playback-speed").selectOption("0.5");
   await passed(await ms(), 1000, 500);
   await page.clock.runFor(60_000);
-  await expect(toggle, "it comes to its end").toHaveText("Play");
+  await expect(toggle, "playback reaches its end").toHaveText("Play");
   await expect(sheet.locator(".message")).toContainText("One.");
   const written = new Date(Date.UTC(2026, 0, 1, 0, 0, 2 * (events - 1))).toISOString();
-  await expect(sheet.locator(".message .when time"), "when it was written").toHaveAttribute("datetime", written);
+  await expect(sheet.locator(".message .when time"), "the time at which it was written").toHaveAttribute("datetime", written);
   await toggle.click();
-  await expect.poll(ms, "and begins anew").toBe(0);
+  await expect.poll(ms, "and starts over").toBe(0);
   // Two clicks within one frame, pause and play, do not start a second playback.
   await toggle.evaluate((button: HTMLButtonElement) => [button.click(), button.click()]);
   await expect(toggle).toHaveText("Pause");
@@ -72,7 +72,7 @@ test("an answer can be played back step by step", async ({ page, model }) => {
   const sheet = page.getByTestId("playback");
   const toggle = sheet.getByTestId("playback-toggle");
   const answer = sheet.locator(".message");
-  await expect(answer, "it plays to its end").toHaveAttribute("data-status", "complete");
+  await expect(answer, "playback reaches its end").toHaveAttribute("data-status", "complete");
   await expect(toggle).toHaveText("Play");
   await expect(answer.locator("strong")).toHaveText("21.5");
   expect(await findings(page, "[data-testid=playback]")).toEqual(NOTHING);
@@ -86,7 +86,7 @@ test("an answer can be played back step by step", async ({ page, model }) => {
     await sheet.getByTestId("playback-on").click();
     seen.push((await answer.locator(".prose").allTextContents()).join("|"));
   }
-  await expect(answer.locator("strong"), "so few steps lead to the end").toHaveText("21.5");
+  await expect(answer.locator("strong"), "a few steps reach the end").toHaveText("21.5");
   expect(seen.some((text) => text === "Let me see."), `the first words come before the rest: ${seen.join(" / ")}`).toBe(true);
   await sheet.getByTestId("playback-back").click();
   await expect(answer).toHaveAttribute("data-status", "streaming");

@@ -13,7 +13,7 @@ test("the question moves to the top, nothing jumps at the end, and no unneeded s
   const thread = page.locator("#thread");
   const room = () => page.locator(".room").evaluate((room) => room.clientHeight);
   await alive(page);
-  expect(await room(), "an open conversation has none").toBe(0);
+  expect(await room(), "an open conversation has no extra space").toBe(0);
 
   const answer = await chat.ask("What is 2 + 3?");
   const question = chat.messages.last().locator("xpath=preceding-sibling::article[1]");
@@ -26,7 +26,7 @@ test("the question moves to the top, nothing jumps at the end, and no unneeded s
 
   await thread.hover();
   await page.mouse.wheel(0, -100_000);
-  await expect.poll(room, "whoever goes up leaves the room behind").toBe(0);
+  await expect.poll(room, "scrolling up removes the extra space").toBe(0);
   await page.getByTestId("jump").click();
   await expect(answer.getByTestId("copy-answer")).toBeInViewport();
 
@@ -44,13 +44,13 @@ test("there is no gap between the last message and the message field", async ({ 
     return (await page.locator(".dock").boundingBox())!.y - (end.y + end.height);
   };
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
-  await expect.poll(gap, "its end is in sight").toBeGreaterThanOrEqual(0);
-  expect(await gap(), "as it opens").toBeLessThan(48);
+  await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
+  expect(await gap(), "when the conversation opens").toBeLessThan(48);
   await chat.ask(`What is 2 + 3?\n${"Line\n".repeat(60)}`);
   await page.reload();
   await alive(page);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
-  await expect.poll(gap, "its end is in sight").toBeGreaterThanOrEqual(0);
+  await expect.poll(gap, "its end is in view").toBeGreaterThanOrEqual(0);
   expect(await gap(), "after a long message").toBeLessThan(48);
 });
 
@@ -72,5 +72,5 @@ test("a long message of the user is folded", async ({ page }) => {
   await fold.press("Enter");
   expect(await height()).toBe(folded);
   await page.reload();
-  await expect(fold, "also as the server draws it").toHaveAttribute("aria-expanded", "false");
+  await expect(fold, "also in the server-rendered page").toHaveAttribute("aria-expanded", "false");
 });

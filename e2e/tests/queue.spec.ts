@@ -30,7 +30,7 @@ test("queued messages keep their order, can be edited and removed, and are sent 
     await expect(field).toHaveValue("");
   }
   await expect(queued).toHaveText(["Tow", "Not this", "Three"]);
-  await expect(page.getByTestId("stop"), "Stop stays within reach").toBeVisible();
+  await expect(page.getByTestId("stop"), "Stop stays available").toBeVisible();
   await queued.nth(1).getByTestId("queue-remove").click();
   await queued.nth(0).getByTestId("queue-edit").click();
   const change = page.getByTestId("queue-field");
@@ -95,7 +95,7 @@ test("after Stop, queued messages wait until the user sends them", async ({ page
   await expect(page.getByTestId("queue")).toContainText("The answer was stopped, so these wait");
   await chat.ask("A new one");
   await expect(chat.answers.nth(1)).toContainText("Second answer.");
-  await expect(page.getByTestId("queue"), "a new message goes alone").toContainText("These wait until you send them.");
+  await expect(page.getByTestId("queue"), "a new message is sent alone").toContainText("These wait until you send them.");
   await expect(page.getByTestId("queued")).toHaveText(["Two"]);
   await page.getByTestId("send-now").click();
   await expect(chat.answers.nth(2)).toContainText("Third answer.");

@@ -28,7 +28,7 @@ test("a reload in the middle of an answer shows all its text, once and in order"
   await expect(answer).toHaveAttribute("data-status", "streaming");
   const watched = await watchAnswer(page);
   await expect(answer).toHaveAttribute("data-status", "complete");
-  expect((await watched()).length, "the answer goes on before the reader's eyes").toBeGreaterThan(1);
+  expect((await watched()).length, "the answer visibly continues").toBeGreaterThan(1);
 
   await expect(expected).toHaveAttribute("data-status", "complete");
   const whole = await untimedText(expected);
@@ -67,7 +67,7 @@ test("a sent message survives connection failures before the answer starts", asy
   await expect(chat.messages).toContainText([QUESTION, "195"]);
   await expect(page.getByTestId("composer")).toHaveValue("");
   await Promise.all(posts);
-  expect(posts, "it is sent once").toHaveLength(1);
+  expect(posts, "the message is sent once").toHaveLength(1);
 });
 
 test("after a reload in the middle of an answer, Stop works, and the answer stays stopped", async ({ page }) => {
@@ -101,7 +101,7 @@ test("an answer continues while another conversation is open, and the list shows
 
   await page.getByTestId("new-chat").click();
   await expect(page.getByTestId("example").first()).toBeVisible();
-  await expect(page.getByTestId("send"), "nothing runs here").toBeVisible();
+  await expect(page.getByTestId("send"), "no answer runs here").toBeVisible();
   await expect(running).toBeVisible();
   await row.getByTestId("conversation-link").click();
   await expect(answer).toContainText("Done:");

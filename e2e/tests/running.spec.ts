@@ -76,14 +76,14 @@ test("reordered rows keep the field in which the user renames a conversation", a
   await page.keyboard.type("My own wo");
   const running = page.getByRole("img", { name: "Answering now" });
   const answered = request.post(`/api/conversations/${lowest}/messages`, { data: { content: QUESTION } });
-  await expect(running, "the lowest is answered").toHaveCount(1);
+  await expect(running, "the lowest conversation is answered").toHaveCount(1);
   await answered;
   await expect(running).toHaveCount(0);
   await page.keyboard.type("rds");
   await expect(field).toBeFocused();
   await expect(field).toHaveValue("My own words");
   await page.keyboard.press("Enter");
-  await expect.poll(firstThree, "and then they do").toEqual(["Lowest", "Highest", "My own words"]);
+  await expect.poll(firstThree, "and then the rows are reordered").toEqual(["Lowest", "Highest", "My own words"]);
 });
 
 test("a conversation that was deleted before its renaming does not block other updates", async ({ page, request }) => {
@@ -126,5 +126,5 @@ test("a list response from before the end of an answer does not mark it as runni
   await listed;
   await chat.ask("2 + 2?");
   await expect(running).toHaveCount(0);
-  expect(lists, "the list is asked for once for each message").toBe(2);
+  expect(lists, "the list is requested once per message").toBe(2);
 });

@@ -49,7 +49,7 @@ test("the arrow keys and Enter open a match in a message, where it is marked", a
   await expect(found.first().locator("mark").first()).toHaveText("77001");
   await expect(page.getByTestId("search-status")).toHaveText(/^\d+ places$/);
   await expect(page.getByTestId("conversation-link")).toHaveText(["Zebra crossing"]);
-  await expect(found.locator(".hit-title"), "the title is seen once, and heard with each").toHaveText(["Zebra crossing"]);
+  await expect(found.locator(".hit-title"), "the title is shown once, and announced with each match").toHaveText(["Zebra crossing"]);
   for (const hit of await found.all()) await expect(hit).toHaveAccessibleName(/^Zebra crossing/);
   const asked = found.filter({ hasText: "You" });
   await expect(asked).toHaveCount(1);
@@ -158,7 +158,7 @@ test.describe("within a conversation", () => {
     await page.getByTestId("sidebar").locator(`[href="${second}"]`).click();
     await expect(page).toHaveURL(new RegExp(second));
     await expect(page.getByTestId("composer")).toBeFocused();
-    // The page focuses the message field once more in the next frame.
+    // The page focuses the message field again in the next frame.
     await page.evaluate(() => new Promise(requestAnimationFrame));
     await page.locator("#thread").focus();
     await page.keyboard.press("/");
@@ -245,7 +245,7 @@ test.describe("within a conversation", () => {
     await expect.poll(() => marked("found")).toEqual(["ＴＡＸ"]);
     for (let step = 0; step < 3; step++) await page.keyboard.press("Enter");
     await expect(place).toHaveText("5 of 9");
-    await expect(page.getByTestId("tool-call"), "a call opens for its place").toHaveAttribute("aria-expanded", "true");
+    await expect(page.getByTestId("tool-call"), "a call opens for its match").toHaveAttribute("aria-expanded", "true");
     await expect.poll(() => marked("found")).toEqual(["tax"]);
     await page.keyboard.press("Enter");
     await expect.poll(() => marked("found")).toEqual(["TAX"]);
@@ -253,7 +253,7 @@ test.describe("within a conversation", () => {
     await page.keyboard.press("Enter");
     await expect(place).toHaveText("8 of 9");
     await field.fill("what is tax");
-    await expect(place, "the words as they stand").toHaveText("1 of 2");
+    await expect(place, "the text as written").toHaveText("1 of 2");
     await field.fill("is what");
     await expect(place).toHaveText("Not found");
     await expect.poll(() => marked("place")).toEqual([]);

@@ -42,10 +42,10 @@ test("a WASM module that loads late starts the page by itself", async ({ page })
 });
 
 for (const [how, fail] of Object.entries({
-  "comes to nothing": (route: Route) => route.fulfill({ status: 503 }),
-  "is not reached": (route: Route) => route.abort(),
+  "returns an error": (route: Route) => route.fulfill({ status: 503 }),
+  "is unreachable": (route: Route) => route.abort(),
   // The response of a server without the file. With `nosniff`, the browser does not try to use it as a style.
-  "is something else": (route: Route) =>
+  "is missing": (route: Route) =>
     route.fulfill({ status: 404, contentType: "text/plain", headers: { "x-content-type-options": "nosniff" }, body: "No." }),
 })) {
   test(`a style sheet that ${how} is reported, and the page still works`, async ({ page, tolerated }) => {

@@ -22,7 +22,7 @@ test("Stop works before the server has responded", async ({ page }) => {
   await page.getByTestId("send").click();
   await page.getByTestId("stop").click();
   await expect(page.getByTestId("stop")).toBeDisabled();
-  await expect(page.getByTestId("composer"), "the button is about to go").toBeFocused();
+  await expect(page.getByTestId("composer"), "the button is about to disappear").toBeFocused();
   held.open();
   await expect(chat.answers.nth(1)).toHaveAttribute("data-status", "stopped");
   await expect(page.getByTestId("send")).toBeVisible();

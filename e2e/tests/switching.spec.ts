@@ -30,7 +30,7 @@ test("a message that is written while a conversation loads is sent to that conve
   await page.locator(`[href="${other}"]`).click();
   await expect(page).toHaveURL(other);
   await expect(page.getByTestId("skeleton")).toBeVisible();
-  await expect(chat.messages, "what was shown belongs to the address before").toHaveCount(0);
+  await expect(chat.messages, "the shown messages belong to the previous address").toHaveCount(0);
   await expect(page.getByTestId("composer")).toHaveValue("");
   await page.getByTestId("composer").fill("What is 2 + 3?");
   await page.keyboard.press("Enter");
@@ -77,7 +77,7 @@ test("Back restores the scroll position in a conversation", async ({ page, reque
   await expect.poll(async () => (await reading())[0]).toBe(id);
   await expect.poll(async () => Math.abs((await reading())[1] - offset)).toBeLessThan(4);
   await expect(page.getByTestId("jump")).toBeVisible();
-  await expect(page.locator("[data-goal]"), "nothing is marked").toHaveCount(0);
+  await expect(page.locator("[data-goal]"), "no message is marked").toHaveCount(0);
 });
 
 test("the second of two unlisted conversations that are opened in a row has its title and menu", async ({ page, request }) => {

@@ -77,7 +77,7 @@ test("a footnote and its reference link to each other, and ids are unique", asyn
   await expect(page.locator(".footnote:target")).toBeInViewport();
   await page.locator(".footnote:target").getByRole("link", { name: "Back to 1" }).click();
   await expect(page.locator(".footnote-ref a:target")).toBeInViewport();
-  expect(page.url().split("#")[0], "it stays the same page").toBe(address);
+  expect(page.url().split("#")[0], "the page is not reloaded").toBe(address);
 });
 
 for (const width of [360, 768]) {

@@ -43,10 +43,10 @@ test("clicks in a message that is not interactive yet take effect when it is", a
   const messages = page.locator("article");
   const calls = messages.nth(1).getByTestId("tool-group");
   await calls.click();
-  await expect(calls, "nobody hears it yet").toHaveAttribute("aria-expanded", "false");
+  await expect(calls, "the click has no effect yet").toHaveAttribute("aria-expanded", "false");
   await page.evaluate(() => window.release());
   await expect(calls).toHaveAttribute("aria-expanded", "true");
-  await expect(calls, "the focus is where it was").toBeFocused();
+  await expect(calls, "the focus has not moved").toBeFocused();
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(messages).toHaveCount(2 * turns);
 });
@@ -67,7 +67,7 @@ test("the user can type and navigate before the list and the header are interact
   await expect(sidebar.getByTestId("search")).toBeDisabled();
   await page.evaluate(() => window.release());
   await expect(sidebar.getByTestId("search")).toBeEnabled();
-  await expect(sidebar.getByTestId("new-chat"), "the focus is where it was").toBeFocused();
+  await expect(sidebar.getByTestId("new-chat"), "the focus has not moved").toBeFocused();
   await expect(sidebar.locator("[aria-current]")).toHaveAttribute("href", address);
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
 });
@@ -133,14 +133,14 @@ test("the user can type before the page is interactive", async ({ page }) => {
   await expect(page.getByTestId("send")).toBeEnabled();
 
   await page.reload({ waitUntil: "commit" });
-  await expect(composer, "nothing is lost when it is loaded anew").toHaveValue("Tell me:\nWhat is 2 + 3?");
+  await expect(composer, "nothing is lost after a reload").toHaveValue("Tell me:\nWhat is 2 + 3?");
   await expect(composer).toBeFocused();
   for (let times = 0; times < 2; times++) await page.keyboard.press("ArrowLeft");
   release();
   await alive(page);
   await expect(composer).toBeFocused();
   await page.keyboard.type("1");
-  await expect(composer, "the caret is where it was").toHaveValue("Tell me:\nWhat is 2 + 13?");
+  await expect(composer, "the caret has not moved").toHaveValue("Tell me:\nWhat is 2 + 13?");
   await page.keyboard.press("Enter");
   await expect(new ChatPage(page).answers.last()).toContainText("15");
 });
@@ -154,7 +154,7 @@ for (const way of ["the key", "the button"]) {
     await composer.fill("What is 2 + 3?");
     await (way === "the key" ? composer.press("Enter") : page.getByTestId("send").click());
     await page.keyboard.type("!");
-    await expect(composer, "what is sent is changed no more").toHaveValue("What is 2 + 3?");
+    await expect(composer, "a sent message cannot be edited").toHaveValue("What is 2 + 3?");
     release();
     const chat = new ChatPage(page);
     await expect(chat.answers).toHaveCount(2);
@@ -162,7 +162,7 @@ for (const way of ["the key", "the button"]) {
     await expect(composer).toHaveValue("");
     await page.reload();
     await alive(page);
-    await expect(composer, "and forgotten").toHaveValue("");
+    await expect(composer, "and the draft is deleted").toHaveValue("");
   });
 }
 

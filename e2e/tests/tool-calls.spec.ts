@@ -79,7 +79,7 @@ test("every status has an icon and a word, and every duration has a unit", async
   const icons = lines.locator(".tool-status");
   const marks = await icons.evaluateAll((all) => all.map((icon) => [icon.innerHTML, getComputedStyle(icon).color]));
   const [tick, green] = marks[0]!;
-  expect(marks.slice(1).filter(([mark, colour]) => mark === tick || colour === green), "a tick only for what is done").toEqual([]);
+  expect(marks.slice(1).filter(([mark, colour]) => mark === tick || colour === green), "only finished calls have a tick").toEqual([]);
   await expect(lines.first().locator(".tool-summary")).toHaveText("12.5, 7.25");
   await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
 
@@ -147,7 +147,7 @@ test("a call that the user opened stays open while calls around it end and are g
   await start(3, "subtract");
   await end(3);
   await expect(group(page)).toHaveText(/3 tool calls/);
-  await expect(group(page), "the reader closed it").toHaveAttribute("aria-expanded", "false");
+  await expect(group(page), "the user closed it").toHaveAttribute("aria-expanded", "false");
 });
 
 test("a slow tool call turns amber, then red with a Stop button", async ({ page }) => {
@@ -241,11 +241,11 @@ test("calls of the demo model are grouped after the answer, also after a reload"
   await expect(group(page)).toHaveText(/2 tool calls\s*add, multiply/);
   const shown = await answer.innerText();
   await page.reload();
-  await expect(page.locator(".message-foot time"), "they are alive").toHaveCount(2);
+  await expect(page.locator(".message-foot time"), "the groups are interactive").toHaveCount(2);
   expect(await chat.answers.last().innerText()).toBe(shown);
 
   const calls = page.getByTestId("tool-call");
-  await expect(calls, "what most never look at is not drawn").toHaveCount(0);
+  await expect(calls, "the details of closed groups are not rendered").toHaveCount(0);
   await group(page).click();
   await expect(calls).toHaveCount(2);
   await group(page).click();

@@ -23,7 +23,7 @@ async function goTo(page: Page, address: string): Promise<void> {
   await page.getByTestId("open-sidebar").tap();
   await page.getByTestId("sidebar").locator(`[href="${address}"]`).tap();
   await expect(page).toHaveURL(address);
-  await expect(page.getByTestId("search"), "the list makes way").toBeHidden();
+  await expect(page.getByTestId("search"), "the list closes").toBeHidden();
 }
 
 /** Swipes down with a finger this number of times. Playwright itself only offers taps. */
@@ -62,9 +62,9 @@ function tooSmall(page: Page): Promise<string[]> {
 test("on a touch screen, the button sends, Enter breaks the line, and a tap opens a call", async ({ page }) => {
   const chat = await open(page, "/");
   const field = page.getByTestId("composer");
-  await expect(field, "nothing brings up the keyboard unasked").not.toBeFocused();
+  await expect(field, "the keyboard does not appear by itself").not.toBeFocused();
   await expect(field).toHaveAttribute("enterkeyhint", "enter");
-  await expect(field, "of a key that does what its name says there is nothing to say").toHaveAccessibleDescription("");
+  await expect(field, "no hint, because the key's label explains it").toHaveAccessibleDescription("");
   await field.tap();
   await page.keyboard.type("What is");
   await page.keyboard.press("Enter");
@@ -113,7 +113,7 @@ test("the list opens another chat, a new one and the first one", async ({ page, 
   await expect(page.getByTestId("search")).toBeHidden();
   await page.getByTestId("example").first().tap();
   await expect(chat.answers).toHaveAttribute("data-status", "complete");
-  await expect(page.getByTestId("composer"), "nothing brings up the keyboard unasked").not.toBeFocused();
+  await expect(page.getByTestId("composer"), "the keyboard does not appear by itself").not.toBeFocused();
   await goTo(page, first);
   await expect(chat.messages).toHaveCount(2);
 });
@@ -129,7 +129,7 @@ test("a swipe scrolls the messages and loads earlier ones, and a button jumps ba
     await expect(page.getByText(question(0))).toBeInViewport({ timeout: 100 });
   }).toPass();
   await expect(chat.messages).toHaveCount(60);
-  expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself stays").toBe(0);
+  expect(await page.evaluate(() => document.documentElement.scrollTop), "the page itself does not scroll").toBe(0);
   await page.getByTestId("jump").tap();
   await expect(chat.messages.last()).toBeInViewport();
 });
@@ -140,7 +140,7 @@ test("the menu of a conversation opens, renames and closes", async ({ page, requ
   await menu.tap();
   await expect(page.getByTestId("markdown")).toBeInViewport({ ratio: 1 });
   await page.touchscreen.tap(195, 650);
-  await expect(page.getByTestId("markdown"), "a tap beside it closes it").toBeHidden();
+  await expect(page.getByTestId("markdown"), "a tap outside closes it").toBeHidden();
   await menu.tap();
   await page.getByTestId("menu-rename").tap();
   await page.getByTestId("rename-field").fill("By touch");

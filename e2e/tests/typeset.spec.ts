@@ -118,7 +118,7 @@ test("finished code is highlighted while the answer grows, and the highlights ar
 
   await page.getByTestId("new-chat").click();
   await expect(chat.answers).toHaveCount(0);
-  await expect.poll(() => coloured(page), "nothing is kept of what has left the page").toEqual({});
+  await expect.poll(() => coloured(page), "no highlights remain for removed code").toEqual({});
 });
 
 test("only code near the viewport is highlighted", async ({ page }) => {
@@ -299,7 +299,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     });
     expect(contrasts).toHaveLength(9);
     for (const { name, ratio } of contrasts) expect(ratio, name).toBeGreaterThan(4.5);
-    expect(new Set(contrasts.map(({ ink }) => ink)).size, "each has a colour of its own").toBe(9);
+    expect(new Set(contrasts.map(({ ink }) => ink)).size, "each kind has its own color").toBe(9);
     expect(await violations(page)).toEqual([]);
   });
 }

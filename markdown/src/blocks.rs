@@ -205,7 +205,7 @@ fn first_growing(text: &str, cuts: &Cuts) -> usize {
 
 #[derive(Default)]
 struct Cuts {
-    /// Starts of the blocks; the first is 0. Empty only if there is no text.
+    /// Starts of the blocks; the first is 0. Empty only if the text is empty.
     starts: Vec<usize>,
     /// The headings above each block.
     headings: Vec<Headings>,

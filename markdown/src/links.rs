@@ -90,8 +90,8 @@ fn find_start(text: &str, from: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the end of the address whose host starts at `from`. `None` if there is no host, or if the address contains a
-/// user name, which can make one server look like another.
+/// Returns the end of the address whose host starts at `from`. `None` if the host is empty, or if the address contains
+/// a user name, which can make one server look like another.
 fn end_of_address(text: &str, start: usize, from: usize) -> Option<usize> {
     let host = text[from..].bytes().take_while(|byte| is_host(*byte)).count();
     let after = &text[from + host..];

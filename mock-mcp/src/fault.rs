@@ -26,11 +26,11 @@ pub enum Fault {
     Chatty,
     /// Keeps running when its standard input ends.
     Lingers,
-    /// Has a tool that takes a password and repeats it on standard error, in notifications, and in its error message.
+    /// Lists a tool that takes a password and repeats it on standard error, in notifications, and in its error message.
     RepeatsSecrets,
-    /// Has a tool that returns its arguments, with every digit, as structured content next to an empty text.
+    /// Lists a tool that returns its arguments, with every digit, as structured content next to an empty text.
     RepeatsDigits,
-    /// Has a tool that returns the HTTP headers of its call. Only over HTTP.
+    /// Lists a tool that returns the HTTP headers of its call. Only over HTTP.
     RepeatsHeaders,
     /// Ends each subscription with the first change that it reports. Only in the newer era.
     EndsSubscriptions,

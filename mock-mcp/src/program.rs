@@ -34,7 +34,7 @@ impl Program {
     /// # Panics
     /// Panics if the test binary cannot be found.
     pub fn of_test(test: &str, faults: &[&str]) -> Self {
-        let Ok(command) = env::current_exe() else { panic!("the test binary is nowhere to be found") };
+        let Ok(command) = env::current_exe() else { panic!("cannot find the test binary") };
         let args = [test, "--exact", "--nocapture", "--test-threads=1"].map(str::to_owned).to_vec();
         Self { command, args, env: BTreeMap::from([(SERVE.to_owned(), faults.join(","))]) }
     }

@@ -104,7 +104,7 @@ struct State {
     /// `true` while a task works on the queue.
     working: bool,
     /// Highlighted code, with its ranges.
-    coloured: Vec<(Element, Vec<(Kind, StaticRange)>)>,
+    colored: Vec<(Element, Vec<(Kind, StaticRange)>)>,
 }
 
 impl Work {
@@ -118,7 +118,7 @@ impl Work {
             let mut pace = Pace::begin();
             while let Some(block) = work.next() {
                 // A block that fails stays unchanged.
-                let _ = if is_code(&block) { work.colour(&block, &mut pace).await } else { work.set_formula(&block) };
+                let _ = if is_code(&block) { work.color(&block, &mut pace).await } else { work.set_formula(&block) };
                 pace.breathe().await;
             }
         });
@@ -135,15 +135,15 @@ impl Work {
     fn release(&self, block: &Element) {
         let mut state = self.state.borrow_mut();
         state.queue.retain(|waiting| waiting != block);
-        let Some(at) = state.coloured.iter().position(|(coloured, _)| coloured == block) else { return };
-        for (kind, range) in state.coloured.swap_remove(at).1 {
+        let Some(at) = state.colored.iter().position(|(colored, _)| colored == block) else { return };
+        for (kind, range) in state.colored.swap_remove(at).1 {
             if let Some(highlight) = self.highlights.get(kind as usize) {
                 highlight.delete(&range);
             }
         }
     }
 
-    async fn colour(&self, block: &Element, pace: &mut Pace) -> Result<(), JsValue> {
+    async fn color(&self, block: &Element, pace: &mut Pace) -> Result<(), JsValue> {
         let (Some(label), Some(code)) = (block.query_selector(".code-language")?, block.query_selector("pre > code")?)
         else {
             return Ok(());
@@ -152,14 +152,14 @@ impl Work {
         let tokens = code::tokens(&text, &label.text_content().unwrap_or_default());
         let mut letters = Letters::new(&code);
         self.release(block);
-        self.state.borrow_mut().coloured.push((block.clone(), Vec::new()));
+        self.state.borrow_mut().colored.push((block.clone(), Vec::new()));
         for Token { kind, range } in tokens {
             let Some(range) = letters.range(&text, range)? else { break };
             let Some(highlight) = self.highlights.get(kind as usize) else { break };
             {
                 let mut state = self.state.borrow_mut();
                 // The block may have left the viewport during a pause.
-                let Some((_, ranges)) = state.coloured.iter_mut().find(|(coloured, _)| coloured == block) else {
+                let Some((_, ranges)) = state.colored.iter_mut().find(|(colored, _)| colored == block) else {
                     break;
                 };
                 highlight.add(&range);

@@ -131,11 +131,11 @@ impl Accounts {
         // The configured issuer URL and the `iss` parameter may differ in a trailing slash.
         let without_slash = |address: &str| address.trim_end_matches('/').to_owned();
         if named.is_some_and(|named| without_slash(&named) != without_slash(&issuer.settings().issuer)) {
-            return Err(issuer.untrusted("another issuer sent the browser back").into());
+            return Err(issuer.untrusted("the callback names another identity provider").into());
         }
         if let Some(kind) = error {
             let kind: String = kind.chars().filter(char::is_ascii_graphic).take(60).collect();
-            tracing::info!(kind, "the issuer did not sign somebody in");
+            tracing::info!(kind, "the identity provider refused a sign-in");
             return Err(OpenIdError::Refused { name: issuer.settings().name.clone() }.into());
         }
         let code = code.ok_or(OpenIdError::Stale)?;

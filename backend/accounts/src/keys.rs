@@ -46,7 +46,7 @@ impl Accounts {
         let name = key_name(&name)?;
         if expires_at.is_some_and(|at| at <= now() || at > now() + MAX_KEY_LIFETIME) {
             let problem =
-                "A key expires in the future, within ten years. Leave expires_at out for a key that does not expire.";
+                "expires_at must be in the future and within ten years. Omit it for a key that does not expire.";
             return Err(AccountsError::Invalid(problem.to_owned()));
         }
         self.prove_ownership(caller, password, address).await?;
@@ -79,7 +79,7 @@ impl Accounts {
         if row.seen_at.is_none_or(|seen| time - seen >= SEEN_EXACTNESS) {
             // A failed write is only logged, so that read requests work while the database is read-only.
             if let Err(error) = keys::used(db, id, time).await {
-                tracing::warn!(%error, "when a key was last used could not be stored");
+                tracing::warn!(%error, "cannot store the time of an API key's last use");
             }
         }
         Ok(Some(row.into_caller(Credential::Key(id))))

@@ -19,7 +19,7 @@ impl Accounts {
         self.context.hasher.warm_up().await;
         loop {
             if let Err(error) = self.forget_what_is_over().await {
-                tracing::warn!(%error, "sessions, links and attempts that are over could not be forgotten");
+                tracing::warn!(%error, "cannot delete expired sessions, links and sign-in attempts");
             }
             tokio::time::sleep(EVERY).await;
         }

@@ -36,11 +36,11 @@ impl Accounts {
             let instructions = instructions.trim();
             if instructions.chars().count() > MAX_INSTRUCTIONS_CHARS {
                 return Err(AccountsError::Invalid(format!(
-                    "Instructions have at most {MAX_INSTRUCTIONS_CHARS} characters. Shorten them."
+                    "Instructions can have at most {MAX_INSTRUCTIONS_CHARS} characters. Shorten them."
                 )));
             }
             if instructions.contains('\0') {
-                let message = "The instructions contain a NUL character. Remove it and send again.";
+                let message = "The instructions contain a NUL character. Remove it and try again.";
                 return Err(AccountsError::Invalid(message.to_owned()));
             }
             users::update_instructions(&self.context.db, caller.user, instructions).await?;

@@ -41,14 +41,16 @@ impl UserName {
         let refused = |problem: &str| Err(AccountsError::Invalid(problem.to_owned()));
         if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) || !name.chars().all(is_plain) {
             return Err(AccountsError::Invalid(format!(
-                "A name has 1 to {MAX_NAME_CHARS} letters, digits and . _ - @ + and nothing else."
+                "A name must have 1 to {MAX_NAME_CHARS} characters: letters, digits and . _ - @ + only."
             )));
         }
         if !name.is_single_script() {
-            return refused("A name has letters of one script only. Do not mix Latin with Cyrillic, for example.");
+            return refused(
+                "A name must use the letters of one script. For example, do not mix Latin and Cyrillic letters.",
+            );
         }
         if is_reserved(&name) {
-            return refused("This name is reserved, since it could be mistaken for the server. Choose another one.");
+            return refused("This name is reserved because it could be mistaken for the server. Choose another one.");
         }
         Ok(Self(name))
     }
@@ -101,7 +103,7 @@ pub(crate) fn key_name(text: &str) -> Result<String, AccountsError> {
     if (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control) {
         return Ok(name.to_owned());
     }
-    Err(AccountsError::Invalid(format!("A key's name has 1 to {MAX_NAME_CHARS} characters.")))
+    Err(AccountsError::Invalid(format!("An API key's name must have 1 to {MAX_NAME_CHARS} characters.")))
 }
 
 #[cfg(test)]
@@ -109,7 +111,7 @@ mod tests {
     use super::{UserName, name_like, skeleton_of, spellings};
 
     #[test]
-    fn what_somebody_is_called_elsewhere_becomes_a_name() {
+    fn a_name_from_an_identity_provider_becomes_a_user_name() {
         for (text, name) in [
             ("Alice B.", "aliceb."),
             ("花子", "花子"),

@@ -34,13 +34,13 @@ impl Password {
         let text = self.0.expose_secret();
         if text.chars().count() < MIN_PASSWORD_CHARS || !self.is_short_enough() {
             return Err(AccountsError::Invalid(format!(
-                "A password has at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes. Several \
-                 words are easier to remember than one strange one."
+                "A password must have at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes. \
+                 Several unrelated words are easy to remember."
             )));
         }
         if is_weak(text, name) {
-            let problem = "This password is easy to guess: it is made of common words, repetitions, neighboring keys or your \
-                           name. Choose several unrelated words.";
+            let problem = "This password is easy to guess: it consists of common words, repetitions, neighboring keys \
+                           or your name. Choose several unrelated words.";
             return Err(AccountsError::Invalid(problem.to_owned()));
         }
         Ok(())
@@ -106,7 +106,7 @@ impl Hasher {
             }
             let hash = match nobody.get() {
                 Some(hash) => hash.clone(),
-                None => Password::new("whoever is not there").hash()?,
+                None => Password::new("an account that does not exist").hash()?,
             };
             password.is_of(nobody.get_or_init(|| hash)).map(|_| false)
         })
@@ -139,7 +139,7 @@ mod tests {
     use super::{Hasher, Password};
 
     #[tokio::test]
-    async fn a_password_is_known_by_its_hash() {
+    async fn a_password_is_verified_by_its_hash() {
         let hasher = Hasher::default();
         let password = || Password::new("correct horse battery");
         let hash = hasher.hash(password(), "ann").await.unwrap();

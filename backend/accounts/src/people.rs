@@ -35,7 +35,11 @@ impl Accounts {
         let after = match cursor {
             None => NOBODY,
             Some(cursor) => {
-                let bad = |_| AccountsError::Invalid("The cursor is not one of ours.".to_owned());
+                let bad = |_| {
+                    AccountsError::Invalid(
+                        "The cursor is not valid. Use next_cursor from the previous page.".to_owned(),
+                    )
+                };
                 UserId(cursor.parse().map_err(bad)?)
             }
         };

@@ -19,13 +19,13 @@ impl Accounts {
     /// users enter passwords there by mistake.
     pub(crate) async fn note_failed_sign_in(&self, user: Option<UserId>, address: IpAddr) {
         let address = address.to_canonical().to_string();
-        tracing::warn!(user = user.map(|user| user.0), address, "a sign-in failed");
+        tracing::warn!(user = user.map(|user| user.0), address, "sign-in failed");
         self.note_rarely(None, user.unwrap_or(NOBODY), Action::SignInFailed, &address).await;
     }
 
     /// Records that a request, such as `GET /api/users`, was refused because the user lacks permission.
     pub async fn note_refused_request(&self, caller: &Caller, request: &str) {
-        tracing::warn!(user = caller.user.0, request, "a request was refused: the user lacks the right");
+        tracing::warn!(user = caller.user.0, request, "request refused: the user lacks permission");
         self.note_rarely(Some(caller.user), caller.user, Action::RequestRefused, request).await;
     }
 
@@ -34,7 +34,7 @@ impl Accounts {
         let noted = audit::note_rarely(db, actor, user, action, subject, (since, MAX_REFUSALS_NOTED)).await;
         // The refusal itself does not depend on its record.
         if let Err(error) = noted {
-            tracing::warn!(%error, "a refusal could not be recorded");
+            tracing::warn!(%error, "cannot record a refused request");
         }
     }
 }

@@ -86,7 +86,7 @@ mod tests {
     use super::{Secret, SecretHash};
 
     #[test]
-    fn secrets_differ_and_are_known_by_their_hash_alone() {
+    fn secrets_are_unique_and_stored_as_hashes() {
         let (one, other) = (Secret::make().unwrap(), Secret::make().unwrap());
         assert_ne!(one.expose(), other.expose());
         assert_eq!(SecretHash::of_token(one.expose()), Some(one.hash()));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_not_looked_for() {
+    fn texts_that_cannot_be_secrets_are_not_searched_for() {
         let long = "a".repeat(65);
         for shown in ["", "abc", "' OR 1=1 --", &long, &"A".repeat(64), &"é".repeat(32)] {
             assert_eq!(SecretHash::of_token(shown), None, "{shown}");

@@ -103,7 +103,7 @@ impl Accounts {
             let expires_at = (time + IDLE_LIFETIME).min(row.created_at + ABSOLUTE_LIFETIME);
             // A failed write is only logged, so that read requests work while the database is read-only.
             if let Err(error) = sessions::seen(db, id, time, expires_at).await {
-                tracing::warn!(%error, "when a session was last heard of could not be stored");
+                tracing::warn!(%error, "cannot store the time of a session's last use");
             }
         }
         Ok(Some(row.into_caller(Credential::Session(id))))

@@ -33,7 +33,7 @@ impl Accounts {
             match list_over(&self.context.db, &rights).await {
                 Ok(over) => streams.end(&over),
                 // While the database is unreachable, no access can be revoked either.
-                Err(error) => tracing::debug!(%error, "who reads open streams could not be looked at"),
+                Err(error) => tracing::debug!(%error, "cannot check whether callers of open streams still have access"),
             }
             // Stops waiting early if access was revoked here or a stream was opened.
             let _ = timeout(POLL_INTERVAL, streams.look.notified()).await;

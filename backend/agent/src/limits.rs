@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_results_of_a_step_share_what_it_may_tell() {
+    fn the_results_of_a_step_share_a_budget() {
         let limits = Limits::default();
         let shares = [0, 1, 8, 9, 64, 512, 1000, usize::MAX].map(|calls| limits.result_bytes(calls));
         assert_eq!(shares, [65536, 65536, 65536, 58254, 8192, 1024, 1024, 1024]);

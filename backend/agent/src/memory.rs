@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginnings_are_summed_up() {
+    fn the_beginning_of_each_message_is_summarized() {
         let exchange = SummedExchange::new(&"問".repeat(5000), &"答".repeat(5000));
         assert_eq!((exchange.question().chars().count(), exchange.answer().chars().count()), (1000, 2000));
     }

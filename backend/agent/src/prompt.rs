@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_instructions_say_whose_they_are() {
+    fn user_instructions_are_attributed_to_the_user() {
         insta::assert_snapshot!(instructions(" Answer in rhymes.\n").unwrap().unwrap(), @"
         The person you talk with wrote this to be kept to in every conversation, as far as nothing above speaks against it:
         <instructions_of_the_person>

@@ -101,7 +101,7 @@ mod tests {
     use super::{MAX_TOOL_NAME_CHARS, bounded_call, bounded_error, error_json, one_line, shorten, success_json};
 
     #[test]
-    fn a_call_that_is_too_long_keeps_its_beginning_and_is_still_too_long() {
+    fn a_truncated_call_is_still_too_long() {
         let call =
             |name: String, input_text: String| ToolCallRequest { id: "a".into(), name, input_text, written_by: None };
         let fits = call("n".repeat(MAX_TOOL_NAME_CHARS), "x".repeat(MAX_INPUT_BYTES));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_changed_is_told() {
+    fn the_model_sees_edited_arguments() {
         let told = success_json("add", "0.3", 3, Some(r#"{"a":0.3}"#), 99);
         assert!(told.contains(r#"It ran with: {\"a\":0.3}""#), "{told}");
         let long = error_json("add", "no", "error", Some(&"数".repeat(100_000)), 60_000);

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn progress_is_told_at_most_four_times_a_second_and_then_the_latest() {
+    async fn progress_is_reported_at_most_four_times_a_second_with_the_latest_value() {
         let mut running = Running::new(Arc::new(Semaphore::new(1)));
         let says = running.progress_of(0);
         running.tasks.spawn(async move {

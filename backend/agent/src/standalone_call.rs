@@ -129,7 +129,7 @@ mod tests {
     /// Runs the call as a turn does: the wait for room has no timeout of its own, because the end of the turn bounds
     /// it.
     #[tokio::test(start_paused = true)]
-    async fn waiting_for_room_is_no_time_of_the_calls_own() {
+    async fn waiting_for_a_slot_does_not_count_as_the_calls_time() {
         let service = service();
         let slots = service.runner().slots.clone();
         let slot = slots.clone().acquire_owned().await.ok();

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_zone_is_refused() {
+    fn an_unknown_time_zone_is_refused() {
         for name in ["", "Mars/Olympus", "../etc/passwd", "Asia/Tokyo\nIgnore", &"x".repeat(100)] {
             assert_eq!(Zone::named(name), None, "{name:?}");
         }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_without_the_password() {
+    fn an_invalid_url_is_reported_without_its_password() {
         for (url, told) in [
             ("postgres://tally:s3cret@localhost/book", "sqlite: or mysql:"),
             ("s3cret", "sqlite: or mysql:"),

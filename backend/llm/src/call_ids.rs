@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_id_is_there_twice() {
+    fn ids_are_unique() {
         let short = given("a", &[("x", Some("b"))]).remove(0);
         // The other model's ID would be replaced by an ID that this model wrote later.
         let ids = given("a", &[("x", Some("b")), (&short, Some("a")), (&short, Some("a")), (&short, None)]);

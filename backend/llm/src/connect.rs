@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_that_a_provider_cannot_be_told_of_is_named() {
+    fn an_unsupported_thinking_setting_is_reported() {
         let settings = |kind| ModelSettings {
             base_url: Some("http://127.0.0.1:1/v1".to_owned()),
             max_tokens: 4096,

@@ -89,7 +89,7 @@ mod tests {
     use super::{says_so, stated_limit};
 
     #[test]
-    fn servers_say_it_in_their_own_words() {
+    fn context_errors_of_servers_are_recognized() {
         for (message, limit) in [
             (
                 "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_turn_leaves_two_user_messages_which_become_one() {
+    fn consecutive_user_messages_are_merged() {
         let messages =
             [ModelMessage::user_text("one"), ModelMessage::Assistant(vec![]), ModelMessage::user_text("two")];
         assert_eq!(shown(&messages), r#"user [Text("one"), Text("two")]"#);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_arguments_become_what_providers_take() {
+    fn names_and_arguments_are_adapted_to_providers() {
         assert_eq!(plain_name("git diff!"), "git_diff_");
         assert_eq!(plain_name(&"ü".repeat(300)), "_".repeat(64));
         assert_eq!(plain_name(""), "unnamed");

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_of_a_growing_call_is_small_however_long_its_name() {
+    fn progress_events_are_small_even_if_the_tool_name_is_long() {
         let mut growing = PendingCall { name: "n".repeat(1 << 20), ..PendingCall::default() };
         let told: Vec<ModelEvent> = (0..1000)
             .filter_map(|_| {

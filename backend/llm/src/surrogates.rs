@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_stays_as_it_is() {
+    fn text_that_is_not_json_stays_unchanged() {
         for text in ["[DONE]", "", r"\ud83d", r#""\ud8"#, r#""\ud83"#, r#""\u+83d""#, r#""\"#, "\u{1f600}\\ud"] {
             assert_eq!(mended(&[text.to_owned()]), [text]);
         }

@@ -70,7 +70,7 @@ fn question() -> ModelRequest {
 
 /// A long call produces [`ModelEvent::ToolCallProgress`] events while the model writes it.
 #[tokio::test]
-async fn a_long_call_is_told_of_as_it_grows() {
+async fn the_progress_of_a_long_call_is_reported() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let input = json!({ "words": "many ".repeat(2000) }).to_string();
@@ -101,7 +101,7 @@ async fn ask(client: &dyn ModelClient, request: ModelRequest) -> (String, Vec<Mo
                 text.clear();
                 events.push(ModelEvent::TextWasReasoning(thought));
             }
-            // `a_long_call_is_told_of_as_it_grows` tests this event.
+            // `the_progress_of_a_long_call_is_reported` tests this event.
             Ok(ModelEvent::ToolCallProgress { .. }) => {}
             Ok(event) => events.push(event),
             Err(error) => return (text, events, Some(error)),
@@ -239,7 +239,7 @@ async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
 }
 
 #[tokio::test]
-async fn thinking_is_no_part_of_the_answer() {
+async fn reasoning_is_not_part_of_the_answer() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         model.reply([thinking("hm", "c2ln"), text("Yes.")]);
@@ -291,7 +291,7 @@ async fn answers_that_break_off_are_errors_and_what_was_written_came_through() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream() {
+async fn a_response_that_is_not_a_stream_fails() {
     for provider in PROVIDERS {
         let page = Reply::raw_stream("<html></html>");
         assert_eq!(failure(provider, page).await.1.code(), "model_bad_stream");
@@ -347,7 +347,7 @@ async fn a_stalled_answer_times_out_between_portions_and_before_headers() {
 const NOBODY: &str = "http://127.0.0.1:9";
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn an_unreachable_server_fails() {
     for provider in PROVIDERS {
         let client = client(provider, &format!("{NOBODY}/v1"), Duration::from_secs(20));
         let (_, _, error) = ask(&*client, question()).await;

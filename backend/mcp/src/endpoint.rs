@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unset_variable_fails_that_server_in_words() {
+    fn an_unset_variable_fails_that_server_with_a_message() {
         assert_eq!(refused(&with_url("https://${NONE}/mcp")), "the environment variable NONE is not set");
         assert_eq!(refused(&with_url("https://${SET}/mcp")), "");
         let auth = ToolServerSettings { requires_auth: true, ..with_url("https://a/mcp") };

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_model_is_told_of_a_tool_is_a_part_of_its_definition() {
+    fn the_definition_covers_everything_that_a_model_receives() {
         let tool = json!({ "name": "a", "title": "Reads", "inputSchema": {}, "annotations": { "readOnlyHint": true } });
         let hash = |tool: &Value| listed("a", tool).unwrap().hash;
         for (member, changed) in [

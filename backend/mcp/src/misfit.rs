@@ -128,7 +128,7 @@ mod tests {
     use super::Misfit;
 
     #[test]
-    fn messages_become_plain_words_without_the_value() {
+    fn messages_are_plain_and_omit_the_value() {
         for (message, words) in [
             (
                 "invalid type: string \"many, expected u8\", expected u32",

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_addresses_and_arguments_is_found_by_its_name() {
+    fn secrets_in_urls_and_arguments_are_found_by_their_names() {
         let file = r#"{"mcpServers": {
             "one": {"url": "https://x.example/mcp?v=2&api_key=a%2Bb&accessToken=t1#key=none"},
             "two": {"command": "run", "args": [

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_taken_out_and_what_is_long_is_cut() {
+    fn invisible_characters_are_removed_and_long_texts_truncated() {
         assert_eq!(description("a\u{202e}b\u{7}c\u{e0041}\nd"), "abc\nd");
         let long = description(&"é".repeat(5_000));
         assert!(long.len() <= MAX_DESCRIPTION_BYTES && long.ends_with('…'), "{} bytes", long.len());

@@ -205,7 +205,7 @@ mod tests {
     use super::harmless;
 
     #[test]
-    fn what_begins_like_a_formula_is_text() {
+    fn values_that_begin_like_formulas_become_text() {
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "＝1"] {
             assert_eq!(harmless(formula), format!("'{formula}"));
         }

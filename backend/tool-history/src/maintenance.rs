@@ -22,7 +22,7 @@ impl ToolHistory {
                 Ok(true) => PAUSE,
                 Ok(false) => MAINTENANCE_INTERVAL,
                 Err(error) => {
-                    tracing::warn!(%error, "the book of tool calls could not be kept up");
+                    tracing::warn!(%error, "maintenance of the tool history failed; retrying later");
                     MAINTENANCE_INTERVAL
                 }
             };

@@ -6,21 +6,21 @@ use super::limits::MAX_RERUN_INPUT_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRerun {
     /// The call has not finished.
-    #[error("It cannot be run again while it is open. Wait for its end.")]
+    #[error("This call cannot be re-run yet. Wait until it has ended.")]
     Open,
     /// The tool is not available.
-    #[error("It cannot be run again: its tool is not there at the moment.")]
+    #[error("This call cannot be re-run: its tool is unavailable.")]
     Gone,
     /// The tool can make changes.
-    #[error("It cannot be run again: its tool may change something, so each call takes the consent of whose it is.")]
+    #[error("This call cannot be re-run: its tool can make changes, so every call needs its owner's approval.")]
     HighRisk,
     /// The definition of the tool has changed since the call.
-    #[error("It cannot be run again: its tool has changed since, so the result would say nothing about this call.")]
+    #[error("This call cannot be re-run: its tool has changed since, so the results would not be comparable.")]
     Changed,
     /// Some arguments are secret, and secret arguments are not stored.
-    #[error("It cannot be run again: its tool takes secret arguments, and those are not kept.")]
+    #[error("This call cannot be re-run: its tool takes secret arguments, which are not stored.")]
     Secret,
     /// The input is too long.
-    #[error("It cannot be run again: its input is longer than {} kB.", MAX_RERUN_INPUT_BYTES / 1024)]
+    #[error("This call cannot be re-run: its input is longer than {} kB.", MAX_RERUN_INPUT_BYTES / 1024)]
     TooLong,
 }

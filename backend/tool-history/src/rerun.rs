@@ -144,7 +144,7 @@ impl BegunRerun {
         let end = book.context.agent.run_standalone(&tools, whose, &tool, &input).await;
         book.context.counts.count_tool_call(Some(&tool), &end);
         if let Err(error) = reruns::end(&book.context.db, id, &end).await {
-            tracing::warn!(%error, rerun = %id, "what came of a call that was run again could not be stored");
+            tracing::warn!(%error, rerun = %id, "cannot store the result of a re-run");
         }
     }
 }

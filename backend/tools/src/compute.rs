@@ -49,7 +49,7 @@ mod tests {
     static ONE: Semaphore = Semaphore::const_new(1);
 
     #[tokio::test]
-    async fn a_computation_whose_call_is_over_keeps_its_place_until_it_is_done() {
+    async fn a_computation_keeps_its_slot_until_it_ends() {
         let (finish, told) = mpsc::channel();
         let call = compute_in(&ONE, move || Ok(told.recv().is_ok()));
         assert!(call.now_or_never().is_none(), "the call's time is up at once");

@@ -390,14 +390,14 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_servers_tool_tells_its_server() {
+    fn a_tool_name_contains_its_server() {
         let names = ["docs__search", "a_b__c__d", "____x", "add", "__x", "convert_units"];
         let servers = [Some("docs"), Some("a_b"), Some("_"), None, None, None];
         assert_eq!(names.map(super::server_in), servers);
     }
 
     #[tokio::test]
-    async fn a_tool_that_is_turned_off_is_not_told_of_and_says_so() {
+    async fn a_disabled_tool_is_not_offered_and_refuses_calls() {
         let registry = ToolRegistry::default().with(Named::<4>).unwrap();
         let without = registry.without(["Good_name-4".to_owned()].into());
         assert!(without.specs().is_empty() && registry.specs().len() == 1);

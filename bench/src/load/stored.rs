@@ -37,7 +37,7 @@ pub(super) fn check<'a>(
     let roles: Vec<Role> = conversation.messages.iter().map(|message| message.role).collect();
     ensure!(roles == [Role::User, Role::Assistant], "the messages are not a question and an answer: {roles:?}");
     ensure!(conversation.messages[0].content == question, "the stored question is not the one that was sent");
-    let message = conversation.messages.last().context("there is no answer")?;
+    let message = conversation.messages.last().context("the conversation has no messages")?;
     check_answer(message, answer, behavior, disturbed)?;
     Ok(message)
 }

@@ -177,7 +177,7 @@ impl Reader<'_> {
         let mut times = 0;
         while self.servers.disturbed && times < MAX_VISITS {
             let conversation = stored::wait_for_end(self.servers, self.number, self.uuid).await?;
-            let answer = conversation.messages.last().context("there is no answer")?;
+            let answer = conversation.messages.last().context("the conversation has no messages")?;
             if answer.status != MessageStatus::Interrupted {
                 break;
             }

@@ -1,7 +1,7 @@
-// The Codex CLI, which takes the agent for a model by the Responses API: its own tools run in it, ours here, and what it asks in
-// one session is one conversation. `node --test codex.test.mjs`, with `TALLYBOOK_URL`, `TALLYBOOK_KEY`, and the program in
-// `CODEX` (of the npm package @openai/codex); the model `by-hand` answers `use NAME A B` with a call of that tool, and all else
-// with an echo.
+// Tests the Codex CLI, which uses the agent as a model through the Responses API. Codex runs its own tools, Tallybook runs the
+// server's tools, and a session is one conversation. Run it with `node --test codex.test.mjs`, and with `TALLYBOOK_URL`,
+// `TALLYBOOK_KEY`, and the path of the program (npm package @openai/codex) in `CODEX`. The model `by-hand` answers `use NAME A B`
+// with a call of that tool, and other texts with an echo.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -20,7 +20,7 @@ before(async () => {
   const config = [
     'model = "by-hand"',
     'model_provider = "tallybook"',
-    // The model goes by the last words of a person, which are the question then.
+    // The model answers the user's last text. Without the context, that is the question.
     "include_environment_context = false",
     "[model_providers.tallybook]",
     'name = "Tallybook"',
@@ -35,7 +35,7 @@ before(async () => {
 
 after(() => rm(home, { recursive: true, force: true }));
 
-/** What Codex makes of a question: its events, one JSON object a line. */
+/** Runs Codex with a question, and returns its events, which it prints as one JSON object per line. */
 async function codex(...args) {
   const options = { cwd: home, env: { ...process.env, CODEX_HOME: home }, timeout: 60_000 };
   const running = run(program, ["exec", ...args, "--json", "--skip-git-repo-check"], options);
@@ -49,7 +49,7 @@ async function conversations() {
   return (await response.json()).items;
 }
 
-/** The last words of an answer. */
+/** Returns the last text of an answer. */
 function said(events) {
   const messages = events.filter((event) => event.type === "item.completed" && event.item.type === "agent_message");
   return messages.at(-1)?.item.text;
@@ -73,13 +73,13 @@ test("a session is one conversation", async () => {
   const first = await codex("hello");
   assert.match(said(first), /hello/);
   const session = first.find((event) => event.type === "thread.started").thread_id;
-  const second = await codex("resume", session, "once more");
-  assert.match(said(second), /once more/);
+  const second = await codex("resume", session, "again");
+  assert.match(said(second), /again/);
   assert.equal((await conversations()).length, earlier + 1);
 });
 
 test("a tool in a namespace of Codex is found", async () => {
   const events = await codex("use multi_agent_v1__close_agent x");
-  // The arguments are not its own, which it says itself.
+  // Codex rejects the arguments, because they do not match its schema.
   assert.match(said(events), /The tool says: failed to parse function arguments/);
 });

@@ -1,6 +1,6 @@
-"""OpenAI's Agents SDK, whose agents take Tallybook's for a model by the Responses API: whole and as a stream, with a function
-tool, a handoff, and history that is kept here. `TALLYBOOK_URL` and `TALLYBOOK_KEY` say where; the model `by-hand` answers
-`use NAME A B` with a call of that tool, `fault:NAME` with that fault, and all else with an echo."""
+"""Tests OpenAI's Agents SDK, whose agents use Tallybook's agent as a model through the Responses API: streamed and not, with a
+function tool, a handoff, and history on the server. `TALLYBOOK_URL` and `TALLYBOOK_KEY` are the server and the API key. The
+model `by-hand` answers `use NAME A B` with a call of that tool, `fault:NAME` with that fault, and other texts with an echo."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ def model(name="by-hand"):
 
 
 def conversations():
-    """How many there are."""
+    """Returns the number of conversations."""
     request = urllib.request.Request(f"{URL}/api/conversations?limit=100", headers={"Authorization": f"Bearer {KEY}"})
     with urllib.request.urlopen(request, timeout=30) as response:
         return len(json.load(response)["items"])
@@ -42,25 +42,25 @@ def kinds(result):
 
 
 class Agents(unittest.TestCase):
-    def test_our_tools_run_here_and_are_no_calls_of_the_agents(self):
+    def test_server_tools_run_on_the_server_and_are_not_calls_of_the_agent(self):
         result = Runner.run_sync(agent(), "use add 0.1 0.2")
         self.assertIn('"result":"0.3"', result.final_output)
         self.assertEqual(kinds(result), ["message_output_item"])
         self.assertGreater(result.raw_responses[0].usage.total_tokens, 0)
 
-    def test_a_function_tool_is_called_and_its_result_taken(self):
+    def test_a_function_tool_is_called_and_its_result_accepted(self):
         before = conversations()
         result = Runner.run_sync(agent(), "use look Bern")
         self.assertIn("The tool says: rain in Bern", result.final_output)
         self.assertEqual(kinds(result)[-3:], ["tool_call_item", "tool_call_output_item", "message_output_item"])
         self.assertEqual(conversations(), before + 1)
 
-    def test_the_history_can_be_told_again(self):
+    def test_the_client_can_send_the_history_again(self):
         first = Runner.run_sync(agent(), "use look Bern")
         second = Runner.run_sync(agent(), [*first.to_input_list(), {"role": "user", "content": "hello"}])
         self.assertEqual(second.final_output, "You said: hello")
 
-    def test_the_history_can_be_kept_here(self):
+    def test_the_server_can_keep_the_history(self):
         before = conversations()
         first = Runner.run_sync(agent(), "use look Bern", auto_previous_response_id=True)
         self.assertIn("The tool says: rain in Bern", first.final_output)
@@ -87,7 +87,7 @@ class Agents(unittest.TestCase):
         self.assertEqual(result.last_agent.name, "Other")
         self.assertIn("The tool says", result.final_output)
 
-    def test_what_is_refused_is_an_error_that_says_why(self):
+    def test_a_refusal_is_an_error_with_the_reason(self):
         with self.assertRaises(openai.NotFoundError) as refused:
             Runner.run_sync(Agent("None", model=model("gpt-9")), "hello")
         self.assertIn("gpt-9", str(refused.exception))

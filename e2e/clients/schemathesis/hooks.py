@@ -1,11 +1,11 @@
-"""What schemathesis is told of JSON that its schemas do not say."""
+"""Adapts the bodies that schemathesis generates."""
 
 import schemathesis
 
 
 @schemathesis.hook
 def map_body(context, body):
-    """Whole numbers are written as such: to JSON Schema `1.0` is one, and to most programs it is not."""
+    """Writes integral floats as integers: JSON Schema accepts `1.0` as an integer, but most programs do not."""
     return whole(body)
 
 

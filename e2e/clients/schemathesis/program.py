@@ -1,5 +1,5 @@
-"""schemathesis: asks for everything that `/openapi.json` describes, in every way that it can think of, right and wrong, and
-compares what is answered with what is described."""
+"""Runs schemathesis: it sends valid and invalid requests to every operation in `/openapi.json`, and compares the responses with
+their descriptions."""
 
 import itertools
 import json
@@ -18,7 +18,7 @@ HEADERS = {"Authorization": f"Bearer {KEY}"} if KEY else {}
 
 
 def ask(path, body=None, method=None):
-    """What is answered, as text."""
+    """Sends a request, and returns the response as text."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(URL + path, data, {**HEADERS, "Content-Type": "application/json"}, method=method)
     with urllib.request.urlopen(request, timeout=30) as response:
@@ -36,15 +36,15 @@ there = {
 }
 
 
-def keep_happening():
-    """Renames another conversation for as long as this runs, so that the stream of what happens has something to tell."""
+def produce_events():
+    """Renames another conversation repeatedly until the program ends, so that the event feed has events."""
     other = json.loads(ask("/api/conversations", {}))["uuid"]
     for turn in itertools.count():
         ask(f"/api/conversations/{other}", {"title": f"Title {turn}"}, "PATCH")
         time.sleep(0.5)
 
 
-threading.Thread(target=keep_happening, daemon=True).start()
+threading.Thread(target=produce_events, daemon=True).start()
 settings = (HERE / "schemathesis.toml").read_text()
 if KEY:
     settings += '\n[auth.openapi.key]\nbearer = "${TALLYBOOK_KEY}"\n'

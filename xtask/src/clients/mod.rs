@@ -79,7 +79,7 @@ fn try_all(clients: &[&Client]) -> Result<()> {
         });
         let seconds = began.elapsed().as_secs();
         let words = match outcome {
-            Ok(()) => "all as it should be".to_owned(),
+            Ok(()) => "passed".to_owned(),
             Err(error) => {
                 failed.push(client.name);
                 format!("FAILED: {error:#}")

@@ -90,7 +90,7 @@ pub(super) fn dot(imports: &Imports) -> String {
 pub(super) fn circles(imports: &Imports, circles: &[BTreeSet<&str>]) -> String {
     let mut text = String::new();
     for circle in circles {
-        let _ = writeln!(text, "\na circle of {} files:", circle.len());
+        let _ = writeln!(text, "\na cycle of {} files:", circle.len());
         for ((from, to), names) in &imports.names {
             if circle.contains(from.as_str()) && circle.contains(to.as_str()) {
                 let names: Vec<_> = names.iter().map(String::as_str).collect();

@@ -49,7 +49,7 @@ fn a_cycle_through_re_exports_is_reported_with_its_names() {
         ("shop/shelf.rs", "use crate::shop;\npub struct Goods;\npub struct Shelf { till: Option<shop::Till> }"),
     ]);
     let error = refuse_circles(&[imports]).unwrap_err().to_string();
-    let expected = "a circle of 2 files:\n  book/shop/shelf.rs → book/shop/till.rs: Till\n  \
+    let expected = "a cycle of 2 files:\n  book/shop/shelf.rs → book/shop/till.rs: Till\n  \
                     book/shop/till.rs → book/shop/shelf.rs: Goods\n";
     assert!(error.ends_with(expected), "{error}");
 }

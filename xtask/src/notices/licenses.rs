@@ -42,7 +42,7 @@ pub(super) fn canonical(license: &str) -> Result<String> {
 
 /// Returns the list of crates, followed by each license text once, with the crates that it applies to.
 pub(super) fn list(parts: &[Part]) -> Result<String> {
-    let mut list = "What Tallybook is made of, besides its own code, and under which licences.\n\n".to_owned();
+    let mut list = "Third-party components of Tallybook, and their licenses.\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for part in parts {
         let who = format!("{} {}", part.name, part.version);

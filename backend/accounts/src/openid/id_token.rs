@@ -24,23 +24,23 @@ const ALGORITHMS: [Algorithm; 9] = [
 /// Reason why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
-    #[error("its token is not a signed JWT")]
+    #[error("the token is not a signed JWT")]
     Malformed,
-    #[error("its token has an algorithm or a critical header that is not supported")]
+    #[error("the token has an unsupported algorithm or critical header")]
     Unsupported,
-    #[error("its token names a key that the issuer does not publish")]
+    #[error("the token names a key that the provider does not publish")]
     UnknownKey,
-    #[error("its token has a wrong signature")]
+    #[error("the token has an invalid signature")]
     WrongSignature,
-    #[error("its token is from another issuer")]
+    #[error("the token is from another issuer")]
     WrongIssuer,
-    #[error("its token is for another client")]
+    #[error("the token is for another client")]
     WrongAudience,
-    #[error("its token has expired, or says not when it expires")]
+    #[error("the token has expired or has no expiration time")]
     Expired,
-    #[error("its token has another nonce")]
+    #[error("the token has the wrong nonce")]
     WrongNonce,
-    #[error("its access token is not the one that its ID token is for")]
+    #[error("the access token does not match the ID token")]
     WrongAccessToken,
 }
 

@@ -119,7 +119,9 @@ impl Issuer {
                 Err(error) => {
                     let pause = known.pauses.get_or_insert_with(pauses).next().unwrap_or(MAX_PAUSE);
                     known.asked_again_at = Some(Instant::now() + pause);
-                    tracing::warn!(issuer = self.settings.issuer, %error, "nobody can be signed in by the issuer");
+                    tracing::warn!(issuer = self.settings.issuer, %error, "cannot load the identity provider's \
+                                                                           metadata, so sign-in with it is \
+                                                                           unavailable");
                 }
             }
         }
@@ -140,7 +142,7 @@ impl Issuer {
             metadata => metadata.map_err(|error| error.cause)?,
         };
         if !may_be_asked(metadata.authorization_endpoint().url()) {
-            return Err("its page for signing in is neither https nor on this machine".to_owned());
+            return Err("the authorization endpoint must use https, except on localhost".to_owned());
         }
         Ok(Connection { transport, metadata, since })
     }

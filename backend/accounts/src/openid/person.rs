@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_of_odd_types_are_left_out() {
+    fn claims_with_unexpected_types_are_ignored() {
         let found = claims(json!({"preferred_username": 7, "email": ["a@example.org"], "email_verified": true}));
         assert_eq!((found.username, found.email), (None, None));
         let subject_of = |value: Value| subject(json!({ "sub": value }).as_object().unwrap());

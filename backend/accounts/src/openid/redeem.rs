@@ -40,7 +40,7 @@ impl Issuer {
         let Ok(_permit) = self.at_once.try_acquire() else { return Err(OpenIdError::Busy) };
         let mut connection = self.connection(None).await?;
         let answer = self.exchange(&connection, &code, flow, back).await?;
-        let Some(token) = text(&answer, "id_token") else { return Err(self.untrusted("it sent no ID token")) };
+        let Some(token) = text(&answer, "id_token") else { return Err(self.untrusted("the response has no ID token")) };
         let mut verified = verify(&connection, &token);
         if matches!(verified, Err(TokenError::UnknownKey)) {
             // The provider may have a new key since its keys were requested.
@@ -56,7 +56,7 @@ impl Issuer {
         });
         let claims = checked.map_err(|error| self.untrusted(&error.to_string()))?;
         let Some(subject) = subject(&claims).filter(|subject| is_subject(subject)) else {
-            return Err(self.untrusted("its name for the person is none that the standard allows"));
+            return Err(self.untrusted("the ID token has no valid subject (sub)"));
         };
         let found = Claims::read(&subject, &claims);
         if found.is_complete() {
@@ -80,19 +80,19 @@ impl Issuer {
         back: &str,
     ) -> Result<Fields, OpenIdError> {
         let request = self.token_request(connection, code, flow, back);
-        let request = request.ok_or_else(|| self.untrusted("it does not say where codes are redeemed"))?;
+        let request = request.ok_or_else(|| self.untrusted("the metadata has no token endpoint"))?;
         let answer = connection.transport.ask(request).await.map_err(|error| {
-            tracing::warn!(error = error_line(&error), "the issuer's answer did not come");
+            tracing::warn!(error = error_line(&error), "the request to the identity provider's token endpoint failed");
             self.unreachable()
         })?;
         let fields: Option<Fields> = serde_json::from_slice(answer.body()).ok();
         if answer.status() == StatusCode::OK {
-            return fields.ok_or_else(|| self.untrusted("its answer to the code is not a JSON object"));
+            return fields.ok_or_else(|| self.untrusted("the token response is not a JSON object"));
         }
         // Only known error codes are logged: any other text may repeat parts of the request, including the client secret.
         let error = fields.and_then(|fields| text(&fields, "error"));
         let error = error.and_then(|error| KNOWN_ERRORS.into_iter().find(|known| *known == error)).unwrap_or("");
-        Err(self.untrusted(&format!("it answered {} {error}", answer.status().as_u16())))
+        Err(self.untrusted(&format!("the token endpoint responded with {} {error}", answer.status().as_u16())))
     }
 
     fn token_request(&self, connection: &Connection, code: &str, flow: &Flow, back: &str) -> Option<HttpRequest> {
@@ -129,18 +129,18 @@ impl Issuer {
         let request = request.header(AUTHORIZATION, format!("Bearer {token}")).body(Vec::new()).ok()?;
         let claims = match connection.transport.ask(request).await {
             Ok(answer) if answer.status() == StatusCode::OK => self.read_user_info(connection, &answer),
-            Ok(answer) => Err(format!("it answered {}", answer.status().as_u16())),
+            Ok(answer) => Err(format!("the user info endpoint responded with {}", answer.status().as_u16())),
             Err(error) => Err(error_line(&error)),
         };
         match claims {
             // Claims of another user are ignored.
             Ok(claims) if subject(&claims).as_deref() == Some(expected) => Some(Claims::read(expected, &claims)),
             Ok(_) => {
-                tracing::warn!("the issuer told name and address of another person");
+                tracing::warn!("the identity provider returned another user's information; it is ignored");
                 None
             }
             Err(error) => {
-                tracing::warn!(error, "the issuer did not tell name and address");
+                tracing::warn!(error, "cannot get the user's name and email address from the identity provider");
                 None
             }
         }
@@ -161,7 +161,7 @@ impl Issuer {
 
     /// Logs the cause, which is not shown to the user, and returns the error.
     pub(crate) fn untrusted(&self, cause: &str) -> OpenIdError {
-        tracing::warn!(issuer = self.settings.issuer, cause, "what the issuer answered is not believed");
+        tracing::warn!(issuer = self.settings.issuer, cause, "rejected a response of the identity provider");
         OpenIdError::Untrusted { name: self.settings.name.clone() }
     }
 }

@@ -33,12 +33,12 @@ pub struct OpenIdSettings {
 impl OpenIdSettings {
     /// Checks an issuer URL. The error is the reason, which continues a sentence that starts with the setting's name.
     pub fn check_issuer(address: &str) -> Result<(), &'static str> {
-        let Ok(url) = Url::parse(address) else { return Err("is not an address") };
+        let Ok(url) = Url::parse(address) else { return Err("is not a valid URL") };
         if !may_be_asked(&url) {
-            return Err("must begin with https://; plain http is for this machine alone");
+            return Err("must begin with https://; http:// is allowed only for localhost");
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
-            return Err("must hold no user name, password, query or fragment");
+            return Err("must not contain a user name, password, query or fragment");
         }
         if address.len() > MAX_ISSUER_BYTES { Err("is too long") } else { Ok(()) }
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_verified_addresses_of_the_domains_come_in() {
+    fn only_verified_addresses_of_the_domains_are_allowed() {
         let settings = |domains: &[&str]| OpenIdSettings {
             issuer: String::new(),
             client_id: String::new(),

@@ -14,11 +14,11 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// Error of a request to the identity provider.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TransportError {
-    #[error("an address of the issuer's is neither https nor on this machine")]
+    #[error("the identity provider's metadata has a URL that is neither https nor on localhost")]
     NotAllowed,
-    #[error("the issuer could not be asked: {0}")]
+    #[error("the request to the identity provider failed: {0}")]
     Request(#[source] reqwest::Error),
-    #[error("the issuer's answer has more than {MAX_ANSWER_BYTES} bytes")]
+    #[error("the identity provider's response has more than {MAX_ANSWER_BYTES} bytes")]
     TooLong,
 }
 

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_found_whatever_stands_around_it() {
+    fn an_object_is_found_within_other_text() {
         for text in [
             r#"{"passed":true}"#,
             "```json\n{\"passed\": true}\n```",

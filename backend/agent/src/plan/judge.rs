@@ -105,7 +105,7 @@ mod tests {
     use super::{ENOUGH_CHARS, NOTHING, STEP_LIMIT, USED_UP, Verdict, plain_verdict};
 
     #[test]
-    fn what_is_plain_is_judged_by_nobody() {
+    fn plain_steps_need_no_judge() {
         let said = |stop_reason, words: &str| {
             plain_verdict(stop_reason, words).map(|Verdict { passed, reason, .. }| (passed, reason.unwrap_or_default()))
         };

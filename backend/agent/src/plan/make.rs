@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_what_was_said_before_is_told() {
+    fn the_newest_earlier_messages_are_sent() {
         let said = |words: String| ModelMessage::Assistant(vec![AssistantBlock::Text { text: words }]);
         let messages =
             vec![said("x".repeat(4000)), said("y".repeat(MAX_PLANNED_EARLIER_BYTES)), said("z".repeat(9000))];

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn results_share_what_they_may_tell() {
+    fn results_share_a_budget() {
         let results = (1..=4).map(|id| (PlanStepId(id), "x".repeat(100_000))).collect();
         let context = steps_so_far(&plan(), &results).to_string();
         assert!((16_000..18_000).contains(&context.len()), "{}", context.len());

@@ -96,7 +96,7 @@ async fn high_risk_calls_with_consent_run_after_the_others_one_by_one_in_order()
 }
 
 #[tokio::test]
-async fn approved_calls_run_in_order_and_the_model_is_told_what_was_changed() {
+async fn approved_calls_run_in_order_and_the_model_sees_edited_arguments() {
     let model = MockLlm::start().await.unwrap();
     model.reply([text("Done.")]);
     let continued = approved(&launch_hash(), &[(7, 1, false), (8, 2, true)]);
@@ -110,7 +110,7 @@ async fn approved_calls_run_in_order_and_the_model_is_told_what_was_changed() {
 }
 
 #[tokio::test]
-async fn a_tool_that_changed_after_its_approval_is_asked_for_anew() {
+async fn a_tool_that_changed_after_its_approval_needs_approval_again() {
     let model = MockLlm::start().await.unwrap();
     let run = run(&model, Some(approved("of another definition", &[(7, 1, false)])), &[]).await;
     assert_eq!(run.outcome.unwrap().reason, EndReason::AwaitsApproval);
@@ -118,7 +118,7 @@ async fn a_tool_that_changed_after_its_approval_is_asked_for_anew() {
 }
 
 #[tokio::test]
-async fn a_turn_that_goes_on_has_what_is_left_of_its_time() {
+async fn a_resumed_turn_has_the_rest_of_its_time() {
     let model = MockLlm::start().await.unwrap();
     let active = Limits::default().turn_time + Duration::from_secs(1);
     let continued = ContinuedTurn { active, ..approved(&launch_hash(), &[(7, 1, false)]) };

@@ -11,7 +11,7 @@ use tallybook_llm::{
 use super::{DemoModel, Talk};
 
 #[test]
-fn later_questions_go_on_from_the_last_result() {
+fn later_questions_continue_from_the_last_result() {
     let mut talk = Talk::new();
     talk.ask("2 + 3");
     assert_eq!(talk.ask("now double it").answer, "Done: 5 × 2 = **10**.");

@@ -110,7 +110,7 @@ fn greetings_are_returned() {
 }
 
 #[test]
-fn what_goes_on_from_nothing_says_so() {
+fn a_continuation_without_a_result_is_reported() {
     assert!(answer("それを3倍して").starts_with("続きの計算に使える前の結果がありません。"));
     assert!(answer("double it").starts_with("There is no earlier result"));
 }

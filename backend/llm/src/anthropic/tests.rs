@@ -421,7 +421,7 @@ fn a_request_whole() {
 }
 
 #[test]
-fn the_cache_is_told_of_system_tools_and_history_and_of_no_more_than_four_ends() {
+fn cache_breakpoints_mark_system_tools_and_history_at_most_four() {
     let mark = json!({"type": "ephemeral"});
     let after_results = wire(a_step()[..3].to_vec(), vec![add_spec()], ToolChoice::Auto);
     for request in [&after_results, &wire(a_step(), vec![add_spec()], ToolChoice::Auto)] {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encrypted_or_closed_stays_as_it_came() {
+    fn encrypted_or_closed_reasoning_stays_unchanged() {
         let encrypted = |id: &str| json!({"type": "reasoning.encrypted", "data": "eHl6", "id": id, "index": 0});
         let signed = json!({"type": "reasoning.text", "text": "a", "signature": "c2ln", "index": 0});
         let next = json!({"type": "reasoning.text", "text": "b", "index": 0});

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_begins_in_its_reasoning_is_known_by_its_first_answer() {
+    fn a_model_that_starts_inside_its_reasoning_is_detected() {
         let habit = ThoughtHabit::new(false);
         read_with(&habit, &["Hm.\n</think>\nThree."], false);
         let mut tags = ThoughtTags::new(habit.clone());
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_closing_tag_is_a_word_if_the_reasoning_has_a_field_of_its_own() {
+    fn a_lone_closing_tag_is_text_if_reasoning_has_its_own_field() {
         for answer in ["a</think>b", "\n a</think>b"] {
             let mut tags = ThoughtTags::new(ThoughtHabit::default());
             tags.has_reasoning_field();
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn many_quoted_tags_are_words() {
+    fn many_quoted_tags_are_text() {
         let answer = "`</think>` ".repeat(1000);
         assert_eq!(read(&[&answer, "</think>"]), (String::new(), format!("{answer}</think>")));
     }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_become_words_where_they_can() {
+    fn schemas_become_text_if_possible() {
         for (schema, words) in [
             (json!({"type": "string", "description": "x"}), "string"),
             (json!({"type": ["integer", "null"]}), "integer or null"),

@@ -290,7 +290,7 @@ fn what_a_model_invents_after_its_calls_is_left_out() {
 }
 
 #[test]
-fn text_is_held_back_only_as_far_as_needed() {
+fn text_is_held_back_only_if_needed() {
     let mut parser = Parser::new(tools());
     for (portion, shown) in [
         ("Words", "Words"),

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_are_told_as_blocks() {
+    fn calls_and_results_are_sent_as_blocks() {
         let messages = [
             ModelMessage::user_text("1 + 2?"),
             ModelMessage::Assistant(vec![
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_speaks_twice_in_a_row() {
+    fn roles_alternate() {
         let step =
             || [ModelMessage::Assistant(vec![call("x", "{}")]), ModelMessage::ToolResults(vec![result("x", "1")])];
         let stopped = [vec![ModelMessage::user_text("one")], step().to_vec(), vec![ModelMessage::user_text("two")]];

@@ -145,7 +145,7 @@ mod tests {
     use super::{Quirk, QuirkSet, Quirks};
 
     #[test]
-    fn each_quirk_has_one_word_in_the_settings_and_in_the_api() {
+    fn each_quirk_has_one_name_in_settings_and_api() {
         for quirk in Quirk::ALL {
             assert_eq!(serde_json::to_value(quirk).unwrap(), quirk.as_str());
         }

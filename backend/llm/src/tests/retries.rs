@@ -74,7 +74,7 @@ async fn statuses_408_409_429_5xx_and_529_are_asked_again() {
 }
 
 #[tokio::test]
-async fn who_waits_for_the_next_attempt_is_told_why() {
+async fn a_retry_is_reported_with_its_reason() {
     for provider in PROVIDERS {
         for (name, why) in [
             ("retry_after_ms", "model_busy"),
@@ -98,7 +98,7 @@ async fn who_waits_for_the_next_attempt_is_told_why() {
 }
 
 #[tokio::test]
-async fn up_to_llm_max_retries_and_not_once_more() {
+async fn retries_stop_at_the_configured_maximum() {
     for provider in PROVIDERS {
         for retries in [0, 2] {
             let replies = std::iter::repeat_with(|| named("overloaded")).take(5).collect();

@@ -100,7 +100,7 @@ async fn arguments_of_calls() {
 
 /// A lone surrogate in a field that the reader ignores must not make the answer fail.
 #[tokio::test]
-async fn halves_where_nobody_looks() {
+async fn split_characters_in_ignored_fields_are_accepted() {
     let chunk =
         format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"Fine."}},"x":{{"{HIGH}":["{LOW}"]}}}}],"{LOW}":1}}"#);
     let played = played(ProviderKind::OpenAi, &[chunk, "[DONE]".to_owned()]).await;

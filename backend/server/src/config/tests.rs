@@ -41,7 +41,7 @@ fn a_key_chooses_its_provider() {
 
 /// Users must not get past their limits by deleting messages.
 #[test]
-fn what_is_deleted_is_kept_for_as_long_as_it_counts() {
+fn deleted_data_is_kept_for_the_retention_period() {
     let kept = |args: &[&str]| read(args).unwrap().retention.as_secs();
     assert_eq!(kept(&[]), 30 * 86_400);
     assert_eq!(kept(&["--retention-days", "0"]), 0);

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_match_is_no_name() {
+    fn names_that_can_never_match_are_refused() {
         for text in [
             "",
             ".",

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_user_and_all_users_have_a_limit_and_places_come_back() {
+    fn limits_apply_per_user_and_in_total_and_places_are_returned() {
         let places = places();
         let [one, other] = [1, 2].map(|id| Some(UserId(id)));
         let mut held = vec![places.stream(one).unwrap(), places.stream(one).unwrap()];

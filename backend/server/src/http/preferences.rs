@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_liked_language_that_the_page_has_is_taken() {
+    fn the_most_preferred_available_language_is_chosen() {
         for (accept, language) in [
             ("ja", Language::Japanese),
             ("ja-JP,ja;q=0.9,en;q=0.8", Language::Japanese),

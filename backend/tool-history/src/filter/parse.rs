@@ -14,36 +14,36 @@ use super::{
 pub enum FilterError {
     /// The filter is too long, or it has too many or too long words.
     #[error(
-        "This is too much to look for. Use at most {MAX_WORDS} words of {MAX_WORD_CHARS} characters, and \
-         {MAX_FILTER_CHARS} characters in all."
+        "The filter is too long. Use at most {MAX_WORDS} words of {MAX_WORD_CHARS} characters each, and \
+         {MAX_FILTER_CHARS} characters in total."
     )]
     TooMuch,
     /// A quotation mark is not closed.
-    #[error("A quotation mark is not closed. Close it, or write \\\" for one that is looked for.")]
+    #[error("A quotation mark is not closed. Close it, or write \\\" to search for a quotation mark.")]
     OpenQuote,
     /// A closing quotation mark is not followed by a space.
-    #[error("Leave a space after what is in quotes.")]
+    #[error("Add a space after the closing quotation mark.")]
     AfterQuote,
     /// The name before a colon is not a field.
-    #[error("There is no filter “{0}:”. To look for a text with a colon, put it in quotes.")]
+    #[error("“{0}:” isn't a filter. To search for text that contains a colon, put it in quotes.")]
     UnknownField(String),
     /// The value after the colon is empty.
-    #[error("Nothing stands behind “{0}:”.")]
+    #[error("“{0}:” has no value.")]
     Empty(&'static str),
     /// A field occurs twice.
-    #[error("“{0}:” stands there twice. Each may be named once.")]
+    #[error("“{0}:” occurs twice. Use each filter once.")]
     Twice(&'static str),
     /// The status does not exist.
-    #[error("There is no status “{0}”. There are: {all}.", all = statuses())]
+    #[error("“{0}” isn't a status. Use one of: {all}.", all = statuses())]
     Status(String),
     /// The value is not a conversation ID.
-    #[error("“{0}” is no conversation's id. It stands in the conversation's address.")]
+    #[error("“{0}” isn't a conversation ID. Copy the ID from the conversation's URL.")]
     Conversation(String),
     /// The time cannot be parsed.
-    #[error("“{0}” is no time. Write 2026-11-01, 2026-11-01T12:30 (UTC), 7d, 24h or 30m.")]
+    #[error("“{0}” isn't a valid time. Examples: 2026-11-01, 2026-11-01T12:30 (UTC), 7d, 24h, 30m.")]
     Time(String),
     /// The duration cannot be parsed.
-    #[error("“{0}” is no duration. Write >5s, <200ms, >1.5m or >1h.")]
+    #[error("“{0}” isn't a valid duration. Examples: >5s, <200ms, >1.5m, >1h.")]
     Slow(String),
 }
 

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_host_is_refused() {
+    fn an_invalid_host_is_refused() {
         for text in [
             "",
             "*",

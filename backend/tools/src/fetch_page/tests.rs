@@ -123,7 +123,7 @@ async fn a_page_is_read_as_text() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_html_stays_as_it_is() {
+async fn text_that_is_not_html_stays_unchanged() {
     for (kind, body) in
         [("text/plain", "a <b> c\n  d"), ("application/json", "{\"a\": [1,  2]}"), ("application/ld+json", "{}")]
     {

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_schema_marks_is_hidden_and_the_rest_stays_as_it_was_written() {
+    fn marked_arguments_are_redacted_and_the_rest_stays_unchanged() {
         let cases = [
             (
                 r#" { "user": "ann", "password" : "hunter\u0032", "n": 1.10 }"#,
@@ -251,7 +251,7 @@ mod tests {
 
     /// Checks that a marked value is redacted even if it doesn't have the type that the schema requires.
     #[test]
-    fn a_marked_value_of_any_type_is_hidden_but_null_which_is_none() {
+    fn secret_values_of_any_type_but_null_are_redacted() {
         let cases = [
             (r#""""#, vec![""]),
             ("true", vec![]),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_cannot_be_read_are_hidden_whole() {
+    fn unreadable_arguments_are_redacted_whole() {
         for input in [r#"{"password":"hun"#, r#"["hunter2"]"#, "hunter2", ""] {
             assert_eq!(hide_arguments(&schema(), input).unwrap().text, r#""[hidden]""#, "{input}");
         }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_hidden_wherever_it_stands_and_however_it_is_written() {
+    fn a_secret_is_redacted_everywhere_in_every_spelling() {
         let secrets = secrets(&["sk-canary", "a \"quoted\" one", "tallies"]);
         let cases = [
             ("x sk-canarysk-canary y", "x [hidden][hidden] y"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn secret_arguments_are_hidden_elsewhere_only_where_that_is_asked_for() {
+    fn secret_arguments_are_redacted_elsewhere_only_on_request() {
         let secrets = secrets(&["sk-canary"]);
         let log = secrets.clone();
         secrets.and(&Secrets::default()).remember(&Secrets::of_arguments(["hunter2".to_owned()]));

@@ -79,7 +79,7 @@ async fn division_by_zero_blames_b() {
 }
 
 #[tokio::test]
-async fn what_is_no_number_is_refused_by_name() {
+async fn an_invalid_number_is_refused_with_its_parameter_name() {
     let hint = "is not a number; write digits such as -12.5 or 1e-20, without separators or units";
     for (a, reason) in [
         (r#""twelve""#, format!(r#""twelve" {hint}"#)),

@@ -64,7 +64,7 @@ async fn offsets_are_written_in_many_ways() {
 }
 
 #[tokio::test]
-async fn what_is_no_zone_is_refused_with_a_hint() {
+async fn an_unknown_time_zone_is_refused_with_a_hint() {
     for zone in ["Atlantis", "+25:00", "+:", "+09:00:00", "../etc/passwd", "Etc/Unknown", "tomorrow"] {
         let error = at(winter, json!(zone)).await.unwrap_err();
         assert!(error.starts_with("invalid_zone: ") && error.contains("such as Asia/Tokyo"), "{zone}: {error}");

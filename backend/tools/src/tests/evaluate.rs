@@ -101,7 +101,7 @@ async fn no_result_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_is_no_expression_is_refused_in_words() {
+async fn an_invalid_expression_is_refused_with_a_message() {
     refuses("", "the expression is empty").await;
     refuses("  \n ", "the expression is empty").await;
     refuses("1 +", "ends where a number is expected").await;

@@ -226,7 +226,7 @@ async fn calls_in_a_models_own_dialect_are_read_in_the_prompted_mode_and_left_al
 }
 
 #[tokio::test]
-async fn thinking_in_the_text_is_no_answer_and_a_call_in_it_does_not_run() {
+async fn reasoning_in_the_text_is_not_part_of_the_answer_and_its_calls_do_not_run() {
     for mode in [ToolMode::Prompt, ToolMode::Native] {
         for (name, thought, text) in [
             ("think_in_text", "One and two.\n", "Three."),

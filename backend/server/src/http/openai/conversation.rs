@@ -217,7 +217,7 @@ mod tests {
     use super::without_shown_calls;
 
     #[test]
-    fn calls_that_were_shown_in_an_answer_are_none_of_its_words() {
+    fn calls_shown_in_an_answer_are_not_part_of_its_text() {
         let shown = "<details type=\"tool_calls\" done=\"true\" id=\"1\">\n<summary>Tool</summary>\n</details>\n";
         assert_eq!(without_shown_calls(&format!("One.\n{shown}Two.{shown}{shown}")), "One.\nTwo.");
         for kept in ["<details>\nmine\n</details>", "<details type=\"tool_calls\" without end", "</details>", ""] {

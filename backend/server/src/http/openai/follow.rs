@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_whose_task_dies_has_failed() {
+    async fn an_answer_whose_task_dies_fails() {
         let (told, events) = mpsc::channel(2);
         told.send(PlainEvent::Text("Nearly ".to_owned())).await.unwrap();
         drop(told);

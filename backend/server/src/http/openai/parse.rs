@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_may_tell_of_its_own_calls_when_each_has_its_result() {
+    fn a_client_may_send_its_own_calls_if_each_has_its_result() {
         let user = r#"{"role":"user","content":"q"}"#;
         let call =
             |id: &str| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_what_the_assistant_said() {
+    fn a_refusal_is_the_assistants_text() {
         let user = r#"{"role":"user","content":"q"}"#;
         for (assistant, expected) in [
             (r#"{"role":"assistant","content":null,"refusal":"I decline."}"#, "I decline."),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_could_be_told_is_refused_by_its_place() {
+    fn unsupported_content_is_refused_with_its_position() {
         for (messages, param) in [
             ("[]", "messages"),
             (r#"[{"role":"system","content":"s"}]"#, "messages"),

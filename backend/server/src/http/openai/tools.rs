@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_one_of_what_there_is() {
+    fn a_tool_choice_names_an_existing_tool() {
         let look = tools(&json!([function("look", &Value::Null)])).unwrap();
         let read = |word: Value, tools: &[ClientTool]| {
             let request =

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_said_in_words() {
+    fn a_schema_is_described_in_text() {
         for (schema, words) in [
             (json!({"type": ["string", "null"], "maxLength": 9}), "string or null, at most 9 characters"),
             (

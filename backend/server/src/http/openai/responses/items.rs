@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn items_become_steps_of_words_calls_and_results() {
+    fn items_become_steps_of_text_calls_and_results() {
         let words = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "Wait.", "annotations": []}]});
         let thought =
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_from_an_answer_may_begin_with_the_results_of_its_calls() {
+    fn a_continued_request_may_begin_with_results_of_calls() {
         let developer = json!({"role": "developer", "content": "Be brief."});
         for (items, expected) in [
             (json!([output("tb_1_0_0"), output("tb_1_0_1")]), "r2"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_could_be_told_is_refused_by_its_place() {
+    fn unsupported_content_is_refused_with_its_position() {
         let image = json!({"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image"}]});
         for (input, param) in [
             (json!(""), "input"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_what_the_assistant_said() {
+    fn a_refusal_is_the_assistants_text() {
         let refusal = json!({"type": "refusal", "refusal": "I decline."});
         for (parts, expected) in [
             (json!([refusal]), "I decline."),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_a_call_gave_is_told_in_words() {
+    fn an_image_result_is_described_in_text() {
         let parts = json!([{"type": "input_text", "text": "Here:"}, {"type": "input_image", "image_url": "data:"}]);
         let given = json!({"type": "function_call_output", "call_id": "a", "output": parts});
         let told = said(&json!([user("q"), call("a"), given]), false).unwrap();

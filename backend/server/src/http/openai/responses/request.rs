@@ -241,7 +241,7 @@ mod tests {
     use crate::http::openai::responses::request::message_of;
 
     #[test]
-    fn an_id_is_that_of_an_answer_and_nothing_else_is_one() {
+    fn only_response_ids_are_parsed() {
         assert_eq!(message_of("resp_12"), Some(MessageId(12)));
         for other in ["", "resp_", "12", "resp_012", "resp_+12", "resp_12 ", "resp_abc", "msg_12"] {
             assert_eq!(message_of(other), None, "{other}");
