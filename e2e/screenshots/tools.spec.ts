@@ -29,7 +29,7 @@ const ITEMS = [
   { ...TOOL, name: "files__write", risk: "high", description: "Writes a text file, in the place of the one that was there." },
 ];
 const SERVERS = [
-  { name: "files", status: "connected", tools: 3, left_out: [{ name: "watch", reason: "its schema is no object" }] },
+  { name: "files", status: "connected", tools: 3, left_out: [{ name: "watch", reason: "its schema is not an object" }] },
   { name: "calendar", status: "failed", error: "The token endpoint answered 401.", tools: 0, left_out: [] },
 ];
 
@@ -40,7 +40,7 @@ const OTHERS = [
   listed("Weekend in Trieste by train", 27),
   listed("Why the tests are flaky on Mondays", 30),
   listed("Bread with rye, second attempt", 80),
-  listed("A toast for Ada's farewell", 100),
+  listed("A toast for Ada's wedding", 100),
 ];
 const NOW = { created_at: new Date().toISOString(), updated_at: new Date().toISOString() };
 

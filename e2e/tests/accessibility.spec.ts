@@ -65,7 +65,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await expect(page.locator("table")).toHaveCount(4);
     await expect(page.getByTestId("plan")).toHaveCount(2);
   },
-  "calls that wait for a decision": async (page) => {
+  "calls that need approval": async (page) => {
     const calls = [1, 2].map((amount) => call("bank__pay", { amount, to: { name: "Ada" } }, { status: "awaiting_approval", output: null, duration_ms: null }));
     const [first] = calls;
     const review = { tool_call_id: first!.tool_call_id, model: "Sonnet", reason: "It is a lot.", duration_ms: 900 };
@@ -77,7 +77,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("deny").first().click();
     await expect(page.getByTestId("deny-reason")).toBeVisible();
   },
-  "a call that says how far it is": async (page) => {
+  "a call with progress": async (page) => {
     const { turn, clock } = await playTurnByClock(page);
     await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
     await turn.say("tool_call_progress", { tool_call_id: 1, progress: 3, total: 10, message: "reading page 3" });
@@ -85,14 +85,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.clock.resume();
     await expect(page.getByTestId("tool-progress")).toBeVisible();
   },
-  "the tools of a conversation": async (page) => {
+  "the tools panel of a conversation": async (page) => {
     const tool = { description: "Does it.", input_schema: {}, idempotent: true, enabled: true };
     const items = [
       { ...tool, name: "add", server: null, risk: "low" },
       { ...tool, name: "files__write", server: "files", risk: "high", changed: { tool: "write", hash: "00", description: "Does more." } },
     ];
     const servers = [
-      { name: "files", status: "connected", tools: 1, left_out: [{ name: "odd", reason: "its schema is no object" }] },
+      { name: "files", status: "connected", tools: 1, left_out: [{ name: "odd", reason: "its schema is not an object" }] },
       { name: "mail", status: "failed", error: "The connection was refused.", tools: 0, left_out: [] },
       { name: "web", status: "connecting", tools: 0, left_out: [] },
     ];
@@ -102,7 +102,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("open-tools").click();
     await expect(page.getByTestId("tool-server")).toHaveCount(4);
   },
-  "a list of tools that did not come": async (page) => {
+  "a list of tools that failed to load": async (page) => {
     await page.route("**/api/tools", (route) => route.fulfill({ status: 503, body: "{}" }));
     await open(page, PLAIN);
     await page.getByTestId("open-tools").click();
@@ -115,7 +115,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.goto("/settings");
     await expect(page.getByTestId("approval")).toBeVisible();
   },
-  "a call of which the rest did not come": async (page) => {
+  "a truncated call whose rest failed to load": async (page) => {
     const calls = [cut(call("read", { query: "long ".repeat(20_000) }, { output: "long ".repeat(20_000) }))];
     await open(page, conversation("Long", [["Read", { content: "Done.", calls }]]));
     await page.route("**/api/tool-calls/*", (route) => route.fulfill({ status: 503, body: "{}" }));
@@ -123,7 +123,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("show-all").first().click();
     await expect(page.getByTestId("show-all-problem").first()).toBeVisible();
   },
-  "an answer by a plan": async (page) => {
+  "a planned answer": async (page) => {
     const plan = planned(
       [
         { instruction: "Add the two.", status: "completed", attempt: 1, offset: 0, calls_before: 0, end_offset: 4 },
@@ -138,7 +138,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("plan-line").first().click();
     await expect(page.getByTestId("tool-call")).toBeVisible();
   },
-  "an answer under way": async (page) => {
+  "a running answer": async (page) => {
     const { turn, clock } = await playTurnByClock(page);
     await turn.say("tool_call_start", { tool_call_id: 1, tool_name: "crawl", input: { depth: 9 }, offset: 0 });
     await clock.runFor(100);
@@ -147,7 +147,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.clock.resume();
     await expect(page.getByTestId("stop-call")).toBeVisible();
   },
-  "messages that wait": async (page) => {
+  "queued messages": async (page) => {
     const { turn, clock } = await playTurnByClock(page);
     await turn.say("content_delta", { offset: 0, delta: "So far" });
     for (const words of ["The next", `A long one\n${"line\n".repeat(30)}`]) {
@@ -159,13 +159,13 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("queue-edit").first().click();
     await expect(page.getByTestId("queue-field")).toBeVisible();
   },
-  "messages that were not sent": async (page) => {
+  "messages that failed to be sent": async (page) => {
     const kept = { messages: [{ id: "1", text: "The next" }], is_sending: false };
     await page.addInitScript(([name, kept]) => localStorage.setItem(name!, kept!), [`draft:${LOCAL_USER}:queue-${PLAIN.uuid}`, `${Date.now()} ${JSON.stringify(kept)}`]);
     await open(page, PLAIN);
     await expect(page.getByTestId("send-now")).toBeVisible();
   },
-  "an answer that was cut off, and words that are nowhere in it": async (page) => {
+  "a truncated answer, and a search without matches in it": async (page) => {
     await page.route("**/search?*", (route) => route.fulfill({ json: { items: [], next_cursor: null, complete: true } }));
     await open(page, conversation("Long", [["Write", { content: "So far", stop_reason: "max_tokens" }]]));
     await expect(page.getByTestId("ask-for-rest")).toBeVisible();
@@ -174,7 +174,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("find-field").fill("cherries");
     await expect(page.getByTestId("find-place")).toHaveText(/Not found|見つかりません/);
   },
-  "earlier messages that did not come": async (page) => {
+  "earlier messages that failed to load": async (page) => {
     await open(page, LONG);
     // Waits for the messages that the page opens with, because the page keeps its scroll position while they appear.
     await expect(page.locator("article")).toHaveCount(50);
@@ -182,7 +182,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.locator("#thread").evaluate((thread) => thread.scrollTo(0, 0));
     await expect(page.getByTestId("show-earlier-problem")).toBeVisible();
   },
-  "the way to a message that is not here yet": async (page) => {
+  "a link to a message that is still loading": async (page) => {
     await open(page, LONG);
     await page.route(({ searchParams }) => searchParams.has("before"), () => {});
     await page.evaluate((id) => location.assign(`#message-${id}`), LONG.messages[0]!.id);
@@ -201,7 +201,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("send").click();
     await expect(page.getByTestId("notice")).toBeVisible();
   },
-  "the help sheet, of a browser that refuses notifications": async (page) => {
+  "the help dialog, in a browser that blocks notifications": async (page) => {
     await watchNotifications(page, "denied");
     await page.goto("/");
     await alive(page);
@@ -209,12 +209,12 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("notifications").click();
     await expect(page.locator(".help-note[role=status]")).toHaveText(/\S/);
   },
-  "an answer that failed, with its way on": async (page) => {
+  "a failed answer, with its recovery action": async (page) => {
     const failed = { content: "So far", status: "failed", error: "The provider refused the key.", error_code: "model_auth" };
     await open(page, conversation("Failed", [["One", failed]]));
     await expect(page.getByTestId("retry")).toBeVisible();
   },
-  "an answer that was thought about, with what was done for it and what its model was told": async (page) => {
+  "an answer with reasoning, an explanation and a context note": async (page) => {
     const reasoning = [{ reasoning_id: 1, offset: 0, text: "Two and two.\n\nThat is four.", duration_ms: 2100 }];
     const told = conversation("Thoughts", [
       ["One", { content: "1" }],
@@ -228,14 +228,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("explain").click();
     await expect(page.getByTestId("explanation").locator("li")).toBeVisible();
   },
-  "what was used": async (page) => {
+  "the usage dialog": async (page) => {
     const items = [{ purpose: "answer", calls: 2, ...USAGE }, { purpose: "title", calls: 1, ...USAGE }];
     await page.route("**/usage", (route) => route.fulfill({ json: { items } }));
     await open(page, PLAIN);
     await page.getByTestId("usage").click();
     await expect(page.getByTestId("usage-row")).toHaveCount(3);
   },
-  "the links to a conversation": async (page) => {
+  "the shared links of a conversation": async (page) => {
     const share = { id: 1, path: "/s/00000000-0000-4000-8000-000000000002", conversation_uuid: PLAIN.uuid, title: "Sums", tool_calls: true };
     const items = [{ ...share, created_at: "2026-11-01T12:00:00Z" }];
     await page.route("**/api/shares", (route) => route.fulfill({ json: { items, next_cursor: null } }));
@@ -244,7 +244,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("menu-share").click();
     await expect(page.getByTestId("share")).toBeVisible();
   },
-  "an answer that is played again": async (page) => {
+  "an answer in playback": async (page) => {
     await page.route("**/playback*", (route) => {
       const event = (event: string, data: object) => ({ event, data, at: "2026-11-01T12:00:00Z" });
       const start = { user_message_id: 1, assistant_message_id: PLAIN.messages[1]!.id, conversation_id: PLAIN.uuid, content: "What is 1 + 2?" };
@@ -255,14 +255,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("play-again").click();
     await expect(page.getByTestId("playback").locator(".prose")).toHaveText("It is 3.");
   },
-  "a provider that is busy": async (page) => {
+  "a busy provider": async (page) => {
     const { turn, clock } = await playTurnByClock(page);
     await turn.say("model_retry", { code: "model_busy", attempt: 2, attempts: 3, delay_ms: 14_000 });
     await clock.runFor(100);
     await page.clock.resume();
     await expect(page.locator(".thinking-seconds")).toBeVisible();
   },
-  "a connection that was lost": async (page) => {
+  "a lost connection": async (page) => {
     await page.route("**/conversations/*/events*", (route) => route.abort());
     await page.route("**/messages", (route) => route.fulfill({ contentType: "text/event-stream", body: ": hello\n\n" }));
     await page.goto("/");
@@ -270,13 +270,13 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("send").click();
     await expect(page.getByTestId("retry-now")).toBeVisible();
   },
-  "a page that is older than its server": async (page) => {
+  "a page of an older version": async (page) => {
     const headers = { "tallybook-page": "/pkg/0123456789abcdef" };
     await page.route("**/api/events", (route) => route.fulfill({ contentType: "text/event-stream", headers, body: "" }));
     await page.goto("/");
     await expect(page.getByTestId("outdated")).toBeVisible();
   },
-  "a conversation that loads": async (page) => {
+  "a conversation that is loading": async (page) => {
     await open(page, PLAIN);
     await page.keyboard.press("Control+Shift+O");
     await expect(page.getByTestId("example").first()).toBeVisible();
@@ -296,7 +296,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await open(page, conversation("Versions", [["What is 1 + 2?", { content: "It is 3.", version: [2, 3], usage: USAGE }]]));
     await expect(page.getByTestId("version")).toHaveText("2/3");
   },
-  "a question while it is changed": async (page) => {
+  "a question while it is edited": async (page) => {
     await open(page, PLAIN);
     await page.getByTestId("edit").click();
     await expect(page.getByTestId("edit-field")).toBeFocused();
@@ -306,19 +306,19 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("conversation-menu").click();
     await expect(page.getByTestId("markdown")).toBeVisible();
   },
-  "the title while it is changed": async (page) => {
+  "the title while it is edited": async (page) => {
     await open(page, PLAIN);
     await page.getByTestId("conversation-menu").click();
     await page.getByTestId("menu-rename").click();
     await expect(page.getByTestId("rename-field")).toBeFocused();
   },
-  "what a tool does": async (page) => {
+  "the description of a tool": async (page) => {
     await page.goto("/");
     await alive(page);
     await page.getByTestId("tool-chip").first().click();
     await expect(page.locator(".tool-about:popover-open")).toBeVisible();
   },
-  "what a search finds in messages": async (page) => {
+  "matches of a search in messages": async (page) => {
     await open(page, PLAIN);
     await showSidebar(page);
     await page.route("**/api/search?*", (route) => {
@@ -330,7 +330,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("search").fill("1 + 2");
     await expect(page.getByTestId("search-hit")).toHaveCount(2);
   },
-  "a message that was found in a conversation": async (page) => {
+  "a match in a conversation": async (page) => {
     await open(page, PLAIN);
     await page.route("**/search?*", (route) => {
       const hit = { conversation_uuid: PLAIN.uuid, title: "Sums", message_id: PLAIN.messages[1]!.id, role: "assistant", shown: true };
@@ -343,14 +343,14 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await expect(page.getByTestId("find-place")).toHaveText(/1/);
     await expect(page.locator("[data-goal]")).toBeVisible();
   },
-  "what a search finds": async (page) => {
+  "matches of a search": async (page) => {
     await open(page, PLAIN);
     await showSidebar(page);
     await page.getByTestId("search").fill("sum");
     await expect(page.getByTestId("sidebar").locator(".day")).toHaveCount(0);
     await expect(page.getByTestId("conversation-link")).toHaveText(["Sums"]);
   },
-  "a search that failed, in a list that was folded away": async (page, request) => {
+  "a failed search, in a list that was hidden": async (page, request) => {
     await request.post("/api/conversations", { data: { title: "Sums" } });
     await page.context().addCookies([{ name: "tallybook_sidebar", value: "folded", url: "http://127.0.0.1" }]);
     await page.goto("/");
@@ -363,7 +363,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("search").fill("sum");
     await expect(page.getByTestId("sidebar").getByRole("alert").first()).toBeVisible();
   },
-  "a search that finds nothing": async (page) => {
+  "a search without matches": async (page) => {
     await open(page, PLAIN);
     await page.route(/\/api\/conversations\?.*q=/, (route) => route.fulfill({ json: { items: [], next_cursor: null } }));
     await showSidebar(page);
@@ -376,7 +376,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await chooseInMenu(page.locator(".conversation-row"), "rename");
     await expect(page.getByTestId("rename-field")).toBeFocused();
   },
-  "a deletion that can be taken back": async (page) => {
+  "a deletion that can be undone": async (page) => {
     await page.route("**/api/conversations/*", (route) => (route.request().method() === "DELETE" ? route.abort() : route.fallback()));
     await open(page, PLAIN);
     await showSidebar(page);
@@ -389,7 +389,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("row-menu").press("Enter");
     await expect(page.getByTestId("select")).toBeVisible();
   },
-  "several conversations being chosen, and what could not be done": async (page) => {
+  "several selected conversations, and an action that failed": async (page) => {
     await open(page, PLAIN);
     await page.route("**/api/conversations/*", (route) => (route.request().method() === "PATCH" ? route.abort() : route.fallback()));
     await showSidebar(page);
@@ -404,7 +404,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("open-archive").click();
     await expect(page.getByTestId("leave-archive")).toBeVisible();
   },
-  "a conversation in the archive": async (page, request) => {
+  "an archived conversation": async (page, request) => {
     const { uuid } = await (await request.post("/api/conversations", { data: { title: "Old" } })).json();
     await request.patch(`/api/conversations/${uuid}`, { data: { archived: true } });
     await page.goto(`/c/${uuid}`);
@@ -416,7 +416,7 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("palette-field").fill("su");
     await expect(page.getByTestId("palette-option").first()).toContainText("Sums");
   },
-  "a palette without anything that fits": async (page) => {
+  "a command palette without matches": async (page) => {
     await page.goto("/");
     await alive(page);
     await page.keyboard.press("Control+k");
@@ -437,11 +437,11 @@ const VIEWS: Record<string, (page: Page, request: APIRequestContext) => Promise<
     await page.getByTestId("conversation-link").click();
     await expect(page.locator(".nothing")).toBeVisible();
   },
-  "nothing here": async (page) => {
+  "an unknown address": async (page) => {
     await page.goto("/nowhere");
     await expect(page.locator(".nothing h1")).toBeVisible();
   },
-  "no such conversation": async (page) => {
+  "an unknown conversation": async (page) => {
     await page.goto("/c/00000000-0000-4000-8000-00000000dead");
     await expect(page.locator(".nothing h1")).toBeVisible();
   },
@@ -497,8 +497,8 @@ test("the keyboard reaches everything in visual order, with a visible focus", as
       return [name!, outlineStyle, cutBy];
     });
     stops.push(name);
-    expect(outline, `${name} shows that it has the focus`).not.toBe("none");
-    expect(cutBy, `the ring around ${name} is whole`).toBe("");
+    expect(outline, `${name} has a visible focus`).not.toBe("none");
+    expect(cutBy, `the focus ring of ${name} is complete`).toBe("");
     if (name === "composer") break;
     await page.keyboard.press("Tab");
   }

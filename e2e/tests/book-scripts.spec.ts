@@ -134,7 +134,7 @@ test("typed text survives a lost connection, and the page works again after it i
   const offline = page.locator("#offline");
   await page.route(/after=/, (route) => route.abort());
   await page.getByTestId("next").click();
-  await expect(offline).toContainText("The server cannot be reached.");
+  await expect(offline).toContainText("The server is unreachable.");
   await page.unroute(/after=/);
   await page.route(/after=/, (route) => route.fulfill({ status: 503 }), { times: 1 });
   await page.getByTestId("next").click();

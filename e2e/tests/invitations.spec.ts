@@ -5,7 +5,7 @@ import { findingsInAllLooks } from "../kit/axe.ts";
 
 test.use({ demoPaceMs: 0, settings: { ACCOUNTS: "on" } });
 
-test("open invitations are listed without their links, and a revoked one does not work", async ({ browser, baseURL }) => {
+test("open invitations are listed without their links, and a revoked invitation does not work", async ({ browser, baseURL }) => {
   const context = await browser.newContext({ baseURL: baseURL!, serviceWorkers: "block" });
   const page = await context.newPage();
   expect((await page.request.post("/api/session", { data: { name: ADMIN, password: PASSWORD } })).status()).toBe(200);

@@ -48,7 +48,7 @@ test("a user with a linked identity signs in with it, without scripts, until it 
   const stranger = await other.newPage();
   await stranger.goto("/sign-in");
   await stranger.getByRole("link", { name: "Sign in with Example ID" }).click();
-  await expect(stranger.getByTestId("problem")).toContainText("No account here belongs to you");
+  await expect(stranger.getByTestId("problem")).toContainText("No account is linked to your identity");
   await other.close();
 });
 

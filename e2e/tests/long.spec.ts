@@ -152,7 +152,7 @@ test.describe("while earlier messages cannot be loaded", () => {
     await open(page, long(60));
     const messages = page.locator("article");
     await expect(messages).toHaveCount(AT_ONCE);
-    const detail = "The database is out of reach. Try again in a moment.";
+    const detail = "The database is unreachable. Try again in a moment.";
     let asked = 0;
     await page.route(/[?&]before=/, (route) => {
       asked += 1;

@@ -52,9 +52,9 @@ test("the settings list admin access and shared links, and deleting the account 
   expect((await page.request.get(address)).status()).toBe(404);
 
   await anns.goto("/admin");
-  await expect(anns.getByRole("heading", { name: "Only for admins" })).toBeVisible();
+  await expect(anns.getByRole("heading", { name: "Admins only" })).toBeVisible();
   expect(await findingsInAllLooks(anns, "main", "sign-in-away")).toEqual([]);
-  await anns.getByRole("link", { name: "Back to the chat" }).click();
+  await anns.getByRole("link", { name: "Back to chat" }).click();
   await expect(anns).toHaveURL(baseURL + "/");
   await anns.goto("/settings");
 

@@ -80,7 +80,7 @@ test("each construct is rendered, identically after a reload", async ({ page, mo
 test("an answer of many blocks is split into parts, identically after a reload", async ({ page, model }) => {
   const chat = new ChatPage(page);
   await page.goto("/");
-  // The link is defined last, so paragraphs of the first blocks change once more at the end.
+  // The link is defined last, so paragraphs of the first blocks change again at the end.
   model.answer(Array.from({ length: 90 }, (_, at) => `Block [late] ${at}.\n\n`).concat("[late]: https://example.com/late\n"));
   const answer = await chat.ask("Write at length.");
   await expect(answer.locator(".part")).toHaveCount(3);

@@ -50,6 +50,6 @@ test("a note says that earlier messages were summarized, and opens to show the s
   await expect(page.locator("[data-drawn]")).toHaveCount(0);
   await expect(note.locator("blockquote"), "an element that was opened before the page is interactive stays open").toBeVisible();
   await page.goto(`${server.url}/admin${new URL(page.url()).pathname.replace("/c/", "/conversations/")}`);
-  await expect(page.getByTestId("told")).toContainText("Earlier messages were summed up for its model");
+  await expect(page.getByTestId("told")).toContainText("Earlier messages were summarized for the model");
   await expect(page.getByTestId("told").locator(".text")).toHaveText(summary, { useInnerText: false });
 });

@@ -25,13 +25,13 @@ test("a review is shown on the card, and the user decides", async ({ page, model
   await expect.poll(status, { timeout: 30_000 }).toBe("connected");
   const chat = new ChatPage(page);
   model.answer([{ tool: "everything__echo", input: '{"message":"こだま"}' }]);
-  model.answer(['{"verdict": "reject", "reason": "Nobody asked for an echo."}']);
+  model.answer(['{"verdict": "reject", "reason": "The user did not ask for an echo."}']);
   await page.goto("/");
   await chat.send("Say it");
   const reviews = page.getByTestId("consent").getByTestId("reviews");
-  await expect(reviews).toHaveText(/scripted\s*rejects\s*Nobody asked for an echo\./);
+  await expect(reviews).toHaveText(/scripted\s*rejects\s*The user did not ask for an echo\./);
   await page.reload();
-  await expect(reviews).toHaveText(/scripted\s*rejects\s*Nobody asked for an echo\./);
+  await expect(reviews).toHaveText(/scripted\s*rejects\s*The user did not ask for an echo\./);
   model.answer(["It came back."]);
   await page.getByTestId("allow-once").click();
   await expect(chat.answers.last()).toContainText("It came back.");

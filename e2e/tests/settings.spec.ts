@@ -78,12 +78,12 @@ test("a new password, and signing out elsewhere", async ({ browser, baseURL }) =
   await expect(page.getByTestId("delete-password")).toBeFocused();
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press("Enter");
-  await expect(page.getByTestId("problem")).toHaveText("This is the only admin. Make another one first.");
+  await expect(page.getByTestId("problem")).toHaveText("This is the only admin. Make another user an admin first.");
   await context.close();
   await elsewhere.close();
 });
 
-test("a user at the limit of concurrent answers is told what to do", async ({ browser, baseURL }) => {
+test("a user at the limit of concurrent answers sees what to do", async ({ browser, baseURL }) => {
   const [context, page] = await signedIn(browser, baseURL!);
   await expect(page.getByTestId("allowance").first()).toHaveText(/Answers at the same time\s*1 of 1 left/);
   const second = await context.newPage();

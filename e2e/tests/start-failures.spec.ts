@@ -69,7 +69,7 @@ test("a WASM module that stops is reported", async ({ page }) => {
 test("a WASM module that stops during a wait is reported", async ({ page }) => {
   await page.goto("/");
   await alive(page);
-  await page.evaluate(() => void Promise.reject(new Error("Of somebody else's.")));
+  await page.evaluate(() => void Promise.reject(new Error("From another script.")));
   await expect(notice(page)).toBeHidden();
   await page.evaluate(() => void Promise.reject(new WebAssembly.RuntimeError("unreachable")));
   await expect(notice(page)).toContainText("broke");

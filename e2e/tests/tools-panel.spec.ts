@@ -15,7 +15,7 @@ function tool(name: string, server: string | null, other: object = {}): object {
 const TOOLS = {
   items: [tool("add", null), tool("files__read", "files"), tool("files__write", "files", { risk: "high" })],
   servers: [
-    { name: "files", status: "connected", tools: 2, left_out: [{ name: "odd", reason: "its schema is no object" }] },
+    { name: "files", status: "connected", tools: 2, left_out: [{ name: "odd", reason: "its schema is not an object" }] },
     { name: "mail", status: "failed", error: "The connection was refused.", tools: 0, left_out: [] },
     { name: "web", status: "connecting", tools: 0, left_out: [] },
   ],
@@ -48,7 +48,7 @@ test("the tools are listed by server, with their description, risk and problems"
   const servers = page.getByTestId("tool-server");
   await expect(servers.locator("h3")).toHaveText(["Built in", "files", "mail", "web"]);
   await expect(servers.nth(1).getByTestId("tool-row")).toHaveText([/^read\s*low risk\s*What files__read does\.$/, /^write\s*high risk/]);
-  await expect(servers.nth(1).getByTestId("left-out")).toContainText("its schema is no object");
+  await expect(servers.nth(1).getByTestId("left-out")).toContainText("its schema is not an object");
   await expect(page.getByTestId("server-status")).toHaveText(["connected", "not connected", "connecting…"]);
   await expect(servers.nth(2)).toContainText("The connection was refused.");
   await expect(servers.nth(2)).toContainText("check its address and token");

@@ -165,11 +165,11 @@ pub enum Activity<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// This process no longer holds the turn's lease, or the turn is over. It must not change the turn any more.
-    #[error("The answer was ended elsewhere.")]
+    #[error("Another server or request ended this answer.")]
     LostLease,
     /// The answer's text is longer than clients accept.
     #[error(
-        "The answer grew beyond {limit} bytes, so it was ended. What was written so far is kept; ask for less at once."
+        "The answer was ended because it grew beyond {limit} bytes. The text so far is saved. Ask for less at a time."
     )]
     TooLong {
         /// The limit, in bytes.
@@ -177,8 +177,8 @@ pub enum RecordError {
     },
     /// The user has no tokens left for another step.
     #[error(
-        "The tokens that you may use within 24 hours are used up ({limit}), so the answer was ended. What was written so far is \
-         kept; continue it later, or ask an admin for more."
+        "The answer was ended because you have used your limit of {limit} tokens within 24 hours. The text so far is \
+         saved. Continue later, or ask an admin to raise the limit."
     )]
     OutOfTokens {
         /// The limit, in tokens within 24 hours.
@@ -186,17 +186,16 @@ pub enum RecordError {
     },
     /// The storage is unavailable at the moment.
     #[error(
-        "The database is out of reach, so the answer was ended. What was written so far is kept; try again in a moment."
+        "The answer was ended because the database is unreachable. The text so far is saved. Try again in a moment."
     )]
     Unavailable(#[source] Cause),
     /// The storage is full.
     #[error(
-        "The database has no room left, so the answer was ended. What was written so far is kept; free some space and \
-         try again."
+        "The answer was ended because the database is full. The text so far is saved. Free some space and try again."
     )]
     Full(#[source] Cause),
     /// The storage rejects the data, however often the write is retried.
-    #[error("A part of the answer cannot be stored, so it was ended. What was written so far is kept.")]
+    #[error("The answer was ended because a part of it could not be stored. The text so far is saved.")]
     Rejected(#[source] Cause),
 }
 

@@ -36,13 +36,13 @@ pub fn classify(error: &Error) -> FailureKind {
 /// Returns a sentence for the user whose request failed.
 pub fn storage_failed(error: &sqlx::Error) -> &'static str {
     match classify(error) {
-        FailureKind::Transient => "The database is out of reach. Try again in a moment.",
+        FailureKind::Transient => "The database is unreachable. Try again in a moment.",
         FailureKind::StorageFull => {
-            "Nothing can be stored, because the database is full or must not be written to. Ask this server's \
-             administrator to make room, or to allow writing."
+            "The server cannot save data: the database is full or read-only. Ask the administrator to free space or to \
+             make it writable."
         }
         FailureKind::Permanent => {
-            "The database refused what the server asked of it. Ask this server's administrator to look into its log."
+            "The database rejected a statement of the server. Ask the administrator to check the server's log."
         }
     }
 }

@@ -148,7 +148,7 @@ data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"c
     #[test]
     fn an_unserved_reader_is_accepted_if_servers_are_killed() {
         let error =
-            b"event: error\ndata: {\"error\":\"The database is out of reach.\",\"code\":\"storage_unavailable\"}\n\n";
+            b"event: error\ndata: {\"error\":\"The database is unreachable.\",\"code\":\"storage_unavailable\"}\n\n";
         let told = |disturbed: bool, id: &[u8]| {
             let mut record = Record::new(disturbed);
             record.read(&delta(0, "one ")).unwrap();

@@ -27,54 +27,55 @@ pub(crate) enum ApiError {
     #[error(transparent)]
     ToolHistory(#[from] ToolHistoryError),
     /// The caller is not signed in.
-    #[error("You are not signed in. Open the page to sign in, or send a key as Authorization: Bearer.")]
+    #[error("You are not signed in. Sign in on the page, or send an API key in the header Authorization: Bearer.")]
     NotSignedIn,
     /// The request needs the admin role.
-    #[error("Only an admin may do this.")]
+    #[error("Only admins can do this.")]
     AdminsOnly,
     /// The request needs a user at a browser; API keys are refused, even an admin's.
-    #[error("Only a person at a browser may do this, and no program with a key.")]
+    #[error("This needs a user signed in at a browser. API keys cannot be used for it.")]
     PersonsOnly,
     /// The server has no admin yet, so no user can sign in.
     #[error(
-        "Tallybook has no admin yet. Open the link that it printed when it started, or run: tallybook admin create NAME"
+        "Tallybook has no admin yet. Open the setup link that it printed at startup, or run: tallybook admin create \
+         NAME"
     )]
     SetupRequired,
     /// The operator has turned off sharing.
-    #[error("Conversations are not shared from this server: SHARING is off.")]
+    #[error("Sharing is turned off on this server (SHARING=off).")]
     SharingOff,
     /// Browsers would reject the session cookie, because the request came without TLS and not from localhost.
     #[error(
-        "What goes to this address is not encrypted, so browsers would not keep you signed in. Open Tallybook by https://, \
-         through a proxy that has a certificate."
+        "This connection is not encrypted, so your browser would reject the session cookie. Open Tallybook with \
+         https://, through a proxy that terminates TLS."
     )]
     NoTls,
     /// The request of an API client for an answer failed.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A page could not be rendered.
-    #[error("The server cannot write this page.")]
+    #[error("The server could not render this page.")]
     Page(#[source] askama::Error),
     /// The body cannot be parsed, or does not have the expected shape.
     #[error("{0}")]
     Body(String),
     /// The body is too large.
-    #[error("The request's body is too large. Send at most {} bytes.", MAX_BODY_BYTES)]
+    #[error("The request body is too large. Send at most {} bytes.", MAX_BODY_BYTES)]
     BodyTooLarge,
     /// The body did not arrive completely in time.
-    #[error("The request's body took too long to arrive. Send it again, over a faster connection if you can.")]
+    #[error("The request body took too long to arrive. Send it again, over a faster connection if you can.")]
     BodyTooSlow,
     /// The `Content-Type` is not JSON.
-    #[error("Send the body as JSON, with the header Content-Type: application/json.")]
+    #[error("Send the body as JSON with the header Content-Type: application/json.")]
     NotJson,
     /// The query string is not valid.
     #[error("{0}")]
     Query(String),
     /// No route has this path.
-    #[error("There is nothing at {0}. The API's addresses are described at /docs/api.")]
+    #[error("Nothing is found at {0}. The API is documented at /docs/api.")]
     NoSuchRoute(String),
     /// The route does not take this method.
-    #[error("{path} takes no such request. It takes {allowed}.")]
+    #[error("{path} does not support this method. Use {allowed}.")]
     MethodNotAllowed {
         /// Path of the request.
         path: String,
@@ -83,23 +84,24 @@ pub(crate) enum ApiError {
     },
     /// A page of another site sent the request.
     #[error(
-        "A page of another site sent this request. Open Tallybook under its own address. Behind a proxy, let the proxy \
-         pass the header Host on unchanged."
+        "A page of another site sent this request. Open Tallybook at its own URL. If it runs behind a proxy, configure \
+         the proxy to pass the Host header unchanged."
     )]
     ForeignOrigin,
     /// The request names a host that this server does not answer to, or none.
-    #[error("This server does not answer to that name. Open it as localhost, or add the name to ALLOWED_HOSTS.")]
+    #[error("This server does not accept that host name. Use localhost, or add the name to ALLOWED_HOSTS.")]
     ForeignHost,
     /// The user has as many event streams open as one user can have.
     #[error(
-        "You have {0} open event streams, which is the limit for one user. Close some windows or API clients, then try again."
+        "You have {0} open event streams, which is the limit for one user. Close some windows or API clients, then try \
+         again."
     )]
     TooManyStreams(usize),
     /// The server has as many event streams open as it can have.
-    #[error("The server has no free place for another event stream. Try again in a few seconds.")]
+    #[error("The server has reached its limit of event streams. Try again in a few seconds.")]
     TooManyStreamsInAll,
     /// The metrics could not be encoded.
-    #[error("The server's figures cannot be written.")]
+    #[error("The server could not generate its metrics.")]
     Metrics(#[from] std::fmt::Error),
     /// A use case panicked or was aborted.
     #[error("The server failed unexpectedly.")]
@@ -109,7 +111,7 @@ pub(crate) enum ApiError {
 impl From<FilterError> for ApiError {
     fn from(error: FilterError) -> Self {
         // The message of `error` is a full sentence.
-        Self::Query(format!("The parameter q cannot be read. {error}"))
+        Self::Query(format!("The parameter q is not valid. {error}"))
     }
 }
 
@@ -179,36 +181,36 @@ impl ApiError {
                 (StatusCode::UNPROCESSABLE_ENTITY, "model-gone", "The model is gone")
             }
             Self::Service(ServiceError::ShuttingDown) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is stopping")
+                (StatusCode::SERVICE_UNAVAILABLE, "shutting-down", "The server is shutting down")
             }
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
             Self::Accounts(error) => accounts_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
             Self::ToolHistory(error) => book_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
-            Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Only for admins"),
-            Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "Not with a key"),
-            Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Not set up yet"),
-            Self::SharingOff => (StatusCode::FORBIDDEN, "sharing-off", "Nothing is shared"),
-            Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "Not encrypted"),
+            Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Admins only"),
+            Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
+            Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Setup required"),
+            Self::SharingOff => (StatusCode::FORBIDDEN, "sharing-off", "Sharing is off"),
+            Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "HTTPS required"),
             Self::Service(ServiceError::Encode(_)) | Self::Metrics(_) | Self::Page(_) | Self::Task(_) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error")
             }
-            Self::Body(_) => (StatusCode::BAD_REQUEST, "bad-body", "The body cannot be read"),
+            Self::Body(_) => (StatusCode::BAD_REQUEST, "bad-body", "Invalid body"),
             Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", "The body is too large"),
-            Self::BodyTooSlow => (StatusCode::REQUEST_TIMEOUT, "body-too-slow", "The body took too long"),
+            Self::BodyTooSlow => (StatusCode::REQUEST_TIMEOUT, "body-too-slow", "Body timeout"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "The body is not JSON"),
-            Self::Query(_) => (StatusCode::BAD_REQUEST, "bad-query", "The query string is wrong"),
-            Self::NoSuchRoute(_) => (StatusCode::NOT_FOUND, "no-such-route", "Nothing here"),
+            Self::Query(_) => (StatusCode::BAD_REQUEST, "bad-query", "Invalid query string"),
+            Self::NoSuchRoute(_) => (StatusCode::NOT_FOUND, "no-such-route", "Not found"),
             Self::MethodNotAllowed { .. } => {
-                (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Not by this method")
+                (StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed")
             }
             Self::TooManyStreams(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many-streams", "Too many event streams"),
             Self::TooManyStreamsInAll => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", "Too many event streams")
             }
-            Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign-origin", "Another site's request"),
-            Self::ForeignHost => (StatusCode::FORBIDDEN, "foreign-host", "Not this server's name"),
+            Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign-origin", "Cross-site request"),
+            Self::ForeignHost => (StatusCode::FORBIDDEN, "foreign-host", "Host name not allowed"),
         }
     }
 }
@@ -216,11 +218,11 @@ impl ApiError {
 /// Returns status, problem type and title of an approval error.
 fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        ServiceError::AwaitingApproval => (StatusCode::CONFLICT, "awaiting_approval", "A turn waits for consent"),
+        ServiceError::AwaitingApproval => (StatusCode::CONFLICT, "awaiting_approval", "A turn waits for approval"),
         ServiceError::ToolChanged { .. } | ServiceError::DefinitionChanged => {
             (StatusCode::CONFLICT, "tool_changed", "The tool has changed")
         }
-        ServiceError::TooManyTools => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
+        ServiceError::TooManyTools => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         ServiceError::NoSuchApproval => (StatusCode::NOT_FOUND, "no-such-approval", "No such approval"),
         _ => (StatusCode::CONFLICT, "already_decided", "Already decided"),
     }
@@ -229,9 +231,9 @@ fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str
 /// Returns status, problem type and title of a sharing error.
 fn share_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        ServiceError::TooManyShares => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
-        ServiceError::TooLargeToShare => (StatusCode::UNPROCESSABLE_ENTITY, "too-large-to-share", "Too large"),
-        _ => (StatusCode::NOT_FOUND, "no-such-share", "No such link"),
+        ServiceError::TooManyShares => (StatusCode::CONFLICT, "too-many", "Limit reached"),
+        ServiceError::TooLargeToShare => (StatusCode::UNPROCESSABLE_ENTITY, "too-large-to-share", "Too large to share"),
+        _ => (StatusCode::NOT_FOUND, "no-such-share", "No such share link"),
     }
 }
 
@@ -248,20 +250,20 @@ fn limit_kind(reached: Reached) -> (StatusCode, &'static str, &'static str) {
 /// Returns status, problem type and title of an account error.
 fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        AccountsError::Off => (StatusCode::NOT_FOUND, "accounts-off", "No accounts"),
+        AccountsError::Off => (StatusCode::NOT_FOUND, "accounts-off", "Accounts are off"),
         AccountsError::WrongNameOrPassword => {
             (StatusCode::UNAUTHORIZED, "wrong-name-or-password", "Wrong name or password")
         }
         AccountsError::WrongPassword => (StatusCode::FORBIDDEN, "wrong-password", "Wrong password"),
         AccountsError::NoPassword => (StatusCode::CONFLICT, "no-password", "No password"),
-        AccountsError::PasswordNeeded => (StatusCode::FORBIDDEN, "password-needed", "Password needed"),
+        AccountsError::PasswordNeeded => (StatusCode::FORBIDDEN, "password-needed", "Password required"),
         AccountsError::SignInAgain => (StatusCode::FORBIDDEN, "sign-in-again", "Sign in again"),
         AccountsError::OpenId(error) => openid_kind(error),
         AccountsError::Deleted => (StatusCode::CONFLICT, "account-deleted", "The account is deleted"),
         AccountsError::TooManyAttempts { .. } => {
             (StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts")
         }
-        AccountsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Too much to do"),
+        AccountsError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
         AccountsError::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
         AccountsError::Deactivated => (StatusCode::FORBIDDEN, "deactivated", "The account is deactivated"),
         AccountsError::NameTaken | AccountsError::NameConfusing => {
@@ -271,11 +273,11 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         AccountsError::NoSuchSession => (StatusCode::NOT_FOUND, "no-such-session", "No such session"),
         AccountsError::NoSuchKey => (StatusCode::NOT_FOUND, "no-such-key", "No such key"),
         AccountsError::NoSuchInvitation => (StatusCode::NOT_FOUND, "no-such-invitation", "No such invitation"),
-        AccountsError::LastAdmin => (StatusCode::CONFLICT, "last-admin", "The only admin"),
-        AccountsError::LinkOver => (StatusCode::GONE, "link-over", "The link is over"),
-        AccountsError::SignUpClosed => (StatusCode::FORBIDDEN, "sign-up-closed", "No new accounts"),
+        AccountsError::LastAdmin => (StatusCode::CONFLICT, "last-admin", "Last admin"),
+        AccountsError::LinkOver => (StatusCode::GONE, "link-over", "The link is no longer valid"),
+        AccountsError::SignUpClosed => (StatusCode::FORBIDDEN, "sign-up-closed", "Sign-up is closed"),
         AccountsError::TooManyKeys | AccountsError::TooManyInvitations | AccountsError::TooManyUsers => {
-            (StatusCode::CONFLICT, "too-many", "As many as there may be")
+            (StatusCode::CONFLICT, "too-many", "Limit reached")
         }
         AccountsError::Storage(error) => storage_kind(error),
         AccountsError::Hash(_) | AccountsError::Random(_) | AccountsError::Task(_) => {
@@ -287,33 +289,35 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
 /// Returns status, problem type and title of an OpenID Connect error.
 fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        OpenIdError::Off => (StatusCode::NOT_FOUND, "no-issuer", "No issuer"),
+        OpenIdError::Off => (StatusCode::NOT_FOUND, "no-issuer", "OpenID Connect is not set up"),
         OpenIdError::Unreachable { .. } => {
-            (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", "The issuer is out of reach")
+            (StatusCode::SERVICE_UNAVAILABLE, "issuer-unreachable", "The identity provider is unreachable")
         }
-        OpenIdError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Too much to do"),
-        OpenIdError::Refused { .. } => (StatusCode::UNAUTHORIZED, "not-signed-in-there", "Not signed in there"),
-        OpenIdError::Stale => (StatusCode::BAD_REQUEST, "sign-in-stale", "Not this sign-in"),
-        OpenIdError::Untrusted { .. } => (StatusCode::UNAUTHORIZED, "not-proven", "Nothing is proven"),
+        OpenIdError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy", "Server busy"),
+        OpenIdError::Refused { .. } => {
+            (StatusCode::UNAUTHORIZED, "not-signed-in-there", "The identity provider refused the sign-in")
+        }
+        OpenIdError::Stale => (StatusCode::BAD_REQUEST, "sign-in-stale", "Sign-in expired"),
+        OpenIdError::Untrusted { .. } => (StatusCode::UNAUTHORIZED, "not-proven", "Sign-in could not be verified"),
         OpenIdError::Unknown { .. } => (StatusCode::FORBIDDEN, "no-account", "No account"),
-        OpenIdError::WrongDomain => (StatusCode::FORBIDDEN, "wrong-domain", "Not of a domain that comes in"),
+        OpenIdError::WrongDomain => (StatusCode::FORBIDDEN, "wrong-domain", "Email domain not allowed"),
         OpenIdError::Deactivated => (StatusCode::FORBIDDEN, "deactivated", "The account is deactivated"),
         OpenIdError::Taken => (StatusCode::CONFLICT, "identity-taken", "Linked to another account"),
-        OpenIdError::TooMany => (StatusCode::CONFLICT, "too-many", "As many as there may be"),
+        OpenIdError::TooMany => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         OpenIdError::NoSuchIdentity => (StatusCode::NOT_FOUND, "no-such-identity", "No such identity"),
-        OpenIdError::OnlyWayIn => (StatusCode::CONFLICT, "only-way-in", "The only way in"),
+        OpenIdError::OnlyWayIn => (StatusCode::CONFLICT, "only-way-in", "The only way to sign in"),
     }
 }
 
 /// Returns status, problem type and title of a tool history error.
 fn book_kind(error: &ToolHistoryError) -> (StatusCode, &'static str, &'static str) {
     match error {
-        ToolHistoryError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "A reason is needed"),
-        ToolHistoryError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "No reason"),
+        ToolHistoryError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "Reason required"),
+        ToolHistoryError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "Invalid reason"),
         ToolHistoryError::NoSuchUser(_) => (StatusCode::NOT_FOUND, "no-such-user", "No such user"),
         ToolHistoryError::NoSuchConversation => (StatusCode::NOT_FOUND, "no-such-conversation", "No such conversation"),
         ToolHistoryError::NoSuchCall => (StatusCode::NOT_FOUND, "no-such-tool-call", "No such tool call"),
-        ToolHistoryError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Not to be run again"),
+        ToolHistoryError::NoRerun(_) => (StatusCode::CONFLICT, "no-rerun", "Cannot be re-run"),
         ToolHistoryError::Busy => (StatusCode::TOO_MANY_REQUESTS, "too-many-searches", "Too many searches"),
         ToolHistoryError::TooManyReruns => (StatusCode::TOO_MANY_REQUESTS, "too-many-reruns", "Too many re-runs"),
         ToolHistoryError::BadCursor => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-input", "Invalid input"),
@@ -326,9 +330,9 @@ fn book_kind(error: &ToolHistoryError) -> (StatusCode, &'static str, &'static st
 fn storage_kind(error: &sqlx::Error) -> (StatusCode, &'static str, &'static str) {
     match classify(error) {
         FailureKind::Transient => {
-            (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The database is out of reach")
+            (StatusCode::SERVICE_UNAVAILABLE, "storage-unavailable", "The database is unreachable")
         }
-        FailureKind::StorageFull => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "Nothing can be stored"),
+        FailureKind::StorageFull => (StatusCode::INSUFFICIENT_STORAGE, "storage-full", "The database is full"),
         FailureKind::Permanent => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error"),
     }
 }

@@ -1,18 +1,17 @@
-// What the pages of the book gain where scripts run: times also in the reader's own zone, the next page below the one before, a
-// turn that plays in place, and the end of a re-run that comes by itself. The server draws all of it, and each thing does what
-// a link of the page does where no script runs.
+// Script of the tool history pages. It adds local times, loads further pages below the first one, plays a turn in place, and
+// updates a running re-run. The server renders all content. Without scripts, the links of the pages do the same.
 
-/** How long a moment of a playback is to be seen at least, and how long the end of a re-run is waited for. */
-const MOMENT_MS = 100;
-const RERUN_MS = 1000;
-/** The longest wait for an answer, and what proxies answer for a server that is out of reach. */
+/** Minimum time that a playback shows one position, and poll interval of a re-run. */
+const MIN_POSITION_MS = 100;
+const RERUN_POLL_MS = 1000;
+/** Timeout of a request, and the statuses with which proxies report an unreachable server. */
 const TIMEOUT_MS = 30_000;
-const OUT_OF_REACH = [502, 503, 504];
+const UNREACHABLE_STATUSES = [502, 503, 504];
 
 const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "long" });
 
-/** Says beside each time what clocks showed where the reader is. In tables, which have no room, only where it is pointed at. */
-function sayLocally(root) {
+/** Adds the local time to each time. In tables and links, it is only in the tooltip, because there is no room for it. */
+function addLocalTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) continue;
@@ -25,34 +24,34 @@ function sayLocally(root) {
   }
 }
 
-/** Says that the server is out of reach, or no longer. */
-function tellOffline(isOffline) {
+/** Shows or hides the notice that the server is unreachable. */
+function showOffline(isOffline) {
   const note = document.getElementById("offline");
   note.hidden = !isOffline;
   note.textContent = isOffline ? note.dataset.words : "";
 }
 
 /**
- * Loads a page, to take parts of. Returns `undefined` if the server is out of reach: the page stays, with what was typed in it. Any
- * other answer is opened: it asks to sign in, or for a reason, or says what is wrong.
+ * Loads a page to take parts of it. Returns `undefined` if the server is unreachable; the current page and its input fields then
+ * stay. Navigates to the page if the response is not the page itself: a sign-in form, a form for a reason, or an error.
  */
 async function load(address) {
   const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => undefined);
   const isPage = answer?.ok && !answer.redirected;
   const text = isPage ? await answer.text().catch(() => undefined) : "";
-  const isOffline = !answer || text === undefined || OUT_OF_REACH.includes(answer.status);
-  tellOffline(isOffline);
+  const isOffline = !answer || text === undefined || UNREACHABLE_STATUSES.includes(answer.status);
+  showOffline(isOffline);
   if (isOffline) return undefined;
   if (!isPage) {
     location.assign(address);
     return new Promise(() => {});
   }
   const page = new DOMParser().parseFromString(text, "text/html");
-  sayLocally(page);
+  addLocalTimes(page);
   return page;
 }
 
-/** Shows the next page below this one, and leads the reader to where it begins. */
+/** Appends the next page below this one and moves the focus to its first link. */
 async function showMore(link) {
   if (link.ariaBusy === "true") return;
   link.ariaBusy = "true";
@@ -71,61 +70,61 @@ async function showMore(link) {
   (first?.querySelector("a") ?? document.querySelector("#on a"))?.focus();
 }
 
-/** The playback as it is drawn now, and what the server says of it. */
+/** The element of the playback, and the numbers in its data attributes. */
 const stage = () => document.getElementById("playback");
-const told = (name) => (stage().dataset[name] === undefined ? undefined : Number(stage().dataset[name]));
+const data = (name) => (stage().dataset[name] === undefined ? undefined : Number(stage().dataset[name]));
 
-/** Counts what was asked for: what is asked for ends what was going on. */
-let asked = 0;
-/** The milliseconds at which a playback is. */
-let place = 0;
+/** Number of the latest user action. A new action ends the previous one. */
+let actions = 0;
+/** Position of the playback, in milliseconds. */
+let position = 0;
 
-/** Shows another moment. Returns `false` if something else was asked for meanwhile, or the server is out of reach. */
+/** Shows another position. Returns `false` if the user did something else meanwhile, or if the server is unreachable. */
 async function goTo(address, mine) {
   const page = await load(address);
-  if (mine !== asked || !page) return false;
+  if (mine !== actions || !page) return false;
   const focused = stage().contains(document.activeElement) ? document.activeElement.id : "";
   const wereOpen = [...stage().querySelectorAll("details")].map((details) => details.open);
   stage().replaceWith(page.getElementById("playback"));
   [...stage().querySelectorAll("details")].forEach((details, number) => (details.open = wereOpen[number] ?? false));
   if (focused !== "") document.getElementById(focused)?.focus();
   history.replaceState(null, "", address);
-  place = told("at");
+  position = data("at");
   return true;
 }
 
-/** Plays on from the moment that is shown, where that is to be played. A moment is asked for when it is to be seen. */
+/** Plays from the position shown, if the page has a speed. Requests each position when it is due. */
 async function play(mine) {
-  const speed = told("speed");
+  const speed = data("speed");
   if (speed === undefined) return;
-  const [whole, begun] = [told("duration"), performance.now() - told("at") / speed];
+  const [whole, begun] = [data("duration"), performance.now() - data("at") / speed];
   let drawn = performance.now();
-  while (mine === asked && told("after") !== undefined) {
+  while (mine === actions && data("after") !== undefined) {
     const now = await new Promise(requestAnimationFrame);
-    if (mine !== asked) return;
-    place = Math.max(place, Math.min(whole, Math.floor((now - begun) * speed)));
-    stage().querySelector("progress").value = place;
-    if (place < told("after") || now - drawn < MOMENT_MS) continue;
+    if (mine !== actions) return;
+    position = Math.max(position, Math.min(whole, Math.floor((now - begun) * speed)));
+    stage().querySelector("progress").value = position;
+    if (position < data("after") || now - drawn < MIN_POSITION_MS) continue;
     const address = new URL(location.href);
-    address.searchParams.set("at", place);
+    address.searchParams.set("at", position);
     address.searchParams.set("speed", speed);
     if (!(await goTo(address.href, mine))) return;
     drawn = performance.now();
   }
 }
 
-/** Goes where a link of the playback leads, from where it is by now. */
+/** Follows a link of the playback. A link that only changes the speed keeps the current position. */
 async function follow(link) {
   const address = new URL(link.href);
-  if (address.searchParams.get("at") === stage().dataset.at) address.searchParams.set("at", place);
-  const mine = ++asked;
+  if (address.searchParams.get("at") === stage().dataset.at) address.searchParams.set("at", position);
+  const mine = ++actions;
   if (await goTo(address.href, mine)) await play(mine);
 }
 
-/** Waits for the end of the re-run that is shown. */
+/** Polls the page until the re-run shown has ended. */
 async function awaitRerun() {
   while (document.querySelector("#rerun[data-running]")) {
-    await new Promise((resolve) => setTimeout(resolve, RERUN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RERUN_POLL_MS));
     const page = await load(location.href);
     if (!page) continue;
     for (const id of ["rerun-words", "rerun"]) {
@@ -144,9 +143,9 @@ document.addEventListener("click", (event) => {
   void act(link);
 });
 
-sayLocally(document);
+addLocalTimes(document);
 void awaitRerun();
 if (stage()) {
-  place = told("at");
-  void play(asked);
+  position = data("at");
+  void play(actions);
 }

@@ -285,7 +285,7 @@ async fn an_answer_is_stored_after_an_outage_longer_than_the_lease() {
         .await;
         proxy.restore();
         let stored = owner.idle_conversation(&conversation).await;
-        assert_eq!(stored["messages"][1]["content"], "Nearly whole.", "other clients see only the stored text");
+        assert_eq!(stored["messages"][1]["content"], "Nearly whole.", "only the owner knew the complete text");
     }
 }
 

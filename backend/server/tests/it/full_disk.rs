@@ -11,7 +11,7 @@ async fn assert_refused_as_full(answer: Response) {
     let problem: Value = answer.json().await.unwrap();
     assert_eq!(problem["type"], "/problems/storage-full");
     let detail = problem["detail"].as_str().unwrap();
-    assert!(detail.contains("full") && !detail.contains("out of reach"), "{detail}");
+    assert!(detail.contains("full") && !detail.contains("unreachable"), "{detail}");
 }
 
 /// Checks that the server is not ready while nothing can be stored, that it says why, and that it still reads.

@@ -149,5 +149,5 @@ async fn truncated_texts_are_not_read() {
     assert_eq!((&oldest[0]["output"], &oldest[0]["truncated"]), (&json!(""), &json!(true)));
     assert_eq!(newest[0]["output"], "x".repeat(MAX_CALL_TEXT_BYTES));
     let page = app.get(&format!("/api/conversations/{conversation}?before={}", messages[2]["id"])).await;
-    assert_eq!(page.status(), StatusCode::INTERNAL_SERVER_ERROR, "the API returns the call itself in full");
+    assert_eq!(page.status(), StatusCode::INTERNAL_SERVER_ERROR, "this page contains the unreadable text");
 }

@@ -45,7 +45,7 @@ async fn write_long(app: &TestApp) -> String {
         let (number, parent) = ((id + 1) / 2, if id == 1 { "NULL".to_owned() } else { (id - 1).to_string() });
         let (role, words) = match id % 2 {
             1 => ("user", format!("Question {number}: how many are {number} and 1?")),
-            _ => ("assistant", format!("Answer {number}: they are {}, by counting.", number + 1)),
+            _ => ("assistant", format!("Answer {number}: they are {}, as you can count.", number + 1)),
         };
         format!("({id}, 1, {parent}, '{role}', '{words}', 'complete', '2026-01-01 00:00:00', '2026-01-01 00:00:00')")
     };
@@ -177,7 +177,7 @@ on_every_engine! {
         let (before, after) = markdown.split_once("was told this summary").unwrap();
         assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)) && after.contains(&told(&asked)[0]), "{after}");
         let book = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
-        assert!(book.contains("Earlier messages were summed up") && book.contains("They count on from 1."), "{book}");
+        assert!(book.contains("Earlier messages were summarized") && book.contains("They count on from 1."), "{book}");
         model.assert_calls_paired();
     }
 
@@ -244,7 +244,8 @@ on_every_engine! {
         assert!(!model.requests()[requests].body_text.contains(SO_FAR));
         summarized_up_to(&app, 6).await;
         let asked = model.requests();
-        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no summary");
+        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no \
+                                                                                       summary");
         model.assert_calls_paired();
     }
 
@@ -273,7 +274,7 @@ on_every_engine! {
         assert_eq!(model.requests().len(), 5, "no second summary of a conversation runs concurrently");
         gate.open();
         eventually("the first conversation has a summary, too", async || rows!(app, (i64,), COVERED) == [(first,), (later,)]).await;
-        eventually("no other request was made", async || is_idle(&app).await).await;
+        eventually("no summary is being written", async || is_idle(&app).await).await;
 
         model.reply([text("Three.")]);
         model.fail(500, "no");
@@ -291,7 +292,8 @@ on_every_engine! {
         assert_eq!(asked["summary"], "They said one.");
         assert_eq!(asked["exchanges"].as_array().unwrap().len(), 3);
         assert!(newest(&model, true).body.get("temperature").is_none());
-        let failed = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'summary' AND error IS NOT NULL");
+        let failed = rows!(app, (i64,), "SELECT COUNT(*) FROM model_calls WHERE purpose = 'summary' AND error IS NOT \
+                                         NULL");
         assert_eq!(failed, [(1,)], "a request that is sent again without the temperature doesn't count as failed");
     }
 

@@ -117,7 +117,7 @@ async fn a_program_killed_in_its_first_migration_can_start_again() {
         assert_eq!(
             sqlx::query_scalar::<_, i64>(unfinished).fetch_one(&pool).await.unwrap(),
             1,
-            "the first migration's tables remain"
+            "the migration is recorded as unfinished"
         );
         let app = TestApp::launch(&engine, &model);
         app.create_conversation().await;

@@ -71,8 +71,8 @@ async fn the_document_is_consistent() {
     for ((method, path), operation) in operations(&document) {
         let name = operation["operationId"].as_str().unwrap();
         assert!(names.insert(name), "{name} is named twice");
-        assert!(subjects.contains(&&operation["tags"][0]), "{name} has no tag");
-        assert!(operation["summary"].as_str().is_some_and(|words| words.ends_with('.')), "{name} is not told of");
+        assert!(subjects.contains(&&operation["tags"][0]), "{name} has an unknown tag");
+        assert!(operation["summary"].as_str().is_some_and(|words| words.ends_with('.')), "{name} has no summary");
         let segments = path.matches('{').count();
         let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
         assert_eq!(parameters.iter().filter(|one| one["in"] == "path").count(), segments, "{method} {path}");

@@ -64,7 +64,7 @@ on_every_engine! {
         assert_eq!(answer["id"], format!("chatcmpl-{}", messages[1]["id"]));
         assert_eq!(conversations(&app).await[0]["title"], "0.1");
         assert_eq!(rows!(app, (String,), "SELECT origin FROM conversations"), [("api".to_owned(),)]);
-        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "the stored input is deleted with its journal");
+        assert_eq!(rows!(app, (i64,), "SELECT COUNT(*) FROM turn_inputs"), [(0,)], "the client's input is not kept");
 
         let told = &model.requests()[0].body;
         assert_eq!((&told["max_tokens"], &told["temperature"]), (&json!(70), &json!(1.0)));

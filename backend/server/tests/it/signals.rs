@@ -81,7 +81,7 @@ async fn a_second_signal_ends_the_program_at_once() {
     app.process().signal("HUP");
     assert_eq!(app.get("/healthz").await.status(), 200);
     app.process().signal("INT");
-    assert!(!app.wait(), "the program reports interrupted turns");
+    assert!(!app.wait(), "the program exits with failure");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

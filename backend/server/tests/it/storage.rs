@@ -83,7 +83,7 @@ on_every_engine! {
         let turns = async || rows!(engine, (i64,), "SELECT DISTINCT message_id FROM journal_events ORDER BY message_id");
         eventually("the old turn's journal is gone", async || turns().await == [(4,)]).await;
         assert_eq!(app.conversation(&old).await["messages"][1]["content"], "Old.");
-        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "the metrics count the stored events");
+        assert_eq!(app.follow(&new, Some("4.1.0")).await.all().await.len(), 1, "the stored events are sent");
     }
 }
 

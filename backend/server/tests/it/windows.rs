@@ -49,7 +49,7 @@ on_every_engine! {
 
         let whole = part(&app, &conversation, "").await;
         assert_eq!((whole.messages.len(), whole.earlier), (10, None));
-        assert!(app.conversation(&conversation).await.get("earlier").is_none(), "a request for everything returns the same");
+        assert!(app.conversation(&conversation).await.get("earlier").is_none(), "a complete conversation has no `earlier`");
 
         let mut read = part(&app, &conversation, "limit=4").await;
         assert_eq!(read.messages, whole.messages[6..]);

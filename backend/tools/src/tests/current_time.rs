@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::super::{ToolRegistry, current_time::CurrentTime};
+use super::super::ToolRegistry;
+use crate::builtin::current_time::CurrentTime;
 
 /// Returns a Sunday with winter time in the Northern Hemisphere. In Tokyo it is already Monday.
 fn winter() -> Timestamp {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::call;
-use crate::{convert_units::accepted_names, decimal::Decimal};
+use crate::{builtin::convert_units::accepted_names, decimal::Decimal};
 
 /// Names, the SI unit to convert to, the definition as a number of that unit, and the name in `fend-core` or "".
 type Row = (&'static str, &'static str, &'static str, &'static str);

@@ -44,18 +44,18 @@ pub(crate) const fn labels(language: Language) -> Labels {
         ),
         password_rule: of(
             language,
-            "At least 12 characters, hard to guess; several words are easy to remember",
+            "At least 12 characters and hard to guess. Several unrelated words are easy to remember.",
             "12文字以上の推測されにくいもの。いくつかの言葉をつなげると覚えやすくなります",
         ),
-        sign_up: of(language, "Make an account", "アカウントを作成"),
-        settings: of(language, "Back to the settings", "設定に戻る"),
+        sign_up: of(language, "Create an account", "アカウントを作成"),
+        settings: of(language, "Back to settings", "設定に戻る"),
     }
 }
 
 pub(crate) const fn sign_in(language: Language) -> Messages {
     Messages {
         title: of(language, "Sign in", "サインイン"),
-        lead: of(language, "Your conversations are kept under your name.", "会話はあなたの名前で保存されます。"),
+        lead: of(language, "Your conversations are saved in your account.", "会話はあなたの名前で保存されます。"),
         submit: of(language, "Sign in", "サインイン"),
     }
 }
@@ -70,7 +70,7 @@ pub(crate) fn sign_in_by(language: Language, issuer: &str) -> String {
 
 /// Returns the text of the page that a signed-in user sees if linking an identity failed.
 pub(crate) const fn linking(language: Language) -> Messages {
-    Messages { title: of(language, "Nothing was linked", "連携できませんでした"), lead: "", submit: "" }
+    Messages { title: of(language, "Linking failed", "連携できませんでした"), lead: "", submit: "" }
 }
 
 pub(crate) const fn setup(language: Language) -> Messages {
@@ -78,22 +78,22 @@ pub(crate) const fn setup(language: Language) -> Messages {
         title: of(language, "Set up Tallybook", "Tallybookの初期設定"),
         lead: of(
             language,
-            "Choose a name and a password. You will be the admin, who lets others in.",
+            "Choose a name and a password. You will be the admin and can invite other users.",
             "名前とパスワードを決めてください。あなたが管理者となり、ほかの人を招待できます。",
         ),
-        submit: of(language, "Make the admin's account", "管理者アカウントを作成"),
+        submit: of(language, "Create the admin account", "管理者アカウントを作成"),
     }
 }
 
 pub(crate) const fn invitation(language: Language) -> Messages {
     Messages {
-        title: of(language, "Make an account", "アカウントを作成"),
+        title: of(language, "Create an account", "アカウントを作成"),
         lead: of(
             language,
             "Choose a name and a password to sign in with.",
             "サインインに使う名前とパスワードを決めてください。",
         ),
-        submit: of(language, "Make the account", "作成する"),
+        submit: of(language, "Create account", "作成する"),
     }
 }
 
@@ -102,8 +102,8 @@ pub(crate) const fn setup_required(language: Language) -> Messages {
         title: of(language, "Tallybook is not set up yet", "Tallybookの初期設定が完了していません"),
         lead: of(
             language,
-            "It has no admin. Open the link that the server printed when it started; the link works for an hour, and a new \
-             start prints another. Or run: tallybook admin create NAME",
+            "This server has no admin. Open the setup link that it printed at startup. The link is valid for an hour, \
+             and a restart prints a new one. Or run: tallybook admin create NAME",
             "管理者がまだいません。サーバーが起動時に表示したリンクを開いてください。リンクは1時間有効で、再起動すると新しいものが\
              表示されます。または tallybook admin create 名前 を実行してください。",
         ),
@@ -113,10 +113,10 @@ pub(crate) const fn setup_required(language: Language) -> Messages {
 
 pub(crate) const fn admins_only(language: Language) -> Messages {
     Messages {
-        title: of(language, "Only for admins", "管理者専用です"),
+        title: of(language, "Admins only", "管理者専用です"),
         lead: of(
             language,
-            "Everybody's tool history is for admins to read. If you should, ask one of them to make you one.",
+            "Only admins can see the tool history of all users. If you need access, ask an admin for the role.",
             "全員のツールの履歴を見られるのは管理者だけです。必要な場合は、管理者に権限を依頼してください。",
         ),
         submit: "",
@@ -124,7 +124,7 @@ pub(crate) const fn admins_only(language: Language) -> Messages {
 }
 
 pub(crate) const fn back_to_chat(language: Language) -> &'static str {
-    of(language, "Back to the chat", "チャットに戻る")
+    of(language, "Back to chat", "チャットに戻る")
 }
 
 /// Returns the error message for the user who submitted a form.

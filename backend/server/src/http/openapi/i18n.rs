@@ -10,24 +10,24 @@ pub(crate) struct Messages(pub(crate) Language);
 
 words! {
     title: "API", "API";
-    back_to_chat: "Back to the chat", "チャットに戻る";
+    back_to_chat: "Back to chat", "チャットに戻る";
     document: "OpenAPI document", "OpenAPIドキュメント";
     contents: "Contents", "目次";
     before: "Before you begin", "はじめに";
-    set_variables: "The examples read where the server is and your key from the environment:",
+    set_variables: "The examples read the server's URL and your API key from environment variables:",
         "サンプルは、サーバーのアドレスとキーを環境変数から読み取ります:";
-    make_key: "Make a key in the settings, under “API keys”, or by", "APIキーは設定画面の「APIキー」で作成するか、次のAPIで作成します:";
-    no_key: "Nobody signs in here, so any key will do.", "このサーバーではサインインが不要なため、キーは任意の文字列で構いません。";
+    make_key: "Create an API key in the settings, under “API keys”, or with", "APIキーは設定画面の「APIキー」で作成するか、次のAPIで作成します:";
+    no_key: "This server does not require sign-in, so any key works.", "このサーバーではサインインが不要なため、キーは任意の文字列で構いません。";
     parameters: "Parameters", "パラメーター";
     body: "Body", "ボディ";
-    optional_body: "Body, which may be left out", "ボディ（省略可）";
+    optional_body: "Body (optional)", "ボディ（省略可）";
     answers: "Answers", "レスポンス";
-    refusals: "Refusals", "エラー";
+    refusals: "Errors", "エラー";
     example: "Example", "例";
     required: "required", "必須";
-    schemas: "Shapes", "データ型";
-    schemas_lead: "What bodies and answers are made of.", "リクエストとレスポンスを構成する型です。";
-    one_of: "One of these:", "次のいずれか:";
+    schemas: "Schemas", "データ型";
+    schemas_lead: "Types of the request and response bodies.", "リクエストとレスポンスを構成する型です。";
+    one_of: "One of:", "次のいずれか:";
     headers: "Headers", "ヘッダー";
 }
 
@@ -35,9 +35,9 @@ impl Messages {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "templates pass references")]
     pub(crate) const fn access(self, access: &Access) -> &'static str {
         match (self.0, access) {
-            (Language::English, Access::Everybody) => "Everybody may.",
-            (Language::English, Access::KeyOrSession) => "With a key, or signed in.",
-            (Language::English, Access::Session) => "Signed in at a browser; not with a key.",
+            (Language::English, Access::Everybody) => "No authentication required.",
+            (Language::English, Access::KeyOrSession) => "Requires an API key or a session.",
+            (Language::English, Access::Session) => "Requires a session of a browser. API keys are refused.",
             (Language::Japanese, Access::Everybody) => "誰でも使えます。",
             (Language::Japanese, Access::KeyOrSession) => "キー、またはサインインが必要です。",
             (Language::Japanese, Access::Session) => "ブラウザーでのサインインが必要です（キーでは使えません）。",

@@ -26,13 +26,13 @@ pub(crate) struct Messages(pub(crate) Language);
 
 words! {
     book: "Tool history", "ツールの履歴";
-    back_to_chat: "Back to the chat", "チャットに戻る";
+    back_to_chat: "Back to chat", "チャットに戻る";
     back_to_list: "All tool calls", "すべてのツール呼び出し";
     filter: "Filter", "絞り込み";
     filter_hint:
         "tool: server: status: user: conversation: model: since: until: slow:>5s, words and “phrases”. Times are UTC.",
         "tool: server: status: user: conversation: model: since: until: slow:>5s、語句、\"フレーズ\"。時刻はUTCです。";
-    leave_out: "leave out", "外す";
+    leave_out: "remove", "外す";
     order: "Order", "並び順";
     newest: "Newest first", "新しい順";
     slowest: "Slowest first", "遅い順";
@@ -45,93 +45,93 @@ words! {
     status_title: "Status", "状態";
     duration: "Duration", "所要時間";
     size: "Size", "サイズ";
-    person: "Person", "ユーザー";
+    person: "User", "ユーザー";
     assistant: "Assistant", "アシスタント";
     input: "Input", "入力";
-    proposed_input: "Input that the model proposed", "モデルが提案した入力";
+    proposed_input: "Input proposed by the model", "モデルが提案した入力";
     output: "Output", "出力";
     error: "Error", "エラー";
     model: "Model", "モデル";
-    began: "Began", "開始";
+    began: "Started", "開始";
     ended: "Ended", "終了";
     decided: "Decided", "決定";
-    error_kind: "Kind of error", "エラーの種類";
+    error_kind: "Error type", "エラーの種類";
     turn: "Turn", "ターン";
     title: "Conversation", "会話";
     playback: "Playback of the turn", "ターンの再生";
     back_to_call: "Back to the call", "呼び出しに戻る:";
     first_moment: "Beginning", "最初";
     moment_before: "Step back", "前へ";
-    moment_after: "Step on", "次へ";
+    moment_after: "Step forward", "次へ";
     last_moment: "End", "最後";
     pause: "Pause", "一時停止";
-    no_record: "How the turn went is not kept any more.", "このターンの経過は、もう保存されていません。";
-    record_cut: "Only the beginning of this long turn can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
-    provider_id: "Provider's id", "提供元のID";
+    no_record: "The events of this turn are no longer stored.", "このターンの経過は、もう保存されていません。";
+    record_cut: "This turn is long. Only its beginning can be played.", "長いターンのため、再生できるのは最初の部分だけです。";
+    provider_id: "Provider's ID", "提供元のID";
     open_conversation: "Open the conversation at this call", "この呼び出しの位置で会話を開く";
     offline:
-        "The server cannot be reached. Nothing on this page is lost. Try again in a moment.",
+        "The server is unreachable. Nothing on this page is lost. Try again in a moment.",
         "サーバーに接続できません。このページの内容は失われていません。しばらくしてから、もう一度お試しください。";
     cut: "Only the beginning is shown.", "先頭部分のみ表示しています。";
-    summed_up: "Earlier messages were summed up for its model", "以前のメッセージは要約してモデルに伝えられました";
-    left_out: "Its model was told only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
-    votes: "What reviewing models said", "レビューしたモデルの意見";
+    summed_up: "Earlier messages were summarized for the model", "以前のメッセージは要約してモデルに伝えられました";
+    left_out: "The model received only the messages from here on", "モデルに伝えられたのは、このメッセージ以降のみです";
+    votes: "Votes of the reviewing models", "レビューしたモデルの意見";
     decisions: "Decisions", "決定";
     by: "by", "決定者:";
     withheld:
-        "You see the inputs of another user's calls once you give a reason: open one of the calls, or search in their text.",
+        "To see the inputs of another user's calls, give a reason: open one of the calls, or search in their text.",
         "ほかの人の呼び出しの入力は、理由を入力すると表示されます。呼び出しを開くか、入出力の文字列を検索してください。";
     timeline: "The turn's timeline", "ターンのタイムライン";
     this_call: "this call", "この呼び出し";
     nothing: "No tool calls match. Clear filters or widen the dates.",
         "一致するツール呼び出しがありません。絞り込みを解除するか、期間を広げてください。";
-    nothing_further: "There is nothing further.", "これ以上はありません。";
-    none_yet: "Nothing found so far.", "まだ見つかっていません。";
-    incomplete: "There was no time to look further.", "時間内にすべてを調べられませんでした。";
-    go_on: "Go on looking", "続きを調べる";
+    nothing_further: "No more tool calls.", "これ以上はありません。";
+    none_yet: "No matches so far.", "まだ見つかっていません。";
+    incomplete: "The search timed out.", "時間内にすべてを調べられませんでした。";
+    go_on: "Search older calls", "続きを調べる";
     older: "Next page", "次のページ";
     first: "First page", "最初のページ";
     whole_conversation: "From the beginning", "最初から";
-    empty_conversation: "There are no messages in this conversation.", "この会話にはメッセージがありません。";
-    export: "Export what is shown", "表示中の条件で書き出す";
-    figures: "Figures", "集計";
+    empty_conversation: "This conversation has no messages.", "この会話にはメッセージがありません。";
+    export: "Export these calls", "表示中の条件で書き出す";
+    figures: "Statistics", "集計";
     last_day: "24 hours", "24時間";
     last_week: "7 days", "7日間";
     last_month: "30 days", "30日間";
     range: "Time", "期間";
-    calls_an_hour: "Calls an hour", "1時間ごとの呼び出し";
+    calls_an_hour: "Calls per hour", "1時間ごとの呼び出し";
     of_tools: "Tools", "ツール";
     of_models: "Models", "モデル";
-    of_people: "People", "ユーザー";
-    of_purposes: "What models were asked for", "モデルの用途";
+    of_people: "Users", "ユーザー";
+    of_purposes: "Purposes", "モデルの用途";
     of_days: "Days", "日別";
     failed_share: "Failed", "失敗";
-    half_within: "Half within", "所要時間（中央値）";
-    most_within: "95 % within", "所要時間（95パーセンタイル）";
+    half_within: "Median", "所要時間（中央値）";
+    most_within: "95th percentile", "所要時間（95パーセンタイル）";
     plan: "Plan", "計画";
-    thought: "What the model thought", "モデルの思考";
+    thought: "The model's reasoning", "モデルの思考";
     model_calls: "Model calls", "モデル呼び出し";
     tokens_in: "Tokens in", "入力トークン";
     tokens_out: "Tokens out", "出力トークン";
     cost: "Cost", "費用";
     name: "Name", "名前";
-    nothing_happened: "Nothing has happened in this time.", "この期間には何もありません。";
-    why_title: "Why do you look?", "閲覧の理由";
+    nothing_happened: "No data for this period.", "この期間には何もありません。";
+    why_title: "Reason for access", "閲覧の理由";
     why_label: "Reason", "理由";
-    why_hint: "Whose it is will see who looked, when, and this reason. It holds for an hour.",
+    why_hint: "The owner can see your name, the time, and this reason. Access lasts for one hour.",
         "閲覧された本人に、閲覧者・日時・この理由が表示されます。1時間有効です。";
-    why_submit: "Look", "閲覧する";
+    why_submit: "View", "閲覧する";
     deleted: "deleted", "削除済み";
     rerun_title: "Run again", "再実行";
     rerun_label: "Input of the re-run", "再実行の入力";
-    rerun_hint: "Its tool runs once more, now. The history stays what it is; what comes of it is noted here, with your name.",
+    rerun_hint: "Runs the tool again now. The history does not change. The result is recorded here with your name.",
         "ツールを今もう一度実行します。履歴は変わらず、結果はあなたの名前とともにここに残ります。";
     rerun_submit: "Run again", "再実行する";
     then: "Then", "元の呼び出し";
     again: "Again", "再実行";
-    no_result: "Nothing yet. Reload this page to look again.", "まだ結果がありません。ページを再読み込みしてください。";
-    earlier_reruns: "All re-runs, the newest first", "再実行の一覧（新しい順）";
-    nothing_title: "Nothing here", "何もありません";
+    no_result: "No result yet. Reload this page to check again.", "まだ結果がありません。ページを再読み込みしてください。";
+    earlier_reruns: "All re-runs, newest first", "再実行の一覧（新しい順）";
+    nothing_title: "Not found", "何もありません";
 }
 
 impl Messages {
@@ -139,7 +139,7 @@ impl Messages {
     pub(crate) fn status(self, status: ToolCallStatus) -> &'static str {
         let (english, japanese) = match status {
             ToolCallStatus::Pending => ("Running", "実行中"),
-            ToolCallStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            ToolCallStatus::AwaitingApproval => ("Awaiting approval", "承認待ち"),
             ToolCallStatus::Success => ("Done", "完了"),
             ToolCallStatus::Error => ("Failed", "失敗"),
             ToolCallStatus::Denied => ("Denied", "拒否"),
@@ -153,7 +153,7 @@ impl Messages {
     /// Returns the label of a plan step's status.
     pub(crate) fn step_status(self, status: PlanStepStatus) -> &'static str {
         let (english, japanese) = match status {
-            PlanStepStatus::Pending => ("Not begun", "未着手"),
+            PlanStepStatus::Pending => ("Not started", "未着手"),
             PlanStepStatus::Executing => ("Not finished", "未完了"),
             PlanStepStatus::Completed => ("Done", "完了"),
             PlanStepStatus::Failed => ("Failed", "失敗"),
@@ -183,7 +183,7 @@ impl Messages {
             MessageStatus::Stopped => ("Stopped", "停止"),
             MessageStatus::Failed => ("Failed", "失敗"),
             MessageStatus::Interrupted => ("Interrupted", "中断"),
-            MessageStatus::AwaitingApproval => ("Waits for approval", "承認待ち"),
+            MessageStatus::AwaitingApproval => ("Awaiting approval", "承認待ち"),
             MessageStatus::Unknown => ("Unknown", "不明"),
         };
         self.of(english, japanese)
@@ -195,7 +195,7 @@ impl Messages {
             (Decision::Approve, Some(ApprovalScope::Conversation)) => {
                 ("Approved for the conversation", "この会話で許可")
             }
-            (Decision::Approve, Some(ApprovalScope::Always)) => ("Approved for good", "今後も許可"),
+            (Decision::Approve, Some(ApprovalScope::Always)) => ("Always allowed", "今後も許可"),
             (Decision::Approve, None) => ("Approved", "許可"),
             (Decision::Deny, _) => ("Denied", "拒否"),
         };
@@ -207,7 +207,7 @@ impl Messages {
         match kind {
             DeciderKind::User => format!("{} {name}", self.by()),
             DeciderKind::Review => self.of("by the reviewing models", "レビューモデルによる").to_owned(),
-            DeciderKind::Timeout => self.of("nobody decided in time", "期限までに決定なし").to_owned(),
+            DeciderKind::Timeout => self.of("timed out without a decision", "期限までに決定なし").to_owned(),
             DeciderKind::Unknown => format!("{} “{name}”", self.by()),
         }
     }
@@ -215,9 +215,9 @@ impl Messages {
     /// Returns the label of a reviewing model's vote.
     pub(crate) fn verdict(self, verdict: Verdict) -> &'static str {
         let (english, japanese) = match verdict {
-            Verdict::Approve => ("for it", "賛成"),
-            Verdict::Reject => ("against it", "反対"),
-            Verdict::Abstain | Verdict::Unknown => ("no vote", "棄権"),
+            Verdict::Approve => ("approved", "賛成"),
+            Verdict::Reject => ("rejected", "反対"),
+            Verdict::Abstain | Verdict::Unknown => ("abstained", "棄権"),
         };
         self.of(english, japanese)
     }
@@ -235,7 +235,7 @@ impl Messages {
     /// Describes when something began within its turn, and how long it took.
     pub(crate) fn began_and_took(self, after: &str, took: &str) -> String {
         match self.0 {
-            Language::English => format!("began after {after}, took {took}"),
+            Language::English => format!("started after {after}, took {took}"),
             Language::Japanese => format!("{after}後に開始、所要{took}"),
         }
     }
@@ -269,7 +269,9 @@ impl Messages {
         let (at, purged_at) = (format::time(&deletion.at), format::time(&deletion.purged_at));
         match self.0 {
             Language::English => {
-                format!("Its owner deleted this on {at} UTC. It is purged from the book, too, after {purged_at} UTC.")
+                format!(
+                    "Its owner deleted this on {at} UTC. It will be purged from the tool history after {purged_at} UTC."
+                )
             }
             Language::Japanese => {
                 format!("所有者が{at}（UTC）に削除しました。{purged_at}（UTC）を過ぎると、この履歴からも消去されます。")
@@ -280,11 +282,11 @@ impl Messages {
     /// Describes a re-run: its user, time, status, and duration.
     pub(crate) fn rerun(self, state: RerunState, by: &str, time: &str, took: Option<String>) -> String {
         let (english, japanese) = match state {
-            RerunState::Running => ("runs", "実行中"),
+            RerunState::Running => ("running", "実行中"),
             RerunState::Success => ("done", "完了"),
             RerunState::Error => ("failed", "失敗"),
             RerunState::Unknown => {
-                ("unknown: the server ended before it did", "不明（実行中にサーバーが終了しました）")
+                ("unknown: the server stopped before the re-run ended", "不明（実行中にサーバーが終了しました）")
             }
         };
         let took = took.map(|took| format!(", {took}")).unwrap_or_default();
@@ -322,7 +324,7 @@ impl Messages {
     /// Returns a notice that some hours are not counted yet.
     pub(crate) fn missing_hours(self, hours: usize) -> String {
         match self.0 {
-            Language::English => format!("{hours} hours are still being counted and are not in these figures yet."),
+            Language::English => format!("{hours} hours are still being counted and are not included yet."),
             Language::Japanese => format!("{hours}時間分は集計中のため、まだ含まれていません。"),
         }
     }
@@ -340,10 +342,10 @@ impl Messages {
         if self.0 == Language::English {
             return match book {
                 ToolHistoryError::NeedsReason { owner: Some(owner) } => {
-                    format!("This is {owner}'s. Say first why you look at it.")
+                    format!("This belongs to {owner}. Enter a reason to open it.")
                 }
                 ToolHistoryError::NeedsReason { owner: None } => {
-                    "This looks into everybody's texts. Say first why you do.".to_owned()
+                    "This searches the texts of all users. Enter a reason first.".to_owned()
                 }
                 other => other.to_string(),
             };

@@ -154,7 +154,8 @@ on_every_engine! {
             team.json(&admin, Method::DELETE, &format!("/api/invitations/{id}"), Value::Null, status).await;
         }
         assert_eq!(fill_in(&team, "/invitation", token_of(link), "eve").await.status(), StatusCode::GONE);
-        let noted = crate::support::rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'invitation_revoked'");
+        let noted = crate::support::rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = \
+                                                             'invitation_revoked'");
         assert_eq!(noted, [(1,)]);
     }
 
@@ -218,6 +219,6 @@ on_every_engine! {
         let admin = team.sign_in("ada").await;
         team.json(&admin, Method::GET, "/api/users", Value::Null, 200).await;
         let (done, said) = create("ada", PASSWORD);
-        assert!(!done && said.contains("has this name already"), "{said}");
+        assert!(!done && said.contains("is already taken"), "{said}");
     }
 }

@@ -184,7 +184,9 @@ on_every_engine! {
         let (is_done, words) = said(&admin(&engine, &model, &["keys"]));
         let lines: Vec<&str> = words.lines().collect();
         assert!(is_done && lines.len() == 2, "{words}");
-        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last used 20")] {
+        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last \
+                                                                                                                    used \
+                                                                                                                    20")] {
             let key = key.key.as_ref().unwrap();
             assert!(line.starts_with(who) && line.contains(used) && line.ends_with("a program"), "{line}");
             let shown = line.split_whitespace().nth(2).unwrap().trim_end_matches('…');
@@ -195,7 +197,7 @@ on_every_engine! {
         assert_eq!(team.get(&second, "/v1/models").await.status(), 401);
         assert_eq!(team.get(&first, "/v1/models").await.status(), 200);
         let (is_done, words) = said(&admin(&engine, &model, &["keys", "--revoke", "2"]));
-        assert!(!is_done && words.contains("There is no such key"), "{words}");
+        assert!(!is_done && words.contains("This API key does not exist"), "{words}");
         let noted = rows!(
             team.app,
             (Option<i64>, i64),

@@ -58,7 +58,7 @@ on_every_engine! {
         let response = team.send(&first, Method::POST, "/api/session", body).await;
         let second = Who { cookie: cookie_of(&response), key: None };
         assert_ne!(second.cookie, first.cookie);
-        assert_eq!(team.get(&first, "/api/models").await.status(), StatusCode::UNAUTHORIZED, "the planted cookie was replaced");
+        assert_eq!(team.get(&first, "/api/models").await.status(), StatusCode::UNAUTHORIZED, "the previous session was replaced");
         assert_eq!(team.get(&second, "/api/models").await.status(), StatusCode::OK);
     }
 

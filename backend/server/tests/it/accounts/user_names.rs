@@ -48,7 +48,7 @@ on_every_engine! {
         let request = team.request(&Who::default(), Method::POST, "/invitation");
         let answer = request.header("content-type", "application/x-www-form-urlencoded").body(body).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::CONFLICT);
-        assert!(answer.text().await.unwrap().contains("looks like that of another account"));
+        assert!(answer.text().await.unwrap().contains("looks like the name of another account"));
     }
 
     /// Users can still sign in with names from before these rules.

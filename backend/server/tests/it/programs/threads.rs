@@ -274,7 +274,7 @@ async fn a_turn_timeout_is_a_504() {
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/v1/chat", json!({"messages": [user("How long?")]})).await;
     let thread = response.headers()["x-tallybook-conversation"].to_str().unwrap().to_owned();
-    assert_eq!(app.conversation(&thread).await["messages"][0]["content"], "How long?", "the turn can be resumed");
+    assert_eq!(app.conversation(&thread).await["messages"][0]["content"], "How long?", "the question is stored");
     assert_eq!(refusal(response, 504).await["code"], "turn_timeout");
     model.reply([text("Half"), hang()]);
     let response = post(&app, "/api/chat", json!({"message": "How long?"})).await;

@@ -32,7 +32,7 @@ on_every_engine! {
             issuer.fail(fault);
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
-            assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
+            assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
         }
         // Each failure counts like a wrong password.
         assert_eq!(rows!(team.app, (i32,), "SELECT failures FROM sign_in_attempts"), [(8,)]);
@@ -50,7 +50,7 @@ on_every_engine! {
     async fn a_callback_works_once_in_one_browser(engine: Engine) {
         let issuer = Issuer::start().await;
         let team = team(&engine, SignUp::Open, issuer.settings()).await;
-        let stale = "began in another browser";
+        let stale = "was started in another browser";
         let mut browser = Browser::new(&team);
         let back = browser.depart("/sign-in/away").await;
         // An attacker who knows the callback address has no cookie, or has the cookie of another sign-in.

@@ -67,7 +67,7 @@ on_every_engine! {
         issuer.say(Odd { description, token: json!({ "iss": issuer.url() }), ..Odd::default() });
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
-        assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
+        assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
     }
 
     /// Tokens are refused if they are for another client, or if a claim that proves something is absent or has the wrong type.
@@ -92,7 +92,7 @@ on_every_engine! {
             issuer.say(Odd { token: token.clone(), ..Odd::default() });
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
-            assert_refused(&mut browser, answer, 401, "does not prove who you are").await;
+            assert_refused(&mut browser, answer, 401, "does not prove your identity").await;
         }
         assert_eq!(rows!(team.app, (i64,), "SELECT COUNT(*) FROM identities"), [(0,)]);
         let noted = "SELECT user_id, subject FROM audit_log WHERE action = 'sign_in_failed'";

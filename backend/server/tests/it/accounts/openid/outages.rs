@@ -30,7 +30,7 @@ async fn an_unusable_provider_shows_a_message() {
         let mut browser = Browser::new(&team);
         for _ in 0..3 {
             let answer = browser.get("/sign-in/away").await;
-            assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+            assert_refused(&mut browser, answer, 503, "is unreachable").await;
         }
         assert!(issuer.described() - before < 3, "{fault:?}: the server pauses its requests");
         team.sign_in(ADMIN).await;
@@ -50,7 +50,7 @@ async fn a_code_that_cannot_be_redeemed_shows_a_message() {
         let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;
-        assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+        assert_refused(&mut browser, answer, 503, "is unreachable").await;
     }
 }
 
@@ -59,8 +59,8 @@ async fn a_code_that_cannot_be_redeemed_shows_a_message() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_work_during_a_provider_outage() {
     let issuer = Issuer::start().await;
-    let outage = (Fault::PlainToken, 503, "cannot be reached at the moment");
-    let stranger = (Fault::None, 403, "No account here belongs to you");
+    let outage = (Fault::PlainToken, 503, "is unreachable");
+    let stranger = (Fault::None, 403, "No account is linked to your identity");
     for (fault, status, words) in [outage, stranger] {
         issuer.fail(fault);
         let team = team(&Engine::sqlite(), SignUp::default(), issuer.settings()).await;
@@ -84,7 +84,7 @@ async fn the_server_starts_without_a_reachable_provider() {
     let html = request.send().await.unwrap().text().await.unwrap();
     assert!(html.contains("接続できません") && html.contains("&#60;ID&#62;でサインイン"), "{html}");
     let answer = browser.get("/sign-in/away").await;
-    assert_refused(&mut browser, answer, 503, "cannot be reached at the moment").await;
+    assert_refused(&mut browser, answer, 503, "is unreachable").await;
 }
 
 /// Without a configured provider, the page does not mention it, and its routes return 404.

@@ -32,7 +32,7 @@ on_every_engine! {
 
         // An equal name and an equal address prove nothing.
         let answer = stranger.sign_in("/sign-in/away").await;
-        assert_refused(&mut stranger, answer, 403, "No account here belongs to you").await;
+        assert_refused(&mut stranger, answer, 403, "No account is linked to your identity").await;
 
         let root = team.sign_in(ADMIN).await;
         let mut owner = Browser::of(&team, &root);
@@ -56,7 +56,7 @@ on_every_engine! {
         let refused = otto.get(&back).await;
         assert_eq!(refused.status(), StatusCode::CONFLICT);
         let html = refused.text().await.unwrap();
-        assert!(html.contains("linked to this identity already") && html.contains("href=\"/settings\""), "{html}");
+        assert!(html.contains("already linked to another account") && html.contains("href=\"/settings\""), "{html}");
         // An admin cannot link an identity to another account either, because the admin could then sign in as its owner.
         let path = format!("/api/users/{other_id}/identities");
         team.json(&root, Method::POST, &path, json!({"subject": "s-9"}), 405).await;
@@ -66,9 +66,10 @@ on_every_engine! {
         team.json(&root, Method::DELETE, &format!("/api/identities/{id}"), Value::Null, 204).await;
         let mut again = Browser::new(&team);
         let answer = again.sign_in("/sign-in/away").await;
-        assert_refused(&mut again, answer, 403, "No account here belongs to you").await;
+        assert_refused(&mut again, answer, 403, "No account is linked to your identity").await;
         // The audit log has both changes.
-        let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE 'identity%' ORDER BY id");
+        let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE \
+                                                       'identity%' ORDER BY id");
         assert_eq!(noted, [("identity_linked".to_owned(), String::new()), ("identity_unlinked".to_owned(), String::new())]);
     }
 
@@ -176,7 +177,7 @@ on_every_engine! {
         let path = format!("{path}/{}", linked["items"][0]["id"]);
         team.json(&root, Method::DELETE, &path, Value::Null, 204).await;
         let answer = olga.sign_in("/sign-in/away").await;
-        assert_refused(&mut olga, answer, 403, "No account here belongs to you").await;
+        assert_refused(&mut olga, answer, 403, "No account is linked to your identity").await;
     }
 
     /// Unlinking an identity ends the sessions that may have begun with it, and their streams. If the owner unlinks it, the
@@ -286,7 +287,7 @@ on_every_engine! {
             issuer.person(Person { email, is_verified, ..Person::named("s-1") });
             let mut browser = Browser::new(&team);
             let answer = browser.sign_in("/sign-in/away").await;
-            assert_refused(&mut browser, answer, 403, "verified e-mail address").await;
+            assert_refused(&mut browser, answer, 403, "verified email address").await;
         }
         issuer.person(Person { email: Some("a@example.org"), is_verified: true, ..Person::named("s-1") });
         assert_eq!(Browser::new(&team).sign_in("/sign-in/away").await.status(), StatusCode::SEE_OTHER);

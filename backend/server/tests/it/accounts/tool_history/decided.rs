@@ -70,7 +70,7 @@ on_every_engine! {
         say_why(&team, &admin, &format!("/admin/calls/{edited}"), "to see who decides").await;
 
         let shown = page(&team, &admin, &format!("/admin/calls/{edited}"), StatusCode::OK).await;
-        let proposed = section(&shown, "Input that the model proposed");
+        let proposed = section(&shown, "Input proposed by the model");
         assert!(proposed.contains("pizza") && !proposed.contains("salad"), "{proposed}");
         let ran = section(&shown, "Input <");
         assert!(ran.contains("salad") && !ran.contains("pizza"), "{ran}");
@@ -81,7 +81,7 @@ on_every_engine! {
         let shown = page(&team, &admin, &format!("/admin/calls/{denied}"), StatusCode::OK).await;
         let decisions = section(&shown, "Decisions");
         assert!(decisions.contains("<li>Denied, by ann, ") && decisions.contains("</time>: too "), "{decisions}");
-        assert!(!shown.contains("Input that the model proposed") && !shown.contains("<i>"), "{shown}");
+        assert!(!shown.contains("Input proposed by the model") && !shown.contains("<i>"), "{shown}");
         assert!(section(&shown, "Input <").contains("pizza"), "{shown}");
     }
 }

@@ -121,14 +121,15 @@ on_every_engine! {
             assert_eq!((played["data"]["decided_by_kind"].clone(), played["data"]["decided_by_user_id"].clone()), decider);
             assert_eq!(played["data"]["scope"], "always");
 
-            let columns = format!("SELECT decision, decided_by, decided_by_kind, decided_by_user_id, decision_scope FROM tool_history WHERE id = {call}");
+            let columns = format!("SELECT decision, decided_by, decided_by_kind, decided_by_user_id, decision_scope \
+                                   FROM tool_history WHERE id = {call}");
             let found = rows!(team.app, (String, String, String, i64, String), AssertSqlSafe(columns.as_str()));
             let expected = ("approve".to_owned(), name.to_owned(), "user".to_owned(), user_id, "always".to_owned());
             assert_eq!(found, [expected]);
             let address = format!("/admin/calls/{call}");
             say_why(&team, &admin, &address, "to see who decides").await;
             let shown = page(&team, &admin, &address, StatusCode::OK).await;
-            assert!(section(&shown, "Decisions").contains(&format!("<li>Approved for good, by {name}, <time")), "{shown}");
+            assert!(section(&shown, "Decisions").contains(&format!("<li>Always allowed, by {name}, <time")), "{shown}");
 
             let share = team.json(&user, Method::POST, &format!("/api/conversations/{conversation}/shares"), json!({"tool_calls": true}), 201).await;
             let shared = team.get(&user, share["path"].as_str().unwrap()).await.text().await.unwrap();
@@ -153,15 +154,16 @@ on_every_engine! {
             write_call(&db, &Call { status, error, ..Call::new(id, id) }).await;
             run!(
                 &db,
-                "INSERT INTO approvals (tool_call_id, decision, decided_by, reason, proposed_input, created_at) VALUES (?, ?, ?, ?, '{}', ?)",
+                "INSERT INTO approvals (tool_call_id, decision, decided_by, reason, proposed_input, created_at) VALUES \
+                 (?, ?, ?, ?, '{}', ?)",
                 id, decision, by, reason, start()
             );
             run!(&db, "UPDATE tool_calls SET decided_at = ? WHERE id = ?", start(), id);
             if let Some(vote) = vote {
                 run!(
                     &db,
-                    "INSERT INTO tool_call_reviews (tool_call_id, model, verdict, reason, input_tokens, output_tokens, duration_ms, \
-                     created_at) VALUES (?, ?, 'approve', 'Fine.', 1, 1, 1, ?)",
+                    "INSERT INTO tool_call_reviews (tool_call_id, model, verdict, reason, input_tokens, output_tokens, \
+                     duration_ms, created_at) VALUES (?, ?, 'approve', 'Fine.', 1, 1, 1, ?)",
                     id, vote, start()
                 );
             }

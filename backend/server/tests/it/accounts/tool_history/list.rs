@@ -144,10 +144,10 @@ on_every_engine! {
                 next = next_of(&html);
                 assert_eq!(calls_on(&html), calls, "{search} {number}: {html}");
                 let says = |words: &str| html.contains(words);
-                let goes_on = says("data-testid=\"incomplete\"") && says(">Go on looking</a>");
+                let goes_on = says("data-testid=\"incomplete\"") && says(">Search older calls</a>");
                 assert_eq!((goes_on, next.is_some()), (number < 2, number < 2), "{search} {number}: {html}");
-                assert_eq!(says("Nothing found so far."), calls.is_empty() && number < 2, "{html}");
-                assert_eq!(says("There is nothing further."), number == 2, "{html}");
+                assert_eq!(says("No matches so far."), calls.is_empty() && number < 2, "{html}");
+                assert_eq!(says("No more tool calls."), number == 2, "{html}");
             }
         }
     }

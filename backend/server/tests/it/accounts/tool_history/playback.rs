@@ -86,6 +86,6 @@ on_every_engine! {
 
         execute!(team.app, "DELETE FROM journal_events");
         let gone = page(&team, &admin, &address, StatusCode::OK).await;
-        assert!(gone.contains("How the turn went is not kept any more."), "{gone}");
+        assert!(gone.contains("The events of this turn are no longer stored."), "{gone}");
     }
 }

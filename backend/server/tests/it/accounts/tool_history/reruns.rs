@@ -171,13 +171,13 @@ on_every_engine! {
         }
         execute!(team.app, "UPDATE tool_calls SET tool_hash = 'of what was asked for' WHERE id = 4");
         for (id, why) in [
-            (1, "while it is open"),
-            (2, "its tool is not there"),
-            (3, "its tool may change something"),
-            (4, "its tool may change something"),
+            (1, "cannot be re-run yet"),
+            (2, "its tool is unavailable"),
+            (3, "its tool can make changes"),
+            (4, "its tool can make changes"),
             (5, "its input is longer than 64 kB"),
-            (6, "those are not kept"),
-            (7, "those are not kept"),
+            (6, "which are not stored"),
+            (7, "which are not stored"),
         ] {
             let shown = page(&team, &admin, &format!("/admin/calls/{id}"), StatusCode::OK).await;
             assert!(part(&shown, "no-rerun").contains(why) && !shown.contains("/reruns\""), "{id}: {shown}");
@@ -220,7 +220,7 @@ on_every_engine! {
         let refused = run().await;
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
         let running = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
-        assert!(part(&running, "rerun").contains("UTC: runs<") && running.contains("Reload this page"), "{running}");
+        assert!(part(&running, "rerun").contains("UTC: running<") && running.contains("Reload this page"), "{running}");
         team.app.shut_down().await;
 
         let team = start(&engine, &model).await;

@@ -106,7 +106,7 @@ on_every_engine! {
         }
         let [(unstored, kept), (deleted, _), (purged, uuid)] = &answers[..] else { panic!() };
         assert_eq!(unstored["store"], false);
-        assert_eq!(app.conversation(kept).await["messages"][1]["content"], "Yes.", "its call is in the tool history all the same");
+        assert_eq!(app.conversation(kept).await["messages"][1]["content"], "Yes.", "the conversation has the answer all the same");
         let path = |id: &Value| format!("/v1/responses/{}", id.as_str().unwrap());
         model.reply([text("More.")]);
         let (after_deleted, _) = whole(&app, &after(deleted, "And?")).await;

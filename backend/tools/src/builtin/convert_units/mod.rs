@@ -10,15 +10,16 @@ mod table;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::{
-    dimension::{ANGULAR_SPEED, Dimension, FREQUENCY, TEMPERATURE},
-    expression::Expression,
-    fraction::Fraction,
-};
-use super::{
+use crate::{
     Tool, ToolError, ToolOutput,
+    builtin::convert_units::{
+        dimension::{ANGULAR_SPEED, Dimension, FREQUENCY, TEMPERATURE},
+        expression::Expression,
+        fraction::Fraction,
+    },
     decimal::{Decimal, DecimalError},
 };
+
 #[cfg(test)]
 pub(crate) use names::accepted_names;
 

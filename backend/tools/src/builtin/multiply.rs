@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
+use crate::{
     Tool, ToolError, ToolOutput,
     decimal::{Decimal, DecimalError},
 };

@@ -17,8 +17,10 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{AllowedHost, FetchPage, fetch::Fetcher, public_address::is_public};
-use crate::{Risk, ToolError, ToolRegistry};
+use crate::{
+    Risk, ToolError, ToolRegistry,
+    builtin::fetch_page::{AllowedHost, FetchPage, fetch::Fetcher, public_address::is_public},
+};
 
 /// A server that sends the next of its answers on each connection, as bytes, and then closes the connection.
 struct Server {

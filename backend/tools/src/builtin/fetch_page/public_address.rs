@@ -53,7 +53,7 @@ fn is_in_v6(address: Ipv6Addr, (first, length): (Ipv6Addr, u32)) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_public;
+    use crate::builtin::fetch_page::public_address::is_public;
 
     #[test]
     fn public_addresses_are() {

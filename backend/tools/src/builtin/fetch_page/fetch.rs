@@ -16,8 +16,11 @@ use reqwest::{
 };
 use tokio::time::timeout;
 
-use super::{allowed_host::AllowedHost, public_address::is_public};
-use crate::{ToolError, notation::shortened};
+use crate::{
+    ToolError,
+    builtin::fetch_page::{allowed_host::AllowedHost, public_address::is_public},
+    notation::shortened,
+};
 
 /// Maximum length of a URL, in bytes.
 const MAX_URL_BYTES: usize = 2_000;

@@ -9,13 +9,17 @@ mod readable;
 #[cfg(test)]
 mod tests;
 
+pub use crate::builtin::fetch_page::allowed_host::{AllowedHost, BadHost};
+
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use self::allowed_host::{AllowedHost, BadHost};
-use self::fetch::{Fetcher, Page};
-use super::{Risk, Tool, ToolError, ToolOutput, compute::compute};
+use crate::{
+    Risk, Tool, ToolError, ToolOutput,
+    builtin::fetch_page::fetch::{Fetcher, Page},
+    compute::compute,
+};
 
 /// Maximum length of the text that one call returns, in characters.
 const MAX_TEXT_CHARS: usize = 20_000;

@@ -5,8 +5,10 @@ use std::{
     sync::LazyLock,
 };
 
-use super::table::{PREFIXES, REFUSED, UNITS, Unit, list};
-use crate::notation::{nearest, shortened};
+use crate::{
+    builtin::convert_units::table::{PREFIXES, REFUSED, UNITS, Unit, list},
+    notation::{nearest, shortened},
+};
 
 /// A unit and prefix, found by name.
 #[derive(Clone, Copy)]

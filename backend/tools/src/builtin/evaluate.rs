@@ -9,7 +9,7 @@ use meval::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
+use crate::{
     Tool, ToolError, ToolOutput,
     notation::{plain, shortened},
 };

@@ -4,7 +4,7 @@
 //! SP 811 (customary units), the SI brochure, the UK Units of Measurement Regulations 1995 (imperial units) and the IAU
 //! (au, parsec).
 
-use super::dimension::{
+use crate::builtin::convert_units::dimension::{
     ACCELERATION, AMOUNT, ANGLE, AREA, CHARGE, CURRENT, DATA, DATA_RATE, Dimension, ENERGY, FLOW, FORCE, FREQUENCY,
     FUEL_ECONOMY, LENGTH, MASS, POWER, PRESSURE, RESISTANCE, SPEED, TEMPERATURE, TIME, VOLTAGE, VOLUME,
 };

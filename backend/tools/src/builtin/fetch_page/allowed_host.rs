@@ -57,7 +57,7 @@ impl fmt::Display for AllowedHost {
 mod tests {
     use reqwest::Url;
 
-    use super::{AllowedHost, BadHost};
+    use crate::builtin::fetch_page::allowed_host::{AllowedHost, BadHost};
 
     #[test]
     fn a_host_covers_itself_and_a_wildcard_what_is_below() {

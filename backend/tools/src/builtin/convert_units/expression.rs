@@ -4,14 +4,14 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::{
-    dimension::Dimension,
-    fraction::Fraction,
-    names::{Named, Unknown, find, not_found},
-    table::Scale,
-};
 use crate::{
     ToolError,
+    builtin::convert_units::{
+        dimension::Dimension,
+        fraction::Fraction,
+        names::{Named, Unknown, find, not_found},
+        table::Scale,
+    },
     decimal::{Decimal, DecimalError},
     notation::{plain, shortened},
 };

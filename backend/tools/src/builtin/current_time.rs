@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-use super::{
+use crate::{
     Tool, ToolError, ToolOutput,
     compute::compute,
     notation::{nearest, plain, shortened},
