@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::{
-    AnswerMode, ApprovalDecided, ApprovalRequested, MessageId, MessageStatus, Plan, PlanStepChanged, RawJson,
-    Reasoning, ReasoningDelta, Told, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ApprovalDecided, ApprovalRequested, ContextTruncation, MessageId, MessageStatus, Plan, PlanStepChanged,
+    RawJson, Reasoning, ReasoningDelta, ToolCall, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 
 /// The user's message is stored and a turn has started.
@@ -176,7 +176,7 @@ pub struct MessageEnd {
     pub model: Option<String>,
     /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub told: Option<ContextTruncation>,
 }
 
 /// The turn failed. Without `assistant_message_id`, only this stream failed: the frame has no ID, and the turn may

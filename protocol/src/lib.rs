@@ -48,8 +48,8 @@ pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
-    AnswerAgain, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation,
-    NewMessage, Page, Problem, ReasoningSummary, Told, UpdateConversation, Window,
+    AnswerAgain, ContextTruncation, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo,
+    NewConversation, NewMessage, Page, Problem, ReasoningSummary, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};

@@ -296,7 +296,7 @@ pub struct Message {
     pub model: Option<String>,
     /// The part of the conversation that the model received; absent if it received all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub told: Option<ContextTruncation>,
     /// Time at which the message was stored.
     pub created_at: DateTime<Utc>,
     /// Time at which the message was complete or its turn ended otherwise; absent while it is being written.
@@ -314,8 +314,8 @@ impl Message {
 
 /// The part of the conversation that an answer's model received, if it did not receive all of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Told {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Told))]
+pub struct ContextTruncation {
     /// Row id of the first message that the model received in full.
     pub from: MessageId,
     /// Summary that the model received in place of the earlier messages; absent if it received none.
@@ -363,7 +363,7 @@ mod tests {
     use chrono::DateTime;
     use uuid::Uuid;
 
-    use super::{Conversation, ConversationSummary, Earlier, Message, Told, UpdateConversation};
+    use super::{ContextTruncation, Conversation, ConversationSummary, Earlier, Message, UpdateConversation};
     use crate::{AnswerMode, MessageId, MessageStatus, RawJson, Role, ToolCall, ToolCallId, ToolCallStatus, Usage};
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
             usage: Some(Usage { input_tokens: 12, output_tokens: 3, cached_tokens: 0, cost_nanos: Some(81_000) }),
             provider: Some("demo".to_owned()),
             model: Some("demo".to_owned()),
-            told: Some(Told { from: MessageId(2), summary: Some("They add.".to_owned()) }),
+            told: Some(ContextTruncation { from: MessageId(2), summary: Some("They add.".to_owned()) }),
             created_at: at,
             completed_at: None,
         };

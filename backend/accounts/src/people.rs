@@ -14,7 +14,7 @@ use super::{
     store::{
         audit::{self, Action},
         is_taken, sessions,
-        users::{self, NOBODY, NewUserRow, PasswordRow},
+        users::{self, NO_USER, NewUserRow, PasswordRow},
     },
 };
 
@@ -33,7 +33,7 @@ impl Accounts {
     /// cursor.
     pub async fn list_users(&self, cursor: Option<&str>) -> Result<Page<User>, AccountsError> {
         let after = match cursor {
-            None => NOBODY,
+            None => NO_USER,
             Some(cursor) => {
                 let bad = |_| {
                     AccountsError::Invalid(

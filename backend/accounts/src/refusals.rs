@@ -10,7 +10,7 @@ use super::{
     limits::{MAX_REFUSALS_NOTED, REFUSAL_LOG_INTERVAL},
     store::{
         audit::{self, Action},
-        users::NOBODY,
+        users::NO_USER,
     },
 };
 
@@ -20,7 +20,7 @@ impl Accounts {
     pub(crate) async fn note_failed_sign_in(&self, user: Option<UserId>, address: IpAddr) {
         let address = address.to_canonical().to_string();
         tracing::warn!(user = user.map(|user| user.0), address, "sign-in failed");
-        self.note_rarely(None, user.unwrap_or(NOBODY), Action::SignInFailed, &address).await;
+        self.note_rarely(None, user.unwrap_or(NO_USER), Action::SignInFailed, &address).await;
     }
 
     /// Records that a request, such as `GET /api/users`, was refused because the user lacks permission.

@@ -344,16 +344,16 @@ async fn a_stalled_answer_times_out_between_portions_and_before_headers() {
 }
 
 /// An address without a server: no operating system assigns this port by itself.
-const NOBODY: &str = "http://127.0.0.1:9";
+const UNREACHABLE: &str = "http://127.0.0.1:9";
 
 #[tokio::test]
 async fn an_unreachable_server_fails() {
     for provider in PROVIDERS {
-        let client = client(provider, &format!("{NOBODY}/v1"), Duration::from_secs(20));
+        let client = client(provider, &format!("{UNREACHABLE}/v1"), Duration::from_secs(20));
         let (_, _, error) = ask(&*client, question()).await;
         let error = error.unwrap();
         assert_eq!(error.code(), "model_unreachable");
-        assert!(error.to_string().contains(&format!("cannot be reached at {NOBODY}.")), "{error}");
+        assert!(error.to_string().contains(&format!("cannot be reached at {UNREACHABLE}.")), "{error}");
     }
 }
 

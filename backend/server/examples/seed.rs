@@ -19,13 +19,13 @@ const MODELS: [&str; 3] = ["Small", "Large", "Local"];
 
 #[derive(Parser)]
 struct Options {
-    /// How many tool calls to make up
+    /// Number of tool calls to generate
     #[arg(long)]
     tool_calls: i64,
-    /// Make up only as many as are missing of these
+    /// Generate only as many as are missing from this number
     #[arg(long)]
     fill_up: bool,
-    /// The database, which is made when it is missing
+    /// Database URL; the database is created if it does not exist
     #[arg(long)]
     database_url: String,
 }
@@ -154,8 +154,9 @@ async fn write_turns(tx: &mut Transaction, next: &Next, count: i64) -> sqlx::Res
     model_calls.execute().await?;
 
     let mut calls = tx.query(
-        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, error_type, \
-         status, step, position, text_offset, started_at, completed_at, duration_ms, user_id, conversation_id, model) VALUES ",
+        "INSERT INTO tool_calls (id, message_id, tool_call_id, tool_name, input, input_text, output, error, \
+         error_type, status, step, position, text_offset, started_at, completed_at, duration_ms, user_id, \
+         conversation_id, model) VALUES ",
     );
     calls.push_rows(
         (0..count * CALLS_OF_TURN).map(|at| (at / CALLS_OF_TURN, at % CALLS_OF_TURN)),

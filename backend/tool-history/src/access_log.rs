@@ -14,7 +14,7 @@ use super::{
     filter::Filter,
     limits::{LOOKS_ON_PAGE, MAX_CHANGES_LISTED, MAX_REASON_CHARS, REASON_LIFETIME},
     store::{
-        access_log::{self, AccessRow, Action, EVERYBODY},
+        access_log::{self, ALL_USERS, AccessRow, Action},
         calls::CallRow,
         whole,
     },
@@ -91,11 +91,11 @@ impl ToolHistory {
         }
         let db = &self.context.db;
         let Some(reason) = access_log::find_reason(db, reader.user, owner, now() - REASON_LIFETIME).await? else {
-            if owner == EVERYBODY && reader.name.is_none() {
+            if owner == ALL_USERS && reader.name.is_none() {
                 // Without accounts, all data belongs to the caller.
                 return Ok(());
             }
-            let owner = if owner == EVERYBODY { None } else { whole::find_user_name(db, owner).await? };
+            let owner = if owner == ALL_USERS { None } else { whole::find_user_name(db, owner).await? };
             return Err(ToolHistoryError::NeedsReason { owner });
         };
         Ok(access_log::create_once(db, reader.user, owner, action, subject, &reason).await?)
@@ -108,10 +108,10 @@ impl ToolHistory {
         if others.is_empty() {
             return Ok(());
         }
-        let owners: Vec<UserId> = others.into_iter().chain([EVERYBODY]).collect();
+        let owners: Vec<UserId> = others.into_iter().chain([ALL_USERS]).collect();
         let since = now() - REASON_LIFETIME;
         let given = access_log::list_with_reason(&self.context.db, reader.user, &owners, since).await?;
-        let is_shown = |owner| owner == reader.user || given.contains(&owner) || given.contains(&EVERYBODY);
+        let is_shown = |owner| owner == reader.user || given.contains(&owner) || given.contains(&ALL_USERS);
         for row in rows.iter_mut().filter(|row| !is_shown(row.user_id)) {
             row.input_start = None;
         }

@@ -16,7 +16,7 @@ use super::{
     filter::Filter,
     limits::{MAX_COMPLETED_FIRST, MAX_LISTS, MAX_RERUNS},
     store::{
-        access_log::EVERYBODY,
+        access_log::ALL_USERS,
         condition::{self, Condition},
         facts,
     },
@@ -86,7 +86,7 @@ impl ToolHistory {
         Ok(())
     }
 
-    /// Returns the condition of a filter and the owner of the data: [`EVERYBODY`] unless the filter names a user or a
+    /// Returns the condition of a filter and the owner of the data: [`ALL_USERS`] unless the filter names a user or a
     /// conversation.
     pub(crate) async fn resolve(&self, filter: &Filter) -> Result<(Condition, UserId), ToolHistoryError> {
         let db = &self.context.db;
@@ -105,7 +105,7 @@ impl ToolHistory {
             }
             None => None,
         };
-        let owner = conversation.map(|(_, owner)| owner).or(user).unwrap_or(EVERYBODY);
+        let owner = conversation.map(|(_, owner)| owner).or(user).unwrap_or(ALL_USERS);
         Ok((Condition::new(filter, user, conversation.map(|(id, _)| id), now()), owner))
     }
 }

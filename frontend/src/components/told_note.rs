@@ -2,16 +2,16 @@
 //! is one in a page.
 
 use leptos::prelude::*;
-use tallybook_protocol::{MessageId, Told};
+use tallybook_protocol::{ContextTruncation, MessageId};
 
 use crate::language::use_language;
 
 /// The note before a message, if it belongs there.
 #[component]
-pub(crate) fn ToldNote(id: MessageId, told: Memo<Option<Told>>) -> impl IntoView {
+pub(crate) fn ToldNote(id: MessageId, told: Memo<Option<ContextTruncation>>) -> impl IntoView {
     let text = use_language();
     move || {
-        let Told { summary, .. } = told.get().filter(|told| told.from == id)?;
+        let ContextTruncation { summary, .. } = told.get().filter(|told| told.from == id)?;
         let note = match summary {
             Some(summary) => view! {
                 <details id="told" class="told" data-testid="told">

@@ -33,12 +33,12 @@ use crate::{api::ApiError, feed::News, language::Language};
 const HERE: Uuid = Uuid::from_u128(7);
 
 /// A session, with what it has had done.
-struct Told {
+struct ContextTruncation {
     state: State,
     done: Vec<Effect>,
 }
 
-impl Told {
+impl ContextTruncation {
     fn new(place: Place, draft: &str) -> Self {
         let mut state = State::new(place, None, draft.to_owned(), Language::English);
         state.restore_kept(Queue::default(), false, None, None);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tallybook_protocol::{
-    AnswerMode, Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role, Told, ToolCallId,
-    ToolCallPreparing, Usage,
+    AnswerMode, ContextTruncation, Message, MessageId, MessageStatus, ModelRetry, Plan, PlanStep, PlanStepId, Role,
+    ToolCallId, ToolCallPreparing, Usage,
 };
 
 use super::{Call, Item, Segment, StepState, item::StoredItems, layout::Layout, segments::segments};
@@ -53,7 +53,7 @@ pub struct Entry {
     /// Who provided the model that wrote it, and that model; absent when that is not known.
     pub author: Option<(String, String)>,
     /// What its model was told of the conversation, where that was not all of it.
-    pub told: Option<Told>,
+    pub told: Option<ContextTruncation>,
     /// What the model is doing while nothing of the answer comes, as far as it was told.
     pub activity: Option<Activity>,
     /// The lease under which the turn was last heard of; it grows when the turn goes on after it was cut off.

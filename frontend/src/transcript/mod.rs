@@ -32,7 +32,7 @@ pub use segments::Segment;
 pub use step_state::StepState;
 pub use tally::Tally;
 use tallybook_protocol::{
-    Conversation, Earlier, Message, MessageId, MessageStatus, Role, Told, ToolCall, ToolCallId, Usage,
+    ContextTruncation, Conversation, Earlier, Message, MessageId, MessageStatus, Role, ToolCall, ToolCallId, Usage,
 };
 pub use thought::Thought;
 pub use toggles::{ExpandAll, Toggles};
@@ -70,7 +70,7 @@ fn entries_from(messages: Vec<Message>, held: &[Arc<Entry>]) -> Vec<Arc<Entry>> 
 impl Transcript {
     /// What the model of the newest answer was told in place of the whole conversation. One that is being written does not say
     /// it yet.
-    pub(crate) fn told(&self) -> Option<&Told> {
+    pub(crate) fn told(&self) -> Option<&ContextTruncation> {
         let answers = self.entries.iter().rev().filter(|entry| entry.role == Role::Assistant);
         answers.filter(|entry| !entry.is_streaming() || entry.told.is_some()).map(|entry| entry.told.as_ref()).next()?
     }

@@ -12,7 +12,7 @@ const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND r
      AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
 
 /// ID of no user, lower than all IDs of users.
-pub(crate) const NOBODY: UserId = UserId(0);
+pub(crate) const NO_USER: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
@@ -68,7 +68,7 @@ pub(crate) struct NewUserRow {
 
 /// Returns `true` if there is an admin who can sign in: with a password, or with an identity of `issuer` if one is given.
 pub(crate) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
-    let admins: i64 = db.reader().query(select!(COUNT_OTHER_ADMINS)).bind(NOBODY).bind(issuer).fetch_value().await?;
+    let admins: i64 = db.reader().query(select!(COUNT_OTHER_ADMINS)).bind(NO_USER).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn has_other_admin(
     issuer: Option<&str>,
 ) -> sqlx::Result<bool> {
     hold(tx, UserId::LOCAL).await?;
-    let than = than.unwrap_or(NOBODY);
+    let than = than.unwrap_or(NO_USER);
     let admins: i64 = tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
-    ApprovalScope, ConversationSummary, DeciderKind, Decision, Message, MessageStatus, Reasoning, Role, Told, ToolCall,
-    ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
+    ApprovalScope, ContextTruncation, ConversationSummary, DeciderKind, Decision, Message, MessageStatus, Reasoning,
+    Role, ToolCall, ToolCallDecision, ToolCallReview, ToolCallStatus, Verdict,
 };
 
 use crate::export::{
@@ -21,7 +21,7 @@ pub(crate) fn head(summary: &ConversationSummary) -> String {
 
 /// Describes what the last answer's prompt contained instead of the messages before this position: a summary, or
 /// nothing.
-pub(crate) fn truncation_notice(truncation: &Told) -> String {
+pub(crate) fn truncation_notice(truncation: &ContextTruncation) -> String {
     let mut text = String::new();
     match &truncation.summary {
         Some(summary) => {

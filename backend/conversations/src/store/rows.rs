@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use tallybook_llm::AssistantBlock;
 use tallybook_protocol::{
-    AnswerMode, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, ModelInfo, RawJson, Role, Told,
-    ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
+    AnswerMode, ContextTruncation, ConversationSummary, Message, MessageId, MessagePart, MessageStatus, ModelInfo,
+    RawJson, Role, ToolCall, ToolCallDecision, ToolCallId, ToolCallReview, ToolCallStatus, Usage,
 };
 use uuid::Uuid;
 
@@ -90,8 +90,8 @@ pub(crate) struct ContextRow {
 
 impl ContextRow {
     /// Converts the row; `None` if the prompt contained all messages.
-    pub(crate) fn into_truncation(self) -> Option<Told> {
-        Some(Told { from: self.told_from?, summary: self.told_summary })
+    pub(crate) fn into_truncation(self) -> Option<ContextTruncation> {
+        Some(ContextTruncation { from: self.told_from?, summary: self.told_summary })
     }
 }
 

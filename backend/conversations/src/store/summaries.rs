@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, now, select};
-use tallybook_protocol::{MessageId, Told};
+use tallybook_protocol::{ContextTruncation, MessageId};
 
 use crate::store::{
     columns::{MAX_MODEL_CHARS, truncated},
@@ -132,7 +132,7 @@ pub(crate) async fn set_truncation(
 }
 
 /// Returns what a turn's prompt contained instead of the whole conversation; `None` if it contained all of it.
-pub(crate) async fn find_truncation(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Told>> {
+pub(crate) async fn find_truncation(db: &Database, message_id: MessageId) -> sqlx::Result<Option<ContextTruncation>> {
     let row: Option<ContextRow> = db
         .reader()
         .query(select!(

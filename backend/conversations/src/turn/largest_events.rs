@@ -8,8 +8,8 @@ use tallybook_agent::{
 };
 use tallybook_llm::{MAX_BLOCKS, ToolCallRequest};
 use tallybook_protocol::{
-    AnswerMode, ChatEvent, ContentDelta, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES, MessageEnd, MessageId,
-    MessageStatus, Plan, PlanStep, ReasoningDelta, Told, ToolCallId, ToolCallStatus, Usage, Verdict,
+    AnswerMode, ChatEvent, ContentDelta, ContextTruncation, MAX_CALL_TEXT_BYTES, MAX_STEP_REASONING_BYTES, MessageEnd,
+    MessageId, MessageStatus, Plan, PlanStep, ReasoningDelta, ToolCallId, ToolCallStatus, Usage, Verdict,
     sse::{Decoder, write_frame},
 };
 use tallybook_tools::{Risk, ToolSpec};
@@ -147,7 +147,7 @@ async fn clients_accept_the_largest_snapshot_and_the_largest_end() {
         },
         provider: Some(text(WIDE, 100)),
         model: Some(text(WIDE, 100)),
-        told: Some(Told { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
+        told: Some(ContextTruncation { from: MessageId(i64::MAX), summary: Some(text(WIDE, 16 * 1024 / 4)) }),
     };
     assert_readers_take(&ChatEvent::MessageEnd(end));
 }

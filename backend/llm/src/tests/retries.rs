@@ -11,7 +11,7 @@ use tallybook_mock_llm::{MockLlm, Reply, cut, end_of_file, fault, text, thinking
 use tokio::time::timeout;
 
 use super::{
-    KEY, ModelError, ModelEvent, NOBODY, PROVIDERS, ProviderKind, RetryPolicy, ask, client_with_retries, question,
+    KEY, ModelError, ModelEvent, PROVIDERS, ProviderKind, RetryPolicy, UNREACHABLE, ask, client_with_retries, question,
 };
 
 /// Timeout after which a test fails.
@@ -216,7 +216,7 @@ async fn an_answer_that_breaks_off_before_anything_was_said_is_asked_for_again()
 #[tokio::test]
 async fn a_connection_that_cannot_be_made_is_tried_again() {
     for provider in PROVIDERS {
-        let client = client_with_retries(provider, NOBODY, AT_ONCE);
+        let client = client_with_retries(provider, UNREACHABLE, AT_ONCE);
         let (_, events, error) = ask(&*client, question()).await;
         let told: Vec<_> = events
             .iter()

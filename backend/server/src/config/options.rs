@@ -11,216 +11,219 @@ use secrecy::SecretString;
 use tallybook_accounts::{AccountsMode, SignUp};
 use tallybook_tools::AllowedHost;
 
-/// A self-hosted chat whose assistant works with tools, and keeps the book on every call.
+/// A self-hosted AI chat that records every tool call.
 ///
-/// Every option can also be given as the environment variable shown beside it. An empty variable counts as unset.
+/// Each option can also be set with the environment variable shown next to it. An empty variable counts as unset.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "tallybook", version, about)]
-#[expect(clippy::doc_markdown, reason = "these comments are what --help prints, where backticks would be in the way")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+#[expect(clippy::doc_markdown, reason = "--help prints these comments, and backticks would appear in its output")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent switch")]
 pub(crate) struct Options {
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
-    /// The address to listen on; 0.0.0.0 listens on all.
+    /// Address to listen on; 0.0.0.0 listens on all interfaces.
     #[arg(long, env = "HOST", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
-    /// The port to listen on; 0 takes a free one.
+    /// Port to listen on; 0 selects a free port.
     #[arg(long, env = "PORT", default_value_t = 3000)]
     pub(crate) port: u16,
-    /// Names by which the server may be asked, besides those of this machine, separated by commas [default: any, but none
-    /// on a loopback address].
+    /// Comma-separated host names accepted in the Host header, besides localhost [default: all; on a loopback address,
+    /// none].
     #[arg(long, env = "ALLOWED_HOSTS", value_delimiter = ',')]
     pub(crate) allowed_hosts: Vec<String>,
-    /// The address at which users reach the server, as in https://chat.example.org. Links to approvals, invitations and the
-    /// first admin's setup begin with it [default: the address of the request].
+    /// URL at which users reach the server, such as https://chat.example.org. It is used in links to approvals,
+    /// invitations and the setup of the first admin [default: the URL of the request].
     #[arg(long, env = "PUBLIC_URL")]
     pub(crate) public_url: Option<String>,
-    /// Whether people must sign in: on, off, or auto, which is off on a loopback address. It cannot be off elsewhere.
+    /// Require sign-in: on, off, or auto (off on a loopback address, on elsewhere). off is allowed only on a loopback
+    /// address.
     #[arg(long, env = "ACCOUNTS", value_enum, default_value_t, ignore_case = true)]
     pub(crate) accounts: AccountsMode,
-    /// Who may make an account: everybody, whoever has an admin's link, or nobody, so that admins make them.
+    /// Who can create an account: any visitor, only users with an invitation link, or only admins.
     #[arg(long, env = "SIGN_UP", value_enum, default_value_t, ignore_case = true)]
     pub(crate) sign_up: SignUp,
-    /// The issuer by which people sign in (OpenID Connect), as it writes its own address [default: none].
+    /// Issuer URL of the OpenID Connect provider, exactly as in its metadata [default: none].
     #[arg(long, env = "OIDC_ISSUER", hide_env_values = true)]
     pub(crate) oidc_issuer: Option<String>,
-    /// What this server is called at the issuer.
+    /// Client ID of this server at the OpenID Connect provider.
     #[arg(long, env = "OIDC_CLIENT_ID", hide_env_values = true)]
     pub(crate) oidc_client_id: Option<String>,
-    /// What proves that to the issuer [default: none, for a client that has no secret].
+    /// Client secret of this server at the OpenID Connect provider [default: none, for a public client].
     #[arg(long, env = "OIDC_CLIENT_SECRET", hide_env_values = true)]
     pub(crate) oidc_client_secret: Option<SecretString>,
-    /// What people know the issuer by [default: its host].
+    /// Label of the sign-in button [default: the provider's host name].
     #[arg(long, env = "OIDC_NAME", hide_env_values = true)]
     pub(crate) oidc_name: Option<String>,
-    /// What the issuer is asked to tell of people, separated by commas.
+    /// Comma-separated scopes to request from the OpenID Connect provider, besides openid.
     #[arg(long, env = "OIDC_SCOPES", hide_env_values = true, value_delimiter = ',', default_value = "email,profile")]
     pub(crate) oidc_scopes: Vec<String>,
-    /// Domains of e-mail addresses, separated by commas: only people who have one that the issuer has verified come in by
-    /// it [default: everybody].
+    /// Comma-separated email domains. Sign-in with the OpenID Connect provider then requires a verified address in one
+    /// of them [default: all users of the provider].
     #[arg(long, env = "OIDC_EMAIL_DOMAINS", hide_env_values = true, value_delimiter = ',')]
     pub(crate) oidc_email_domains: Vec<String>,
-    /// Seconds for which browsers use https only, once they have seen this server by it (Strict-Transport-Security); 0 sends no
-    /// such header.
+    /// Seconds for which browsers must use HTTPS after an HTTPS visit (header Strict-Transport-Security); 0 omits the
+    /// header.
     #[arg(long, env = "HSTS_SECS", hide_env_values = true, default_value_t = 0)]
     pub(crate) hsts_secs: u64,
-    /// Whether people may share conversations by links, which show them to whoever has one.
+    /// Allow users to share conversations with links. Anyone who has a link can read the conversation.
     #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) sharing: bool,
-    /// Addresses or networks of proxies that are believed when they say from which address a request comes
-    /// (X-Forwarded-For), separated by commas [default: none].
+    /// Comma-separated addresses or networks of trusted proxies. The server trusts the client address in their
+    /// X-Forwarded-For header [default: none].
     #[arg(long, env = "TRUSTED_PROXIES", value_delimiter = ',', value_parser = network)]
     pub(crate) trusted_proxies: Vec<IpNet>,
-    /// The settings file with the models [default: tallybook.toml in the working folder, if it is there].
+    /// Settings file [default: tallybook.toml in the working directory, if it exists].
     #[arg(long, env = "CONFIG_FILE")]
     pub(crate) config_file: Option<PathBuf>,
-    /// Where the data lies: sqlite://FILE or mysql://USER:PASSWORD@HOST/DATABASE.
+    /// URL of the database: sqlite://FILE or mysql://USER:PASSWORD@HOST/DATABASE.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://data/tallybook.db")]
     pub(crate) database_url: SecretString,
-    /// The model's provider: anthropic, openai, openrouter, ollama or demo [default: by the key that is set, else demo].
+    /// Provider of the model: anthropic, openai, openrouter, ollama or demo [default: the provider whose API key is
+    /// set, otherwise demo].
     #[arg(long, env = "LLM_PROVIDER", hide_env_values = true)]
     pub(crate) llm_provider: Option<String>,
-    /// The provider's key.
+    /// API key of the provider.
     #[arg(long, env = "LLM_API_KEY", hide_env_values = true)]
     pub(crate) llm_api_key: Option<String>,
-    /// Anthropic's key; chooses that provider when none is named.
+    /// API key of Anthropic. Selects this provider if LLM_PROVIDER is not set.
     #[arg(long, env = "ANTHROPIC_API_KEY", hide_env_values = true)]
     pub(crate) anthropic_api_key: Option<String>,
-    /// OpenAI's key; chooses that provider when none is named.
+    /// API key of OpenAI. Selects this provider if LLM_PROVIDER is not set.
     #[arg(long, env = "OPENAI_API_KEY", hide_env_values = true)]
     pub(crate) openai_api_key: Option<String>,
-    /// OpenRouter's key; chooses that provider when none is named.
+    /// API key of OpenRouter. Selects this provider if LLM_PROVIDER is not set.
     #[arg(long, env = "OPENROUTER_API_KEY", hide_env_values = true)]
     pub(crate) openrouter_api_key: Option<String>,
-    /// The model [default: a mid-size one of the provider's].
+    /// Name of the model [default: a mid-size model of the provider].
     #[arg(long, env = "LLM_MODEL", hide_env_values = true)]
     pub(crate) llm_model: Option<String>,
-    /// Another name for LLM_MODEL.
+    /// Alias of LLM_MODEL.
     #[arg(long, env = "LLM_MODEL_NAME", hide_env_values = true)]
     pub(crate) llm_model_name: Option<String>,
-    /// The model, if the provider is Anthropic and neither of the two above is set.
+    /// Name of the model, if the provider is Anthropic and neither LLM_MODEL nor LLM_MODEL_NAME is set.
     #[arg(long, env = "ANTHROPIC_MODEL", hide_env_values = true)]
     pub(crate) anthropic_model: Option<String>,
-    /// The model that writes summaries of long conversations, as `summary_model` in the settings file.
+    /// Model that writes the summaries of long conversations, like `summary_model` in the settings file.
     #[arg(long, env = "SUMMARY_MODEL", hide_env_values = true)]
     pub(crate) summary_model: Option<String>,
     /// Summarizes long conversations.
     #[arg(long, env = "CONVERSATION_SUMMARY_ENABLED", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) conversation_summary_enabled: bool,
-    /// The address of the provider's API [default: its public one].
+    /// Base URL of the provider's API [default: its public URL].
     #[arg(long, env = "LLM_BASE_URL", hide_env_values = true)]
     pub(crate) llm_base_url: Option<String>,
-    /// The sampling temperature, 0 to 2 [default: not sent].
+    /// Sampling temperature, 0 to 2 [default: not sent].
     #[arg(long, env = "LLM_TEMPERATURE", hide_env_values = true, value_parser = temperature)]
     pub(crate) llm_temperature: Option<f64>,
-    /// Whether the model writes the titles of conversations, in one short call after the first answer.
+    /// Let the model write the titles of conversations, with one short call after the first answer.
     #[arg(long, env = "LLM_TITLES", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) llm_titles: bool,
-    /// The most tokens that one answer may have.
+    /// Maximum number of tokens in one answer.
     #[arg(long, env = "LLM_MAX_TOKENS", hide_env_values = true, default_value_t = 4096,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) llm_max_tokens: u32,
-    /// How many tokens the model reads and writes at once; what it is told of a conversation is kept within that.
+    /// Size of the model's context window, in tokens. Prompt and answer together stay within it.
     #[arg(long, env = "LLM_CONTEXT_TOKENS", hide_env_values = true, default_value_t = 128_000,
         value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub(crate) llm_context_tokens: u32,
-    /// How many seconds the model may be silent between two pieces of an answer.
+    /// Timeout between two chunks of a model's answer, in seconds.
     #[arg(long, env = "LLM_TIMEOUT_SECS", hide_env_values = true, default_value_t = 60, value_parser = seconds())]
     pub(crate) llm_timeout_secs: u64,
-    /// How often a provider that is busy or out of reach is asked again, for each call of the model.
+    /// Maximum number of retries of a model call if the provider is busy or unreachable.
     #[arg(long, env = "LLM_MAX_RETRIES", hide_env_values = true, default_value_t = 3,
         value_parser = clap::value_parser!(u32).range(0..=10))]
     pub(crate) llm_max_retries: u32,
-    /// Whether models may search the web; OpenRouter only, which charges for it.
+    /// Let models search the web. Only OpenRouter supports this, and charges for it.
     #[arg(long, env = "LLM_ENABLE_WEB_SEARCH", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) llm_enable_web_search: bool,
-    /// The version of Anthropic's API to ask for [default: 2023-06-01].
+    /// Version of Anthropic's API [default: 2023-06-01].
     #[arg(long, env = "LLM_ANTHROPIC_VERSION", hide_env_values = true)]
     pub(crate) llm_anthropic_version: Option<String>,
-    /// How the model is told of tools: native, prompt, or auto, which is native until the model's server takes none.
+    /// How tools are passed to the model: native, prompt, or auto (native unless the model's server rejects tools).
     #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
     pub(crate) llm_tool_mode: Option<String>,
-    /// Maximum number of steps of a turn that may call tools [default: what the settings file says, else 10].
+    /// Maximum number of steps of a turn that can call tools [default: the value in the settings file, otherwise 10].
     #[arg(long, env = "MAX_TOOL_TURNS", hide_env_values = true, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) max_tool_turns: Option<u32>,
-    /// How many seconds a turn may take.
+    /// Timeout of a turn, in seconds.
     #[arg(long, env = "TURN_TIMEOUT_SECS", hide_env_values = true, default_value_t = 300, value_parser = seconds())]
     pub(crate) turn_timeout_secs: u64,
-    /// How many seconds one tool call may take.
+    /// Timeout of a tool call, in seconds.
     #[arg(long, env = "TOOL_TIMEOUT_SECS", hide_env_values = true, default_value_t = 30, value_parser = seconds())]
     pub(crate) tool_timeout_secs: u64,
-    /// How many answers one person may have written at the same time; 0 for any number [default: 4 where people sign in,
-    /// else 0].
+    /// Maximum number of concurrent turns per user; 0 for no limit [default: 4 if users sign in, otherwise 0].
     #[arg(long, env = "MAX_TURNS_PER_PERSON", hide_env_values = true)]
     pub(crate) max_turns_per_person: Option<u32>,
-    /// Maximum number of messages that one user may send within a minute; 0 for no limit. Other requests that call a model count,
-    /// too; background tasks of API clients count a quarter each [default: 30 if users sign in, else 0].
+    /// Maximum number of messages that one user can send per minute; 0 for no limit. Other requests that call a model
+    /// also count; background tasks of API clients count a quarter each [default: 30 if users sign in, otherwise 0].
     #[arg(long, env = "MAX_MESSAGES_PER_MINUTE", hide_env_values = true)]
     pub(crate) max_messages_per_minute: Option<u32>,
-    /// Maximum number of tokens that models may read and write for one user within 24 hours; 0 for no limit [default: 5000000 if
-    /// users sign in, else 0].
+    /// Maximum number of input and output tokens per user within 24 hours; 0 for no limit [default: 5000000 if users
+    /// sign in, otherwise 0].
     #[arg(long, env = "MAX_TOKENS_PER_DAY", hide_env_values = true)]
     pub(crate) max_tokens_per_day: Option<u64>,
-    /// A text file with your own system prompt [default: the built-in one].
+    /// Text file with your own system prompt [default: the built-in prompt].
     #[arg(long, env = "SYSTEM_PROMPT_FILE", hide_env_values = true)]
     pub(crate) system_prompt_file: Option<PathBuf>,
-    /// Offers models the tool fetch_page, which reads pages of the public web. Each call needs approval unless its host is among
-    /// FETCH_PAGE_HOSTS.
+    /// Offers models the tool fetch_page, which reads pages of the public web. Each call needs approval unless its host
+    /// is in FETCH_PAGE_HOSTS.
     #[arg(long, env = "FETCH_PAGE", hide_env_values = true, default_value_t = false, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) fetch_page: bool,
-    /// Comma-separated hosts whose pages models may read without approval; *.example.org stands for all hosts below example.org
-    /// [default: none].
+    /// Comma-separated hosts whose pages models can read without approval; *.example.org means all subdomains of
+    /// example.org [default: none].
     #[arg(long, env = "FETCH_PAGE_HOSTS", hide_env_values = true, value_delimiter = ',')]
     pub(crate) fetch_page_hosts: Vec<AllowedHost>,
-    /// A JSON file that names tool servers (MCP) [default: .mcp_servers, where it is there].
+    /// JSON file with tool servers (MCP) [default: .mcp_servers, if it exists].
     #[arg(long, env = "MCP_SERVERS_FILE", hide_env_values = true)]
     pub(crate) mcp_servers_file: Option<PathBuf>,
-    /// Where tokens for tool servers come from; MCP_OAUTH_CLIENT_ID and MCP_OAUTH_CLIENT_SECRET say for whom.
+    /// URL of the OAuth token endpoint for tool servers. The client credentials are in MCP_OAUTH_CLIENT_ID and
+    /// MCP_OAUTH_CLIENT_SECRET.
     #[arg(long, env = "MCP_OAUTH_TOKEN_URL", hide_env_values = true)]
     pub(crate) mcp_oauth_token_url: Option<String>,
-    /// What those tokens are for, as their endpoint names it.
+    /// OAuth scope to request from the token endpoint.
     #[arg(long, env = "MCP_OAUTH_SCOPE", hide_env_values = true)]
     pub(crate) mcp_oauth_scope: Option<String>,
-    /// Where traces of turns are sent by OTLP over HTTP, such as http://localhost:4318 [default: nowhere].
+    /// OTLP/HTTP endpoint for traces of turns, such as http://localhost:4318 [default: none].
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
     pub(crate) otel_exporter_otlp_endpoint: Option<String>,
-    /// How the log is written: as text, or as JSON, an object a line.
+    /// Format of the log: text, or JSON with one object per line.
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t, ignore_case = true)]
     pub(crate) log_format: LogFormat,
-    /// How many hours a tool call waits for consent before it is refused; 0 for ever [default: what the settings file says,
-    /// else 0].
+    /// Hours that a tool call waits for approval before it is denied; 0 for no timeout [default: the value in the
+    /// settings file, otherwise 0].
     #[arg(long, env = "CONSENT_WAIT_HOURS", hide_env_values = true, value_parser = wait_hours)]
     pub(crate) consent_wait_hours: Option<f64>,
-    /// How many seconds a program's answer waits for a person's consent to a tool call, before it ends and says where it goes
-    /// on.
+    /// Seconds that a response to an API client waits for the approval of a tool call. After that, the response ends
+    /// and says where the turn continues.
     #[arg(long, env = "APPROVAL_WAIT_SECS", hide_env_values = true, default_value_t = 300,
         value_parser = clap::value_parser!(u64).range(0..=86_400))]
     pub(crate) approval_wait_secs: u64,
-    /// How many milliseconds the demo model pauses between two words.
+    /// Pause of the demo model between two words, in milliseconds.
     #[arg(long, env = "DEMO_PACE_MS", hide_env_values = true, default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(0..=1000))]
     pub(crate) demo_pace_ms: u64,
-    /// How many seconds an event stream may be silent before a sign of life is sent.
+    /// Interval of keep-alives on a silent event stream, in seconds.
     #[arg(long, env = "KEEP_ALIVE_SECS", hide_env_values = true, default_value_t = 5,
         value_parser = clap::value_parser!(u64).range(1..=30))]
     pub(crate) keep_alive_secs: u64,
-    /// How many days the events of a finished turn are kept for playback; 0 keeps them for ever.
+    /// Days for which the events of a finished turn are stored for playback; 0 stores them forever.
     #[arg(long, env = "JOURNAL_RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(0..=36_500))]
     pub(crate) journal_retention_days: u64,
-    /// How many days what people delete stays in the book that admins read, before it is purged; 0 purges it at once.
+    /// Days before deleted data is purged from the tool history; 0 purges it immediately.
     #[arg(long, env = "RETENTION_DAYS", hide_env_values = true, default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(0..=36_500))]
     pub(crate) retention_days: u64,
-    /// How many seconds a server may be silent before another one takes its turns for abandoned.
+    /// Lease duration of turns, in seconds. If a server does not renew a turn's lease in time, another server marks the
+    /// turn as interrupted.
     #[arg(long, env = "TURN_LEASE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     pub(crate) turn_lease_secs: u64,
-    /// How many seconds running turns may go on when the server is asked to stop.
+    /// Seconds that running turns have to finish when the server stops.
     #[arg(long, env = "SHUTDOWN_GRACE_SECS", hide_env_values = true, default_value_t = 20, value_parser = seconds())]
     pub(crate) shutdown_grace_secs: u64,
 }
@@ -228,70 +231,71 @@ pub(crate) struct Options {
 /// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people: a line of text an entry.
+    /// One line of text per entry, for people.
     #[default]
     Text,
-    /// For programs: a JSON object a line.
+    /// One JSON object per line, for programs.
     Json,
 }
 
-/// What the program is asked to do.
+/// Task of the program instead of serving.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Task {
-    /// Reads the settings, says what they mean or what is wrong with them, and ends.
+    /// Checks the settings, prints a summary or the error, and exits.
     CheckConfig,
-    /// Prints the licenses of all that the program and its page are made of.
+    /// Prints the licenses of all components of the program and its page.
     Licenses,
-    /// Looks after the server's data, and ends.
+    /// Manages the server's data, and exits.
     #[command(subcommand)]
     Admin(AdminTask),
 }
 
-/// What is to be done to the server's data.
+/// Task of `tallybook admin`.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum AdminTask {
-    /// Makes an admin's account, with a password that is asked for.
+    /// Creates an admin account. Prompts for the password.
     Create {
-        /// What the admin signs in with.
+        /// User name of the admin.
         name: String,
-        /// Reads the password from the standard input, up to the end of its first line.
+        /// Reads the password from the first line of standard input.
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Lists the accounts: name, role, when it was made, and since when it is deactivated.
+    /// Lists the accounts: name, role, creation date, and date of deactivation.
     Users,
-    /// Gives an account another password, which is asked for; it is signed out everywhere.
+    /// Sets a new password for an account and signs the user out everywhere. Prompts for the password.
     Password {
-        /// What somebody signs in with.
+        /// User name of the account.
         name: String,
-        /// Reads the password from the standard input, up to the end of its first line.
+        /// Reads the password from the first line of standard input.
         #[arg(long)]
         password_stdin: bool,
-        /// Revokes the account's API keys, too.
+        /// Also revokes the account's API keys.
         #[arg(long)]
         revoke_keys: bool,
     },
-    /// Writes a copy of the embedded database to a file, also while the server runs.
+    /// Writes a copy of the embedded database to a file. Works while the server runs.
     Backup {
-        /// A file that is not there yet.
+        /// File to create. It must not exist yet.
         file: PathBuf,
     },
-    /// Puts a copy in the place of the embedded database, while no server runs; what was there is kept beside it.
+    /// Replaces the embedded database with a backup. Requires that no server runs. The old database is kept next to the
+    /// new one.
     Restore {
-        /// A file that `backup` has written.
+        /// File that `backup` created.
         file: PathBuf,
     },
-    /// Checks that what the database holds fits together; fails when it does not.
+    /// Checks the consistency of the database. Fails if it finds an inconsistency.
     Check,
-    /// Lists the keys of programs: id, whose, how each begins, its name, and when it was made and last used.
+    /// Lists the API keys: ID, user, prefix, creation date, last use, and name.
     Keys {
-        /// Revokes the key with this id, for good.
+        /// Permanently revokes the API key with this ID.
         #[arg(long, value_name = "ID")]
         revoke: Option<i64>,
     },
-    /// Says what of deleted conversations is kept, and what is due to be purged.
+    /// Shows how many deleted conversations are retained and how many are due for purging.
     Retention {
-        /// Purges what is due now.
+        /// Purges the due conversations now.
         #[arg(long)]
         purge: bool,
     },
@@ -324,7 +328,7 @@ fn network(text: &str) -> Result<IpNet, String> {
     let address = text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
     address
         .or_else(|_| text.parse())
-        .map_err(|_| "write an address or a network, as in 192.0.2.1 or 10.0.0.0/8".to_owned())
+        .map_err(|_| "not an IP address or a network; examples: 192.0.2.1, 10.0.0.0/8".to_owned())
 }
 
 /// Returns the trimmed value; `None` if it is blank.
@@ -339,10 +343,10 @@ fn seconds() -> impl TypedValueParser<Value = u64> {
 /// Maximum of `wait_hours`. Ten years are as good as any longer time.
 const MAX_WAIT_HOURS: f64 = 87_600.0;
 
-/// Returns the number of hours if it is in range, or else a sentence that says what is wrong with it.
+/// Returns the number of hours if it is in range, or otherwise a description of the problem.
 pub(crate) fn check_wait_hours(hours: f64) -> Result<f64, String> {
     let fits = (0.0..=MAX_WAIT_HOURS).contains(&hours);
-    if fits { Ok(hours) } else { Err("must be a number of hours from 0 to 87600; 0 waits for ever".to_owned()) }
+    if fits { Ok(hours) } else { Err("must be a number of hours from 0 to 87600; 0 means no timeout".to_owned()) }
 }
 
 fn wait_hours(text: &str) -> Result<f64, String> {

@@ -6,7 +6,7 @@ use tallybook_database::{Database, now, select};
 use tallybook_protocol::first_chars;
 
 /// Owner in access records that concern all users. No user has this ID.
-pub(crate) const EVERYBODY: UserId = UserId(0);
+pub(crate) const ALL_USERS: UserId = UserId(0);
 
 /// Length of `audit_log.subject`, in characters.
 const MAX_SUBJECT_CHARS: usize = 200;

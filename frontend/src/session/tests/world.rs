@@ -37,7 +37,7 @@ struct Stream {
 }
 
 pub(super) struct World {
-    page: Told,
+    page: ContextTruncation,
     server: Server,
     under_way: Vec<UnderWay>,
     stream: Option<Stream>,
@@ -50,7 +50,8 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(server: Server, place: Place) -> Self {
-        let page = Told { state: State::new(place, None, String::new(), Language::English), done: Vec::new() };
+        let page =
+            ContextTruncation { state: State::new(place, None, String::new(), Language::English), done: Vec::new() };
         let mut world = Self {
             page,
             server,
