@@ -19,8 +19,7 @@ impl Database {
             "SELECT \"table\", parent, COUNT(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent LIMIT ?";
         let orphans: Vec<(String, String, i64)> =
             within(COMMAND_TIMEOUT, sqlx::query_as(orphans).bind(MAX_TOLD).fetch_all(pool)).await?;
-        let orphan =
-            |(table, parent, count)| format!("{count} rows of {table} refer to rows of {parent} that are not there");
+        let orphan = |(table, parent, count)| format!("{count} rows of {table} refer to missing rows of {parent}");
         Ok(damage.into_iter().filter(|told| told != "ok").chain(orphans.into_iter().map(orphan)).collect())
     }
 }

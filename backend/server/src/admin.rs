@@ -41,8 +41,11 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
             let password = password(password_stdin)?;
             let reset = async |accounts: Accounts| accounts.reset_password(&name, password, revoke_keys).await;
             runtime.block_on(with_accounts(settings, reset))??;
-            let keys = if revoke_keys { " Its API keys are revoked." } else { "" };
-            Ok(format!("{} has another password, and is signed out everywhere.{keys}\n", name.trim().to_lowercase()))
+            let keys = if revoke_keys { " The user's API keys are revoked." } else { "" };
+            Ok(format!(
+                "The password of {} is changed, and the user is signed out everywhere.{keys}\n",
+                name.trim().to_lowercase()
+            ))
         }
         AdminTask::Backup { file } => runtime.block_on(back_up(settings, &file)),
         AdminTask::Restore { file } => runtime.block_on(restore(settings, &file)),
@@ -54,7 +57,7 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
         AdminTask::Keys { revoke: Some(id) } => {
             let revoke = async |accounts: Accounts| accounts.revoke_any_key(id).await;
             runtime.block_on(with_accounts(settings, revoke))??;
-            Ok(format!("The key {id} opens nothing any more.\n"))
+            Ok(format!("The API key {id} is revoked.\n"))
         }
         AdminTask::Retention { purge } => runtime.block_on(retention(settings, purge)),
     }
@@ -121,25 +124,27 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     db.close().await;
     let (before, after) = counted?;
     let Deleted { kept, due, due_calls, oldest } = after.unwrap_or(before);
-    let mut words = format!("What is deleted is kept for {} (RETENTION_DAYS).\n", time_text(kept_for));
+    let mut words = format!("Retention time of deleted conversations: {} (RETENTION_DAYS).\n", time_text(kept_for));
     if let Some(after) = after {
-        let _ = writeln!(words, "Conversations that were purged: {}.", before.kept.saturating_sub(after.kept));
+        let _ = writeln!(words, "Purged conversations: {}.", before.kept.saturating_sub(after.kept));
     }
-    let oldest = oldest.map(|at| format!(", the first of them deleted on {}", at.format("%Y-%m-%d")));
-    let _ = writeln!(words, "Deleted conversations that are kept: {kept}{}.", oldest.unwrap_or_default());
+    let oldest = oldest.map(|at| format!("; the oldest was deleted on {}", at.format("%Y-%m-%d")));
+    let _ = writeln!(words, "Retained deleted conversations: {kept}{}.", oldest.unwrap_or_default());
     let way = match (due, purge) {
         (0, _) => "",
-        (_, true) => " An answer is still being written there; a server that runs ends and purges them.",
-        (_, false) => " A server that runs purges them within minutes; --purge does it now.",
+        (_, true) => {
+            " An answer is still being written in them. A running server ends the answers and purges the conversations."
+        }
+        (_, false) => " A running server purges them within minutes. Use --purge to purge them now.",
     };
-    let _ = writeln!(words, "Of these are due to be purged: {due}, with {due_calls} tool calls.{way}");
+    let _ = writeln!(words, "Of these, due for purging: {due}, with {due_calls} tool calls.{way}");
     Ok(words)
 }
 
 /// Returns a time as text: in days, or in seconds if it is shorter than a day.
 fn time_text(time: Duration) -> String {
     match time.as_secs() {
-        0 => "no time at all".to_owned(),
+        0 => "none".to_owned(),
         secs @ ..SECS_PER_DAY => format!("{secs} seconds"),
         SECS_PER_DAY => "1 day".to_owned(),
         secs => format!("{} days", secs / SECS_PER_DAY),
@@ -151,13 +156,13 @@ async fn back_up(settings: &Settings, file: &Path) -> anyhow::Result<String> {
     let written = db.back_up(file).await;
     db.close().await;
     written?;
-    Ok(format!("The database as it was a moment ago is in {}.\n", file.display()))
+    Ok(format!("The backup is written to {}.\n", file.display()))
 }
 
 async fn restore(settings: &Settings, file: &Path) -> anyhow::Result<String> {
     let kept = tallybook_database::restore(&settings.database_url, file).await?;
-    let kept = kept.map(|kept| format!(" What was there before is in {}.", kept.display()));
-    Ok(format!("The database is what {} holds.{}\n", file.display(), kept.unwrap_or_default()))
+    let kept = kept.map(|kept| format!(" The previous database is kept in {}.", kept.display()));
+    Ok(format!("The database is restored from {}.{}\n", file.display(), kept.unwrap_or_default()))
 }
 
 async fn check(settings: &Settings) -> anyhow::Result<String> {
@@ -165,8 +170,8 @@ async fn check(settings: &Settings) -> anyhow::Result<String> {
     let found = consistency::check(&db).await;
     db.close().await;
     let found = found?;
-    anyhow::ensure!(found.is_empty(), "the database does not fit together:\n  {}", found.join("\n  "));
-    Ok(format!("What the database holds fits together, by {} rules.\n", consistency::count_rules()))
+    anyhow::ensure!(found.is_empty(), "the database is inconsistent:\n  {}", found.join("\n  "));
+    Ok(format!("The database is consistent. Rules checked: {}.\n", consistency::count_rules()))
 }
 
 fn password(from_stdin: bool) -> anyhow::Result<Password> {
@@ -180,8 +185,12 @@ fn first_line() -> anyhow::Result<String> {
 }
 
 fn asked() -> anyhow::Result<String> {
-    let no_terminal = "the password cannot be asked for here; send it on a line of its own with --password-stdin";
+    let no_terminal = "cannot prompt for the password without a terminal; use --password-stdin and send it on the \
+                       first line of standard input";
     let password = rpassword::prompt_password("Password: ").context(no_terminal)?;
-    anyhow::ensure!(password == rpassword::prompt_password("Once more: ")?, "the two passwords are not the same");
+    anyhow::ensure!(
+        password == rpassword::prompt_password("Repeat the password: ")?,
+        "the two passwords are different"
+    );
     Ok(password)
 }

@@ -50,7 +50,7 @@ pub enum StartError {
     #[error(transparent)]
     Database(#[from] DbError),
     /// The database failed while the server looked for turns that an earlier process left running.
-    #[error("the turns that an earlier run left behind cannot be closed: {0}")]
+    #[error("cannot close the turns that an earlier process left running: {0}")]
     Recover(#[from] ServiceError),
     /// The settings of the models are not valid.
     #[error(transparent)]
@@ -59,10 +59,13 @@ pub enum StartError {
     #[error(transparent)]
     Tools(#[from] RegistryError),
     /// The tool that reads web pages cannot be created.
-    #[error("FETCH_PAGE is on, but pages cannot be asked for: {0}")]
+    #[error("FETCH_PAGE is on, but the HTTP client for web pages cannot be created: {0}")]
     FetchPage(#[source] FetchPageError),
     /// The address is in use or not available.
-    #[error("cannot listen on {address}: {source}. Choose another PORT or HOST, or stop the program that uses it.")]
+    #[error(
+        "cannot listen on {address}: {source}. Set PORT or HOST to another value, or stop the program that uses the \
+         port."
+    )]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -193,7 +196,7 @@ impl Application {
                 self.service.finish_turns(self.grace).await;
                 self.service.close().await;
                 ended??;
-                return Err(std::io::Error::other("the HTTP server ended by itself"));
+                return Err(std::io::Error::other("the HTTP server stopped unexpectedly"));
             }
         }
         self.service.finish_turns(self.grace).await;

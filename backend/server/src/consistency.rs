@@ -6,7 +6,7 @@ use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 /// The rules: the text that follows the number of violations, and the statement that counts them.
 const RULES: [(&str, Select); 11] = [
     (
-        "conversations are claimed by a message that is not theirs, or that is over",
+        "conversations have an active message of another conversation, or one that has ended",
         select!(
             "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.active_message_id \
              AND m.conversation_id = c.id AND m.status IN ('streaming', 'awaiting_approval') \
@@ -14,67 +14,67 @@ const RULES: [(&str, Select); 11] = [
         ),
     ),
     (
-        "answers are being written, or wait for consent, in a conversation that knows nothing of it",
+        "answers are running or wait for approval, but are not the active message of their conversation",
         select!(
-            "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id \
-             WHERE m.status IN ('streaming', 'awaiting_approval') AND (c.active_message_id IS NULL OR c.active_message_id <> m.id)"
+            "SELECT COUNT(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.status IN \
+             ('streaming', 'awaiting_approval') AND (c.active_message_id IS NULL OR c.active_message_id <> m.id)"
         ),
     ),
     (
-        "conversations show a message that is not theirs",
+        "conversations show a message of another conversation",
         select!(
             "SELECT COUNT(*) FROM conversations c LEFT JOIN messages m ON m.id = c.head_message_id \
              AND m.conversation_id = c.id WHERE c.head_message_id IS NOT NULL AND m.id IS NULL"
         ),
     ),
     (
-        "messages stand below one of another conversation, or below one that came later",
+        "messages have a parent in another conversation, or a later parent",
         select!(
-            "SELECT COUNT(*) FROM messages m LEFT JOIN messages p ON p.id = m.parent_id \
-             AND p.conversation_id = m.conversation_id AND p.created_at <= m.created_at WHERE m.parent_id IS NOT NULL AND p.id IS NULL"
+            "SELECT COUNT(*) FROM messages m LEFT JOIN messages p ON p.id = m.parent_id AND p.conversation_id = \
+             m.conversation_id AND p.created_at <= m.created_at WHERE m.parent_id IS NOT NULL AND p.id IS NULL"
         ),
     ),
     (
-        "tool calls run in an answer that is over",
+        "tool calls are running in an answer that has ended",
         select!(
             "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
              WHERE t.status = 'pending' AND m.status NOT IN ('streaming', 'awaiting_approval')"
         ),
     ),
     (
-        "tool calls wait for consent in an answer that is over",
+        "tool calls wait for approval in an answer that has ended",
         select!(
             "SELECT COUNT(*) FROM tool_calls t JOIN messages m ON m.id = t.message_id \
              WHERE t.status = 'awaiting_approval' AND m.status NOT IN ('streaming', 'awaiting_approval')"
         ),
     ),
     (
-        "tool calls are over and do not say since when",
+        "tool calls have ended without an end time",
         select!("SELECT COUNT(*) FROM tool_calls WHERE status IN ('success', 'error') AND completed_at IS NULL"),
     ),
     (
-        "tool calls succeeded and gave an error, or failed and say nothing of why",
+        "tool calls succeeded with an error, or failed without one",
         select!(
             "SELECT COUNT(*) FROM tool_calls WHERE (status = 'success' AND error IS NOT NULL) \
              OR (status = 'error' AND error IS NULL)"
         ),
     ),
     (
-        "answers are over and have an owner who writes them",
+        "answers have ended without an end time",
         select!(
             "SELECT COUNT(*) FROM messages WHERE status IN ('complete', 'failed', 'stopped', 'interrupted') \
              AND completed_at IS NULL AND role = 'assistant'"
         ),
     ),
     (
-        "steps of plans are worked on in an answer that is whole",
+        "plan steps are running in an answer that is complete",
         select!(
             "SELECT COUNT(*) FROM plan_steps s JOIN plans p ON p.id = s.plan_id JOIN messages m ON m.id = p.message_id \
              WHERE s.status = 'executing' AND m.status = 'complete'"
         ),
     ),
     (
-        "calls that were run again are over and do not say how long that took",
+        "re-runs have ended without a duration",
         select!("SELECT COUNT(*) FROM tool_reruns WHERE status <> 'pending' AND duration_ms IS NULL"),
     ),
 ];

@@ -38,12 +38,12 @@ fn main() -> ExitCode {
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&format!("cannot start its threads: {error}")),
+        Err(error) => return fail(&format!("cannot start the worker threads: {error}")),
     };
     let traces = settings.traces.as_deref().map(|endpoint| Traces::to(endpoint, runtime.handle().clone()));
     let traces = match traces.transpose() {
         Ok(traces) => traces,
-        Err(error) => return fail(&format!("traces cannot be sent: {error}")),
+        Err(error) => return fail(&format!("cannot set up sending traces: {error}")),
     };
     logging::start(settings.log_format, settings.secrets.clone(), traces.as_ref());
     for remark in &settings.remarks {
@@ -79,19 +79,19 @@ fn licenses() -> ExitCode {
 }
 
 /// Prints the requested text to stdout.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_or_else`")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_or_else`")]
 fn print_stdout(text: String) -> ExitCode {
     match std::io::stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&format!("nothing can be written to the standard output: {error}")),
+        Err(error) => fail(&format!("cannot write to standard output: {error}")),
     }
 }
 
 /// Raises the limit of open files. Every client takes a file handle, and the initial limit is often low.
 fn allow_open_files() {
     match rlimit::increase_nofile_limit(u64::MAX) {
-        Ok(open_files) => tracing::info!(open_files, "so many files may be open"),
-        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+        Ok(open_files) => tracing::info!(open_files, "the limit of open files is set"),
+        Err(error) => tracing::warn!(%error, "cannot raise the limit of open files"),
     }
 }
 
@@ -100,22 +100,30 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let app = Application::build(settings).await?;
     let mut signals = StopSignals::listen()?;
     // The server also serves if stdout cannot be written.
-    let setup = app.create_setup_link().await?.map(|link| format!("  setup: {link}\n         Open it within an hour to make the admin's account; behind a proxy, under its address.\n"));
+    let setup = app.create_setup_link().await?.map(|link| {
+        format!(
+            "  setup: {link}\n         Open this link within an hour to create the admin account. Behind a proxy, use \
+             the proxy's host name.\n"
+        )
+    });
     if setup.is_some() {
-        tracing::warn!("the server has no admin yet; until it does, it serves only the setup link");
+        tracing::warn!("the server has no admin yet; it serves only the setup link until one is created");
     }
     let greeting = greeting(&app, &data) + &setup.unwrap_or_default();
     let _ = std::io::stdout().write_all(greeting.as_bytes());
     let stop = CancellationToken::new();
     let forced = async {
         let signal = signals.graceful_stop().await;
-        tracing::info!(signal, "stopping when the running turns are done; another SIGTERM or Ctrl-C ends them at once");
+        tracing::info!(
+            signal,
+            "shutting down after the running turns finish; send SIGTERM or Ctrl-C again to stop at once"
+        );
         stop.cancel();
         signals.forced_stop().await;
     };
     tokio::select! {
         ended = app.run_until(stop.cancelled()) => Ok(ended?),
-        () = forced => anyhow::bail!("ended at once by a second signal; the next start closes what still ran"),
+        () = forced => anyhow::bail!("stopped by a second signal; the next start marks the running turns as interrupted"),
     }
 }
 
@@ -125,7 +133,8 @@ fn greeting(app: &Application, data: &str) -> String {
     let mut greeting =
         format!("Tallybook is ready at http://{}\n  model: {}\n  data:  {data}\n", app.address(), words.join(", "));
     if models.iter().all(|model| model.provider == "demo") {
-        greeting += "  The demo model knows arithmetic only. Set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one.\n";
+        greeting +=
+            "  The demo model only does arithmetic. Set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a real model.\n";
     }
     greeting
 }

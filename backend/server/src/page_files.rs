@@ -48,7 +48,7 @@ impl PageFiles {
     pub(crate) async fn keep(&self, folder: &str, files: &[NewFile<'_>]) -> sqlx::Result<()> {
         let bytes: usize = files.iter().map(|file| file.bytes.len()).sum();
         if bytes > MAX_VERSION_BYTES {
-            tracing::warn!(bytes, "the page's files are too large to be kept for pages of this version");
+            tracing::warn!(bytes, "the page's files are too large to store for open pages of this version");
             return Ok(());
         }
         if !with_retries(|| self.set_started(folder)).await? {

@@ -84,7 +84,7 @@ mod elsewhere {
 
         pub(crate) async fn forced_stop(&mut self) {
             if let Err(error) = ctrl_c().await {
-                tracing::error!(%error, "Ctrl-C cannot be caught");
+                tracing::error!(%error, "cannot listen for Ctrl-C");
                 std::future::pending::<()>().await;
             }
         }

@@ -70,7 +70,7 @@ impl Traces {
     /// Sends the spans that still wait, for at most five seconds.
     pub(crate) fn end(self) {
         if let Err(error) = self.0.shutdown_with_timeout(TIMEOUT) {
-            tracing::warn!(%error, "the last traces were not sent");
+            tracing::warn!(%error, "cannot send the last traces");
         }
     }
 }
@@ -95,9 +95,9 @@ impl Client {
         match error {
             Some(error) if !was_failing => {
                 let cause = error.source().map(ToString::to_string);
-                tracing::warn!(%error, cause, "traces cannot be sent; what is not sent is lost");
+                tracing::warn!(%error, cause, "cannot send traces; unsent traces are lost");
             }
-            None if was_failing => tracing::info!("traces can be sent again"),
+            None if was_failing => tracing::info!("sending traces works again"),
             _ => {}
         }
     }

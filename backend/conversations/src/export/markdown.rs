@@ -126,7 +126,7 @@ impl MessageWriter {
             MessageStatus::Stopped => Some("This answer was stopped."),
             MessageStatus::Failed => Some("This answer failed."),
             MessageStatus::AwaitingApproval => Some("This answer waits for a decision on its tool calls."),
-            MessageStatus::Interrupted => Some("The server went away during this answer."),
+            MessageStatus::Interrupted => Some("The answer was interrupted."),
         };
         if let Some(ending) = ending {
             push_block(&mut text, &format!("*{ending}*"));

@@ -69,7 +69,10 @@ fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<Str
         return Ok(Some((provider, key)));
     }
     if general.is_some() {
-        return Err(bad("LLM_API_KEY", "is set, but not whose key it is; set LLM_PROVIDER too"));
+        return Err(bad(
+            "LLM_API_KEY",
+            "is set, but LLM_PROVIDER is not; set LLM_PROVIDER to the provider of this key",
+        ));
     }
     Ok(None)
 }

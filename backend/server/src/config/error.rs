@@ -68,7 +68,7 @@ pub(crate) fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> Co
         (Misfit::Other(message), None) => {
             let advice =
                 if message.contains("quoted") { " Write text in quotes, as in name = \"Sonnet\"." } else { "" };
-            format!("this is not TOML: {message}.{advice}")
+            format!("the file is not valid TOML: {message}.{advice}")
         }
         (misfit, key) => sentence(&misfit, key.as_deref()),
     };

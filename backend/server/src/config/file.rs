@@ -125,7 +125,8 @@ impl SettingsFile {
             let name = self.name(&section.name)?;
             let line = line_of(&self.text, &section.name.span());
             if let Some(first) = lines.insert(name.clone(), line) {
-                let problem = format!("another model is named {name:?}, on line {first}. Names are unique.");
+                let problem =
+                    format!("{name:?} is already the name of the model on line {first}. Use a different name.");
                 return Err(self.bad(&section.name, problem));
             }
             let lines = section.spans().map(|(key, span)| (key, line_of(&self.text, &span))).collect();
@@ -142,7 +143,11 @@ impl SettingsFile {
             return Ok(None);
         };
         let fits = (1..=100).contains(steps.get_ref());
-        if fits { Ok(Some(*steps.get_ref())) } else { Err(self.bad(steps, "max_tool_turns is 1 to 100.".to_owned())) }
+        if fits {
+            Ok(Some(*steps.get_ref()))
+        } else {
+            Err(self.bad(steps, "max_tool_turns must be from 1 to 100.".to_owned()))
+        }
     }
 
     /// Returns `true` if the file mentions a variable, for example as the name of a key's variable.
@@ -163,11 +168,12 @@ impl SettingsFile {
         let text = name.get_ref();
         let is_short = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
         if !is_short || text.trim() != text || text.chars().any(char::is_control) {
-            let problem = "a model's name is 1 to 100 characters on one line, without spaces around it.";
+            let problem = "a model's name must have 1 to 100 characters on one line, without spaces around it.";
             return Err(self.bad(name, problem));
         }
         if text.ends_with(RESERVED_ENDING) {
-            let problem = "a model's name cannot end with :plain, by which programs ask for it without tools.";
+            let problem =
+                "a model's name cannot end with :plain. API clients append this suffix to call a model without tools.";
             return Err(self.bad(name, problem));
         }
         Ok(text.clone())
@@ -208,7 +214,8 @@ impl SettingsFile {
     fn quirks(&self, section: &ModelSection) -> Result<BTreeMap<Quirk, bool>, ConfigError> {
         let Some(quirks) = &section.quirks else { return Ok(BTreeMap::new()) };
         if quirks.get_ref().contains_key(&Quirk::NoTools) {
-            let problem = "no_tools is set by tool_mode: prompt for true, native for false. Take it out.";
+            let problem =
+                "no_tools cannot be set here. Remove it, and use tool_mode: prompt for true, native for false.";
             return Err(self.bad(quirks, problem));
         }
         Ok(quirks.get_ref().clone())
@@ -229,7 +236,7 @@ impl SettingsFile {
     /// Returns the demo model. It has no settings but its name.
     fn demo(&self, section: &ModelSection, options: &Options) -> Result<ModelChoice, ConfigError> {
         match section.spans().next() {
-            Some((key, span)) => Err(self.bad_at(&span, &format!("the demo model has no {key}. Take it out."))),
+            Some((key, span)) => Err(self.bad_at(&span, &format!("the demo model has no {key}. Remove it."))),
             None => Ok(demo(options)),
         }
     }
@@ -249,11 +256,11 @@ impl SettingsFile {
         // The name is never repeated in the error: the value may be the key itself, put in the wrong place.
         if !is_variable(name) {
             let problem =
-                "api_key_env takes the name of an environment variable that holds the key, and never the key.";
+                "api_key_env must be the name of an environment variable that contains the key, not the key itself.";
             return Err(self.bad(variable, problem));
         }
         let key = set(std::env::var(name).ok());
-        let problem = "the environment variable that api_key_env names here is not set.";
+        let problem = "the environment variable that api_key_env names is not set.";
         key.map(Some).ok_or_else(|| self.bad(variable, problem))
     }
 
@@ -262,12 +269,12 @@ impl SettingsFile {
             (Some(input), Some(output)) => (input, output),
             (None, None) => return Ok(None),
             (Some(one), None) | (None, Some(one)) => {
-                return Err(self.bad(one, "input_price and output_price go together. Give both, or neither."));
+                return Err(self.bad(one, "input_price and output_price must be set together. Set both or neither."));
             }
         };
         for price in [input, output] {
             if !(0.0..=1_000_000.0).contains(price.get_ref()) {
-                return Err(self.bad(price, "a price is a number from 0 to 1000000, for a million tokens."));
+                return Err(self.bad(price, "a price must be a number from 0 to 1000000, per million tokens."));
             }
         }
         Ok(Some(Prices { input: *input.get_ref(), output: *output.get_ref() }))
@@ -296,7 +303,7 @@ impl SettingsFile {
     ) -> Result<&'a ModelEntry, ConfigError> {
         models.iter().find(|entry| entry.name == *name.get_ref()).ok_or_else(|| {
             let there: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
-            self.bad(name, format!("there is no model named {:?}. There are: {}.", name.get_ref(), there.join(", ")))
+            self.bad(name, format!("no model is named {:?}. Use one of: {}.", name.get_ref(), there.join(", ")))
         })
     }
 

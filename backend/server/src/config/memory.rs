@@ -40,7 +40,7 @@ pub(crate) fn memory(
         let names: Vec<&str> = models.iter().map(|entry| entry.name.as_str()).collect();
         return Err(bad(
             "SUMMARY_MODEL",
-            format!("is {wanted:?}, which is not a model here. There are: {}", names.join(", ")),
+            format!("is {wanted:?}, but no model has this name. Use one of: {}", names.join(", ")),
         ));
     };
     if matches!(entry.choice, ModelChoice::Demo { .. }) {
@@ -53,7 +53,7 @@ fn of_file(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<MemoryS
     let default = MemorySettings::default();
     let Some((file, section)) = file.and_then(|file| Some((file, file.memory()?))) else { return Ok(default) };
     let within = |value: &Option<Spanned<usize>>, name, max| match value {
-        Some(value) if *value.get_ref() > max => Err(file.bad(value, format!("{name} is 0 to {max}."))),
+        Some(value) if *value.get_ref() > max => Err(file.bad(value, format!("{name} must be from 0 to {max}."))),
         value => Ok(value.as_ref().map(|value| *value.get_ref())),
     };
     let summary_model = match &section.summary_model {
@@ -70,7 +70,7 @@ fn of_file(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result<MemoryS
 fn summary_model(file: &SettingsFile, name: &Spanned<String>, models: &[ModelEntry]) -> Result<String, ConfigError> {
     let entry = file.model_named(name, models)?;
     if matches!(entry.choice, ModelChoice::Demo { .. }) {
-        return Err(file.bad(name, "the demo model cannot sum up. Take it out."));
+        return Err(file.bad(name, "the demo model cannot write summaries. Choose another model."));
     }
     Ok(entry.name.clone())
 }

@@ -142,7 +142,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
     let approval_timeout = approval_timeout(&options, file.as_ref())?;
     let accounts = accounts(&options, host)?;
     if accounts.openid.is_some() && !accounts.required {
-        remarks.push("OIDC_ISSUER says nothing here, because nobody signs in. Set ACCOUNTS=on.".to_owned());
+        remarks.push("OIDC_ISSUER has no effect because sign-in is off. Set ACCOUNTS=on.".to_owned());
     }
     remarks.extend(unknown::remarks(file.as_ref()));
     let traces = traces(&options)?;
@@ -229,15 +229,15 @@ fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEn
     let (Some(file), false) = (file, models.is_empty()) else {
         return Ok((vec![ModelEntry::from_environment(environment::model_choice(options)?)], Vec::new()));
     };
-    let remark = |name| format!("{name} says nothing here, because {} lists the models.", file.path.display());
+    let remark = |name| format!("{name} has no effect because {} lists the models.", file.path.display());
     Ok((models, environment::variables_of_one_model(options).map(remark).collect()))
 }
 
 fn accounts(options: &Options, host: IpAddr) -> Result<AccountsSettings, ConfigError> {
     let required = AccountsSettings::is_required(options.accounts, host).ok_or_else(|| {
         let problem = format!(
-            "is off, but {host} can be reached from other machines, and whoever reaches it could read and write everything. \
-             Set ACCOUNTS=on, or HOST=127.0.0.1"
+            "is off, but {host} is reachable from other machines, so anyone who can reach it would have full access. \
+             Set ACCOUNTS=on or HOST=127.0.0.1"
         );
         bad("ACCOUNTS", problem)
     })?;
@@ -258,20 +258,23 @@ fn traces(options: &Options) -> Result<Option<String>, ConfigError> {
     if is_sound {
         return Ok(Some(endpoint));
     }
-    let problem = "must be an address that begins with http:// or https://, without a user name or password";
+    let problem = "must be a URL that begins with http:// or https://, without a user name or password";
     Err(bad("OTEL_EXPORTER_OTLP_ENDPOINT", problem))
 }
 
 fn allowed_hosts(names: Vec<String>) -> Result<Vec<HostName>, ConfigError> {
     let parse = |name: String| {
-        name.parse()
-            .map_err(|advice| bad("ALLOWED_HOSTS", format!("holds {name:?}, which no request asks for; {advice}")))
+        name.parse().map_err(|advice| {
+            bad("ALLOWED_HOSTS", format!("contains {name:?}, which cannot match any request; {advice}"))
+        })
     };
     names.into_iter().filter_map(|name| set(Some(name))).map(parse).collect()
 }
 
 fn public_url(url: Option<String>) -> Result<Option<PublicUrl>, ConfigError> {
-    let parse = |url: String| url.parse().map_err(|advice| bad("PUBLIC_URL", format!("is {url:?}; {advice}")));
+    let parse = |url: String| {
+        url.parse().map_err(|advice| bad("PUBLIC_URL", format!("is {url:?}, which is not valid; {advice}")))
+    };
     set(url).map(parse).transpose()
 }
 

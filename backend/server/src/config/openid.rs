@@ -20,13 +20,16 @@ const MAX_NAME_CHARS: usize = 60;
 pub(crate) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, ConfigError> {
     let Some(issuer) = set(options.oidc_issuer.clone()) else {
         return match set(options.oidc_client_id.clone()) {
-            Some(_) => Err(bad("OIDC_CLIENT_ID", "is set, but not at which issuer; set OIDC_ISSUER too")),
+            Some(_) => Err(bad(
+                "OIDC_CLIENT_ID",
+                "is set, but OIDC_ISSUER is not; set OIDC_ISSUER to the URL of the identity provider",
+            )),
             None => Ok(None),
         };
     };
     OpenIdSettings::check_issuer(&issuer).map_err(|problem| bad("OIDC_ISSUER", problem))?;
     let client_id = set(options.oidc_client_id.clone()).ok_or_else(|| {
-        bad("OIDC_CLIENT_ID", "is not set; the issuer gives it to whoever registers this server there")
+        bad("OIDC_CLIENT_ID", "is not set; register this server at the identity provider to get a client ID")
     })?;
     let host = Url::parse(&issuer).ok().and_then(|url| url.host_str().map(ToOwned::to_owned));
     let name = set(options.oidc_name.clone()).or(host).unwrap_or_default();

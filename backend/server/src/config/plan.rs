@@ -17,14 +17,16 @@ pub(crate) fn plan(file: Option<&SettingsFile>, models: &[ModelEntry]) -> Result
     let default = PlanSettings::default();
     let Some((file, section)) = file.and_then(|file| Some((file, file.plan()?))) else { return Ok(default) };
     let within = |value: &Option<Spanned<u32>>, name, max, default| match value {
-        Some(value) if !(1..=max).contains(value.get_ref()) => Err(file.bad(value, format!("{name} is 1 to {max}."))),
+        Some(value) if !(1..=max).contains(value.get_ref()) => {
+            Err(file.bad(value, format!("{name} must be from 1 to {max}.")))
+        }
         value => Ok(value.as_ref().map_or(default, |value| *value.get_ref())),
     };
     let planner_model = match &section.planner_model {
         Some(name) => {
             let entry = file.model_named(name, models)?;
             if matches!(entry.choice, ModelChoice::Demo { .. }) {
-                return Err(file.bad(name, "the demo model cannot plan. Take it out."));
+                return Err(file.bad(name, "the demo model cannot plan. Choose another model."));
             }
             Some(entry.name.clone())
         }

@@ -26,20 +26,22 @@ pub(crate) fn review(
         Some(word) => match word.get_ref().as_str() {
             "advise" => ReviewMode::Advise,
             "decide" => ReviewMode::Decide,
-            _ => return Err(file.bad(word, "mode is advise, or decide.")),
+            _ => return Err(file.bad(word, "mode must be advise or decide.")),
         },
     };
     let quorum = match &section.quorum {
         None => names.len() / 2 + 1,
         Some(quorum) if (1..=names.len()).contains(quorum.get_ref()) => *quorum.get_ref(),
         Some(quorum) => {
-            return Err(file.bad(quorum, format!("quorum is 1 to {}, as many models as review.", names.len())));
+            return Err(
+                file.bad(quorum, format!("quorum must be from 1 to {}, the number of reviewing models.", names.len()))
+            );
         }
     };
     let seconds = match &section.timeout_secs {
         None => DEFAULT_TIMEOUT_SECS,
         Some(seconds) if (1..=MAX_TIMEOUT_SECS).contains(seconds.get_ref()) => *seconds.get_ref(),
-        Some(seconds) => return Err(file.bad(seconds, format!("timeout_secs is 1 to {MAX_TIMEOUT_SECS}."))),
+        Some(seconds) => return Err(file.bad(seconds, format!("timeout_secs must be from 1 to {MAX_TIMEOUT_SECS}."))),
     };
     Ok(Some(ReviewSettings { models: names, mode, quorum, timeout: Duration::from_secs(seconds) }))
 }
@@ -47,16 +49,19 @@ pub(crate) fn review(
 fn reviewers(file: &SettingsFile, section: &ReviewSection, models: &[ModelEntry]) -> Result<Vec<String>, ConfigError> {
     let named = section.models.get_ref();
     if !(1..=MAX_REVIEWERS).contains(&named.len()) {
-        return Err(file.bad(&section.models, format!("1 to {MAX_REVIEWERS} models review.")));
+        return Err(file.bad(&section.models, format!("name 1 to {MAX_REVIEWERS} reviewing models.")));
     }
     let mut seen = HashSet::new();
     for name in named {
         let entry = file.model_named(name, models)?;
         if matches!(entry.choice, ModelChoice::Demo { .. }) {
-            return Err(file.bad(name, "the demo model cannot review. Take it out."));
+            return Err(file.bad(name, "the demo model cannot review. Remove it."));
         }
         if !seen.insert(name.get_ref()) {
-            return Err(file.bad(name, format!("{:?} has one vote, and is named twice.", name.get_ref())));
+            return Err(file.bad(
+                name,
+                format!("{:?} is listed twice. Each model has one vote, so list it once.", name.get_ref()),
+            ));
         }
     }
     Ok(named.iter().map(|name| name.get_ref().clone()).collect())

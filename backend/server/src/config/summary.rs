@@ -14,20 +14,20 @@ impl Settings {
     pub fn summary(&self) -> String {
         let file = self.file.as_ref().map_or("none".to_owned(), |file| file.display().to_string());
         let mut lines = format!(
-            "The settings are sound.\n  file:   {file}\n  listen: {}:{}\n  people: {}\n  data:   {}\n  models:\n",
+            "The settings are valid.\n  file:   {file}\n  listen: {}:{}\n  users:  {}\n  data:   {}\n  models:\n",
             self.host,
             self.port,
             people(&self.accounts),
             self.database_url
         );
         for (number, entry) in self.models.iter().enumerate() {
-            let default = if number == 0 { " (the default)" } else { "" };
+            let default = if number == 0 { " (default)" } else { "" };
             // Writing to a string does not fail.
             let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
         }
         let consent = self.approval_timeout.map_or_else(
-            || "calls wait for it as long as it takes".to_owned(),
-            |wait| format!("calls wait for it {} hours, and are refused then", wait.as_secs_f64() / SECS_PER_HOUR),
+            || "calls wait for it without a timeout".to_owned(),
+            |wait| format!("calls wait for it for {} hours and are then denied", wait.as_secs_f64() / SECS_PER_HOUR),
         );
         let _ = writeln!(lines, "  consent: {consent}");
         if let Some(review) = &self.review {
@@ -54,7 +54,7 @@ impl Settings {
             let file = file.display();
             let _ = writeln!(
                 lines,
-                "  Other users of this machine may read {file}. The next start makes it private (mode 0600)."
+                "  Other users of this machine can read {file}. The next start makes it private (mode 0600)."
             );
         }
         for remark in &self.remarks {
@@ -66,8 +66,8 @@ impl Settings {
 
 fn people(accounts: &AccountsSettings) -> String {
     match &accounts.openid {
-        _ if !accounts.required => "one, who does not sign in".to_owned(),
-        Some(openid) => format!("sign in, also by {} ({})", openid.name, openid.issuer),
+        _ if !accounts.required => "one user, without sign-in".to_owned(),
+        Some(openid) => format!("sign in with a password or with {} ({})", openid.name, openid.issuer),
         None => "sign in".to_owned(),
     }
 }
@@ -78,18 +78,18 @@ fn words(entry: &ModelEntry) -> String {
         ModelChoice::Provider(settings) => provider_text(settings),
     };
     if let Some(prices) = entry.prices {
-        let _ = write!(words, ", costs {} to read and {} to write per million tokens", prices.input, prices.output);
+        let _ = write!(words, ", prices per million tokens: {} for input, {} for output", prices.input, prices.output);
     }
     words
 }
 
 fn provider_text(settings: &ModelSettings) -> String {
     let tools = match settings.tool_mode {
-        ToolMode::Auto => "native as far as its server takes them",
+        ToolMode::Auto => "native if the model's server supports them",
         ToolMode::Native => "native",
         ToolMode::Prompt => "in the prompt",
     };
-    let key = if settings.api_key.is_some() { "with a key" } else { "without a key" };
+    let key = if settings.api_key.is_some() { "with an API key" } else { "without an API key" };
     let address = settings.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
     let mut words = format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name());
     for (quirk, is_set) in &settings.quirks {

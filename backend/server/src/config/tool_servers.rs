@@ -43,7 +43,7 @@ pub(crate) fn tool_servers(options: &Options, file: Option<&SettingsFile>) -> Re
         if is_elsewhere {
             let twice = ServerNameError::Twice(name.get_ref().clone());
             let path = path.unwrap_or(Path::new(DEFAULT_FILE)).display();
-            return Err(file.bad(name, format!("{twice}. The other one is in {path}.")));
+            return Err(file.bad(name, format!("{twice}. The other server is in {path}.")));
         }
         all.add(name.get_ref().clone(), settings.clone()).map_err(|error| file.bad(name, format!("{error}.")))?;
     }
@@ -88,15 +88,14 @@ impl Section<'_> {
     fn check(&self, oauth: Option<&OAuthSettings>) -> Result<(), ConfigError> {
         let settings = self.settings;
         if let Some(key) = settings.idle_key() {
-            return Err(self.bad(&[key], &format!("{key} says nothing here. Take it out.")));
+            return Err(self.bad(&[key], &format!("{key} has no effect here. Remove it.")));
         }
         if settings.timeout_secs.is_some_and(|seconds| !(1..=MAX_TIMEOUT_SECS).contains(&seconds)) {
-            return Err(self.bad(&["timeout_secs"], &format!("timeout_secs is 1 to {MAX_TIMEOUT_SECS}.")));
+            return Err(self.bad(&["timeout_secs"], &format!("timeout_secs must be from 1 to {MAX_TIMEOUT_SECS}.")));
         }
         for (key, values) in [("headers", &settings.headers), ("env", &settings.env)] {
             if let Some(name) = values.iter().find(|(name, value)| is_open_secret(name, value)).map(|(name, _)| name) {
-                let problem =
-                    format!("a secret never stands in this file. Write {name} as \"${{NAME_OF_A_VARIABLE}}\".");
+                let problem = format!("this file must not contain secrets. Set {name} to \"${{NAME_OF_A_VARIABLE}}\".");
                 return Err(self.bad(&[key, name], &problem));
             }
         }
@@ -122,7 +121,7 @@ fn check_oauth(file: &SettingsFile, oauth: &OAuthSettings, path: &[&str]) -> Res
     for (key, name) in [("client_id_env", &oauth.client_id_env), ("client_secret_env", &oauth.client_secret_env)] {
         if !is_variable(name) {
             let span = file.span_of(&[path, &[key]].concat()).unwrap_or_default();
-            let problem = format!("{key} takes the name of an environment variable, and never what it holds.");
+            let problem = format!("{key} must be the name of an environment variable, not its value.");
             return Err(file.bad_at(&span, &problem));
         }
     }

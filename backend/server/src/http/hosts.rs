@@ -16,7 +16,7 @@ pub struct HostName(Host);
 
 /// The error for a host name that cannot match any request. It says how to write one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("give the bare name or address, as in chat.example.org: no https://, no port, no path, no \"*\"")]
+#[error("write only the host name or address, such as chat.example.org, without https://, port, path or \"*\"")]
 pub struct HostNameError;
 
 impl FromStr for HostName {

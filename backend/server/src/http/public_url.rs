@@ -10,7 +10,7 @@ pub struct PublicUrl(String);
 
 /// The error for a URL that cannot be a server's. It says how to write one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("give the address of the page, as in https://chat.example.org: http or https, and no path, query or user name")]
+#[error("write the URL of the page, such as https://chat.example.org: http or https, without path, query or user name")]
 pub struct PublicUrlError;
 
 impl FromStr for PublicUrl {

@@ -49,7 +49,7 @@ fn the_example_is_valid_and_has_every_key() {
         "Demo: ",
         "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
          tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
-        "memory: Local sums up what is longer than 20000 tokens, in 300 characters\n",
+        "memory: Local summarizes conversations longer than 20000 tokens, in 300 characters\n",
         "plan:   Sonnet makes plans, a step of which is tried 2 times, all of them 10 times\n",
         "review: Sonnet, Local advise on high-risk calls, and a person decides; they have 30 seconds\n",
         "everything: the program npx, every call needs consent\n",
@@ -304,18 +304,21 @@ fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
 fn the_file_configures_the_memory() {
     let model = "[[models]]\nname = \"A\"\nprovider = \"ollama\"\n";
     for (text, words) in [
-        ("", "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters"),
+        (
+            "",
+            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 characters",
+        ),
         (
             "[memory]\n",
-            "the model that answered sums up what is longer than 70 % of what a model reads, in 300 characters",
+            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 characters",
         ),
         (
             "[memory]\nafter_tokens = 0\nmax_chars = 500\n",
-            "the model that answered sums up after every answer, in 500 characters",
+            "the model that answered summarizes after every answer, in 500 characters",
         ),
         (
             "[memory]\nsummary_model = \"A\"\nafter_tokens = 9\n",
-            "A sums up what is longer than 9 tokens, in 300 characters",
+            "A summarizes conversations longer than 9 tokens, in 300 characters",
         ),
         ("[memory]\nmax_chars = 0\n", "conversations are not summarized"),
     ] {

@@ -174,7 +174,7 @@ on_every_engine! {
         let file = app.get_json(&format!("/api/conversations/{conversation}/export?format=json")).await;
         assert_eq!(file["summaries"][0]["summary"], "They count on from 1.");
         let markdown = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await.text().await.unwrap();
-        let (before, after) = markdown.split_once("was told this summary").unwrap();
+        let (before, after) = markdown.split_once("received this summary").unwrap();
         assert!(before.contains(&format!("Answer {}:", (from - 1) / 2)) && after.contains(&told(&asked)[0]), "{after}");
         let book = app.get(&format!("/admin/conversations/{conversation}?from=400")).await.text().await.unwrap();
         assert!(book.contains("Earlier messages were summarized") && book.contains("They count on from 1."), "{book}");
