@@ -174,5 +174,6 @@ test("one click requests the rest of a truncated answer", async ({ page, tolerat
   const sent = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/messages"));
   await page.route("**/messages", (route) => route.fulfill({ status: 503, body: "{}" }));
   await page.getByTestId("ask-for-rest").click();
+  // prose-ok: a text of the page
   expect((await sent).postDataJSON().content).toBe("Please go on.");
 });

@@ -72,8 +72,8 @@ test("the page reports an unreachable server, caches no data, and recovers", asy
   expect(await page.evaluate(() => fetch("/api/conversations").then(() => "answered", () => "failed"))).toBe("failed");
   await page.goto("/c/00000000-0000-4000-8000-000000000001");
   await expect(page.getByRole("heading", { name: "Tallybook cannot be reached" })).toBeVisible();
-  const colours = await page.evaluate(() => getComputedStyle(document.body).display);
-  expect(colours, "the policy allows its style").toBe("grid");
+  const display = await page.evaluate(() => getComputedStyle(document.body).display);
+  expect(display, "the policy allows its style").toBe("grid");
   expect(await findings(page)).toEqual(NOTHING);
   expect(await page.evaluate(() => caches.keys())).toEqual([]);
 

@@ -66,6 +66,7 @@ test("the owner of an identity sees which admin unlinked it", async ({ browser, 
   await section.getByLabel("Current password").fill(PASSWORD);
   await section.getByTestId("link-identity").click();
   await expect(section.getByTestId("identity")).toContainText("root-over-there");
+  // prose-ok: a text of the page
   await expect(page.getByTestId("section-looks"), "the log has only changes by others").toContainText("Nobody has looked.");
 
   const office = await signIn("ben");

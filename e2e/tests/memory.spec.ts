@@ -33,6 +33,7 @@ test("a note says that earlier messages were summarized, and opens to show the s
   let release = () => {};
   for (const when of ["live", "reloaded"]) {
     await expect(note, when).toHaveCount(1);
+    // prose-ok: a text of the page
     await expect(note.getByText("Earlier messages were summed up"), when).toBeVisible();
     await expect(note.locator("blockquote"), when).toBeHidden();
     await note.locator("summary").click();

@@ -122,6 +122,7 @@ test("a failed step is retried, and then the plan is revised, each with its reas
     await test.step(how, async () => {
       await expect.poll(() => states(page)).toEqual(["failed", "working"]);
       await expect(step.getByTestId("plan-reason")).toContainText("it is still gone");
+      // prose-ok: a text of the page
       await expect(anew).toContainText("Planned anew");
       await expect(anew).toContainText("it is still gone");
       await expect(page.getByTestId("plan-count")).toHaveText("0 of 1 step done");

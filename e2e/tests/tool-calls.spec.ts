@@ -9,7 +9,7 @@ import { expect, test } from "../kit/test.ts";
 const group = (page: Page) => page.getByTestId("tool-group");
 
 /** Returns a color of the design in the format of computed styles. */
-function colour(page: Page, name: string): Promise<string> {
+function color(page: Page, name: string): Promise<string> {
   return page.evaluate((name) => {
     const sample = document.body.appendChild(document.createElement("span"));
     sample.style.color = `var(--${name})`;
@@ -79,7 +79,7 @@ test("every status has an icon and a word, and every duration has a unit", async
   const icons = lines.locator(".tool-status");
   const marks = await icons.evaluateAll((all) => all.map((icon) => [icon.innerHTML, getComputedStyle(icon).color]));
   const [tick, green] = marks[0]!;
-  expect(marks.slice(1).filter(([mark, colour]) => mark === tick || colour === green), "only finished calls have a tick").toEqual([]);
+  expect(marks.slice(1).filter(([mark, color]) => mark === tick || color === green), "only finished calls have a tick").toEqual([]);
   await expect(lines.first().locator(".tool-summary")).toHaveText("12.5, 7.25");
   await expect(lines.first().locator(".tool-duration")).toHaveCSS("font-variant-numeric", "tabular-nums");
 
@@ -107,7 +107,7 @@ test("adjacent finished calls are grouped under one line, which is amber if one 
   await expect(line).toHaveText(/^3 tool calls\s*add, multiply, divide\s*1 failed\s*10s$/);
   await expect(line).toHaveAttribute("aria-expanded", "false");
   await expect(line).toHaveAttribute("data-failed", "");
-  await expect(line.locator(".tool-status")).toHaveCSS("color", await colour(page, "warn"));
+  await expect(line.locator(".tool-status")).toHaveCSS("color", await color(page, "warn"));
   await expect(toolCalls(page.locator("article").last()).first()).toBeHidden();
 
   await line.press("Enter");
@@ -161,11 +161,11 @@ test("a slow tool call turns amber, then red with a Stop button", async ({ page 
   await expect(line).not.toHaveAttribute("data-pace");
   await clock.runFor(1_000);
   await expect(line).toHaveAttribute("data-pace", "long");
-  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "warn"));
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await color(page, "warn"));
   await expect(page.getByText("This is taking a while.")).toBeVisible();
   await clock.runFor(20_000);
   await expect(line).toHaveAttribute("data-pace", "very-long");
-  await expect(line.locator(".tool-duration")).toHaveCSS("color", await colour(page, "bad"));
+  await expect(line.locator(".tool-duration")).toHaveCSS("color", await color(page, "bad"));
   await expect(line.locator(".tool-duration")).toHaveText("30s");
   const stopped = page.waitForRequest((request) => request.url().endsWith("/stop"));
   await page.route("**/stop", (route) => route.fulfill({ json: {} }));

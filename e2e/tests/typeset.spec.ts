@@ -24,7 +24,7 @@ function second(page: Page): string[] {
 }
 
 /** Returns the colored texts of the page, by the name of their highlight, in the order of the page. */
-function coloured(page: Page): Promise<Record<string, string[]>> {
+function colored(page: Page): Promise<Record<string, string[]>> {
   return page.evaluate(() => {
     const read = (ranges: Highlight) =>
       [...ranges]
@@ -60,14 +60,14 @@ test("the typesetter is requested once, with the first code or formula", async (
 
   model.answer(["```rust\nfn one() {}\n```\n"]);
   await chat.ask("Now with code.");
-  await expect.poll(() => coloured(page)).toMatchObject({ "code-keyword": ["fn"], "code-function": ["one"] });
+  await expect.poll(() => colored(page)).toMatchObject({ "code-keyword": ["fn"], "code-function": ["one"] });
   model.answer(["Let $x$ be.\n"]);
   await expect((await chat.ask("And with a formula.")).locator("math")).toHaveCount(1);
   expect(asked.toSorted()).toEqual(["/typeset.js", "/typeset_bg.wasm"]);
 
   await page.reload();
   await expect(chat.answers.last().locator("math")).toHaveCount(1);
-  await expect.poll(() => coloured(page)).toMatchObject({ "code-keyword": ["fn"] });
+  await expect.poll(() => colored(page)).toMatchObject({ "code-keyword": ["fn"] });
   expect(asked.toSorted()).toEqual(["/typeset.js", "/typeset.js", "/typeset_bg.wasm", "/typeset_bg.wasm"]);
 });
 
@@ -80,7 +80,7 @@ test("highlighting changes no node, counts UTF-16 code units, and spans the part
   const answer = await chat.ask("Long code, please.");
   for (const when of ["live", "reloaded"]) {
     await expect
-      .poll(() => coloured(page), when)
+      .poll(() => colored(page), when)
       .toEqual({
         "code-keyword": ["let", "let"],
         "code-string": ['"🙂🙂"'],
@@ -107,18 +107,18 @@ test("finished code is highlighted while the answer grows, and the highlights ar
   model.answer(pieces());
   const answer = await chat.send("Write slowly.");
   await expect(answer).toContainText("def one");
-  expect(await coloured(page)).toEqual({});
+  expect(await colored(page)).toEqual({});
   first.open();
   const expected = { "code-keyword": ["def", "pass"], "code-function": ["one"] };
-  await expect.poll(() => coloured(page)).toEqual(expected);
+  await expect.poll(() => colored(page)).toEqual(expected);
   last.open();
   await expect(answer).toHaveAttribute("data-status", "complete");
   await expect(answer.getByRole("link", { name: "late" })).toBeVisible();
-  expect(await coloured(page)).toEqual(expected);
+  expect(await colored(page)).toEqual(expected);
 
   await page.getByTestId("new-chat").click();
   await expect(chat.answers).toHaveCount(0);
-  await expect.poll(() => coloured(page), "no highlights remain for removed code").toEqual({});
+  await expect.poll(() => colored(page), "no highlights remain for removed code").toEqual({});
 });
 
 test("only code near the viewport is highlighted", async ({ page }) => {
@@ -130,7 +130,7 @@ test("only code near the viewport is highlighted", async ({ page }) => {
     thread.evaluate((element, to) => element.scrollTo({ top: to === "top" ? 0 : element.scrollHeight, behavior: "instant" }), to);
   for (const end of ["top", "bottom", "top"] as const) {
     await scroll(end);
-    await expect.poll(async () => (await coloured(page))["code-function"], end).toEqual([end]);
+    await expect.poll(async () => (await colored(page))["code-function"], end).toEqual([end]);
   }
 });
 
@@ -268,7 +268,7 @@ test("without the typesetter all text is shown, and the next block retries the r
   await expect.poll(() => asked).not.toEqual([]);
   await expect(answer).toContainText("Let $x_1$ be.");
   await expect(answer).toContainText("fn one() {}");
-  expect(await coloured(page)).toEqual({});
+  expect(await colored(page)).toEqual({});
 
   await page.unroute(SECOND);
   model.answer(["And $y_2$ too.\n"]);
@@ -282,7 +282,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     const content = `${FORMULAS}\n\n\`\`\`rust\n// a\nlet x: u8 = 1;\n\`\`\`\n\n\`\`\`diff\n-a\n+b\n\`\`\``;
     await open(page, conversation("Colours", [["Show me.", { content }]]));
     await expect(page.locator("math")).toHaveCount(4);
-    await expect.poll(async () => (await coloured(page))["code-comment"]).toEqual(["// a"]);
+    await expect.poll(async () => (await colored(page))["code-comment"]).toEqual(["// a"]);
     const contrasts = await page.locator(".code").first().evaluate((code) => {
       const luminance = (color: string) => {
         const [red, green, blue] = color.match(/[\d.]+/g)!.map((part) => {

@@ -1,24 +1,26 @@
 //! Lets `*` and `~~` mark text beside Chinese, Japanese and Korean characters, which are written without spaces.
 //!
-//! CommonMark decides by spaces and punctuation whether a run of `*` opens or closes, so `これは**「重要」**です` stays as it is
-//! written. The rules here are those of the "CommonMark CJK-friendly amendments" (tats-u/markdown-cjk-friendly): CJK
-//! punctuation counts as a letter, and a CJK character next to a run counts as a space does when other punctuation is
-//! on the run's other side. The parser has no such option, so characters beside a run are exchanged before it reads the
-//! text: for a letter or a punctuation mark of the same length that does not occur in the text. [`Exchanged::restore`]
-//! puts the originals back into everything that the parser returns.
+//! CommonMark decides by spaces and punctuation whether a run of `*` opens or closes emphasis. So it would not
+//! recognize the emphasis in `これは**「重要」**です`. This module applies the rules of the "CommonMark CJK-friendly
+//! amendments" (tats-u/markdown-cjk-friendly). CJK punctuation counts as a letter. A CJK character next to a run counts
+//! as a space if other punctuation is on the other side of the run.
+//!
+//! The parser has no such option. So before parsing, each such character next to a run is exchanged for a letter or a
+//! punctuation mark of the same length that does not occur in the text. [`Exchanged::restore`] restores the originals
+//! in everything that the parser returns.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
 use crate::links;
 
-/// Distinct characters that one block can have exchanged. A block with more keeps the rest as written.
+/// Maximum number of distinct characters that are exchanged in a block. Further characters stay unchanged.
 const MAX_EXCHANGED: usize = 64;
 
 /// A block's source as the parser reads it.
 pub(crate) struct Exchanged<'a> {
     /// The exchanged text: as long as the original, each character at its original position.
     pub(crate) source: Cow<'a, str>,
-    /// Each stand-in with the character that it replaces.
+    /// Each replacement with its original character.
     originals: Vec<(char, char)>,
 }
 
@@ -113,7 +115,7 @@ fn underscores(source: &str) -> Vec<(usize, char, Role)> {
         // The text of a link ends before its address.
         let end = source[start..end].find("](").map_or(end, |at| start + at);
         rest = end;
-        // The parser reads the address of a link itself, and takes no stand-ins there.
+        // The address of a link must stay unchanged, because the parser reads it itself.
         let before = source[..start].trim_end();
         if !before.ends_with('<') && !before.ends_with("](") && !before.ends_with("]:") {
             let marks = source[start..end].match_indices('_');

@@ -22,8 +22,8 @@ const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 /// Timeout of a test that waits for an event. The test then fails with a message.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Timeout of an idle connection, and of a request's headers. On a busy machine a client may come back after more than
-/// the default of 5 s, just when the server closes its connection; the request then fails.
+/// Timeout of an idle connection, and of a request's headers. On a busy machine a client may need more than the default
+/// of 5 s. Its request fails if it arrives just when the server closes its connection.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// A model server on a free port of 127.0.0.1. Dropping it stops it.

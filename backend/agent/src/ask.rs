@@ -256,7 +256,7 @@ async fn next(
         event = stream.next() => event,
     };
     let event = event.unwrap_or_else(|| {
-        Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() })
+        Err(ModelError::BadStream { detail: "the stream ended without a final event".to_owned() })
     })?;
     if !matches!(event, ModelEvent::Attempt(_) | ModelEvent::RetryIn(_) | ModelEvent::ToolCallProgress { .. }) {
         answer.first_event_at.get_or_insert_with(Instant::now);

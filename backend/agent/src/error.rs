@@ -13,7 +13,8 @@ pub enum AgentError {
     Cancelled,
     /// The turn exceeded its time limit.
     #[error(
-        "The answer took longer than {seconds} seconds and was ended. Ask for less at once, or raise TURN_TIMEOUT_SECS."
+        "The answer was ended because it took longer than {seconds} seconds. Ask for less at a time, or raise \
+         TURN_TIMEOUT_SECS."
     )]
     TurnTimeout {
         /// The limit, in seconds.
@@ -26,7 +27,7 @@ pub enum AgentError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A prompt could not be rendered.
-    #[error("The system prompt cannot be made: {0}")]
+    #[error("The system prompt cannot be rendered: {0}")]
     Prompt(#[from] askama::Error),
 }
 

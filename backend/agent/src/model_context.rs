@@ -116,7 +116,7 @@ impl ModelContext {
             return Err(error);
         }
         let Some(Earlier { messages, summary }) = recorder.shorten_history(*limit).await? else { return Err(error) };
-        tracing::info!(limit, "a model does not read as much as it was told, so it is told less");
+        tracing::info!(limit, "the prompt exceeded the model's context window; retrying with a shorter history");
         self.is_shortened = true;
         self.summary = so_far(summary.as_deref())?;
         let earlier = messages.len();

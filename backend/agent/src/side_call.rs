@@ -86,7 +86,7 @@ async fn follow(
             event = stream.next() => event,
         };
         let Some(event) = event else {
-            return Err(ModelError::BadStream { detail: "it ended without saying that it was finished".to_owned() });
+            return Err(ModelError::BadStream { detail: "the stream ended without a final event".to_owned() });
         };
         match event? {
             ModelEvent::TextDelta(delta) => answer.add_text(&delta),
@@ -104,7 +104,7 @@ async fn follow(
             | ModelEvent::Opaque(_) => {}
         }
         if answer.blocks.iter().map(text_bytes).sum::<usize>() > max_bytes {
-            return Err(ModelError::BadStream { detail: "it is longer than what was asked for".to_owned() });
+            return Err(ModelError::BadStream { detail: "it is longer than requested".to_owned() });
         }
     }
 }

@@ -30,7 +30,7 @@ impl AgentService {
             (runner.slots.clone().acquire_owned().await, call)
         };
         let Ok((slot, call)) = timeout(tool_time, begin).await else {
-            let busy = ToolError::other("busy", "too many tools run at the moment; try again");
+            let busy = ToolError::other("busy", "too many tools are running; try again in a moment");
             return ended(Err(busy), started_at, stored_output_bytes);
         };
         // The semaphore is never closed, so this is always `Some`.

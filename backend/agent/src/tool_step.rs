@@ -230,7 +230,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
                 Some(Some(returned)) => self.end_of(returned, &call),
                 Some(None) => broken_off(&call, ToolCallStatus::Cancelled, CUT_OFF, "cancelled"),
                 None => {
-                    let error = "the turn was ended, and the tool did not react to that; it may still be running";
+                    let error = "the turn ended, but the tool did not stop; it may still be running";
                     broken_off(&call, ToolCallStatus::Interrupted, error, "interrupted")
                 }
             };
@@ -354,8 +354,8 @@ pub(crate) fn duration_ms(since: Instant) -> i64 {
 }
 
 /// Error text of a call that needs approval but has secret arguments.
-const CANNOT_WAIT: &str = "the call has secret arguments, which are not kept, so it cannot wait until somebody gives consent to \
-                           it; who runs the server can let calls of this tool run by themselves (risk = \"low\")";
+const CANNOT_WAIT: &str = "the call has secret arguments, which are never stored, so it cannot wait for approval; the \
+                           operator can allow calls of this tool without approval (risk = \"low\")";
 
 impl<R: TurnRecorder> StepRun<'_, R> {
     /// Reviews those high-risk calls that need approval. Returns the reviews by the index of the call.

@@ -105,7 +105,7 @@ impl MigrationLease {
                 () = sleep(RENEW_INTERVAL) => {}
             }
             if let Err(error) = self.hold(connection).await {
-                tracing::debug!(%error, "the right to change the tables could not be renewed yet");
+                tracing::debug!(%error, "cannot renew the migration lease yet; retrying");
             }
         }
     }
@@ -117,14 +117,14 @@ impl MigrationLease {
             match in_time(given).await {
                 Err(error) if is_rolled_back(&error) => sleep(POLL_INTERVAL).await,
                 Err(error) => {
-                    tracing::warn!(%error, "servers that start wait until the right to change the tables has run out");
+                    tracing::warn!(%error, "cannot release the migration lease; starting servers wait until it expires");
                     return;
                 }
                 Ok(_) => return,
             }
         }
         tracing::warn!(
-            "the right to change the tables could not be given back; servers that start wait until it has run out"
+            "cannot release the migration lease after several attempts; starting servers wait until it expires"
         );
     }
 }

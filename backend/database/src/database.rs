@@ -249,7 +249,7 @@ impl Transaction {
         if bytes <= ALWAYS_ACCEPTED_BYTES || bytes <= self.max_statement_bytes().await? {
             return Ok(());
         }
-        Err(sqlx::Error::Encode(format!("a statement of {bytes} bytes is larger than the database accepts").into()))
+        Err(sqlx::Error::Encode(format!("a statement of {bytes} bytes is larger than the database's limit").into()))
     }
 
     /// Commits the transaction. After an error, the transaction may have been committed nevertheless.

@@ -10,21 +10,21 @@ pub enum DbError {
     UnknownScheme,
     /// The address does not parse.
     #[error(
-        "DATABASE_URL is not a valid address: {0}. Write it as mysql://USER:PASSWORD@HOST/DATABASE; characters such as \
-         @ : / # ? % in a name or a password must be percent-encoded (@ is %40)."
+        "DATABASE_URL is not a valid URL: {0}. Write it as mysql://USER:PASSWORD@HOST/DATABASE. In a name or a \
+         password, percent-encode characters such as @ : / # ? % (@ is %40)."
     )]
     BadUrl(String),
     /// A server is named, and no database on it.
     #[error(
-        "DATABASE_URL names no database. Add the name of one at its end, as in mysql://USER:PASSWORD@HOST/tallybook; a \
-         database is made with CREATE DATABASE tallybook."
+        "DATABASE_URL has no database name. Add one at the end, as in mysql://USER:PASSWORD@HOST/tallybook. To create \
+         a database, run CREATE DATABASE tallybook."
     )]
     NoDatabase,
     /// No file is named.
-    #[error("DATABASE_URL names no file. Add one, as in sqlite://data/tallybook.db.")]
+    #[error("DATABASE_URL has no file name. Add one, as in sqlite://data/tallybook.db.")]
     NoFile,
     /// The folder of an SQLite file could not be made.
-    #[error("the folder {folder} for the database cannot be made: {source}")]
+    #[error("cannot create the folder {folder} for the database: {source}")]
     Folder {
         /// The folder.
         folder: String,
@@ -32,7 +32,10 @@ pub enum DbError {
         source: std::io::Error,
     },
     /// An SQLite file, or the one beside it that keeps it to one process, cannot be used.
-    #[error("the file {path} cannot be made or locked: {source}. Let the program write there, or set DATABASE_URL.")]
+    #[error(
+        "cannot create or lock the file {path}: {source}. Allow the program to write there, or set DATABASE_URL to \
+         another file."
+    )]
     Lock {
         /// The file.
         path: String,
@@ -41,8 +44,8 @@ pub enum DbError {
     },
     /// Another process uses the SQLite database.
     #[error(
-        "another Tallybook already uses {path}. Stop it first, or set DATABASE_URL to another file; several servers at \
-         once need MySQL."
+        "another Tallybook process uses {path}. Stop it first, or set DATABASE_URL to another file. To run several \
+         servers, use MySQL."
     )]
     InUse {
         /// The database.
@@ -50,8 +53,9 @@ pub enum DbError {
     },
     /// The SQLite file has another name in the file system.
     #[error(
-        "{path} is a file with {links} names (hard links). SQLite would keep a journal for each of them, and tear the data. \
-         Remove the other names, or set DATABASE_URL to a copy made with sqlite3 {path} \"VACUUM INTO 'copy.db'\"."
+        "{path} is a file with {links} names (hard links). SQLite would write a journal for each name and corrupt the \
+         data. Remove the other names, or set DATABASE_URL to a copy made with sqlite3 {path} \"VACUUM INTO \
+         'copy.db'\"."
     )]
     HardLinks {
         /// The database.
@@ -61,31 +65,32 @@ pub enum DbError {
     },
     /// It cannot be copied as a file.
     #[error(
-        "only an embedded database (sqlite:) is backed up and restored by Tallybook. For MySQL use its own tools, such as \
+        "Tallybook can only back up and restore an embedded database (sqlite:). For MySQL, use its own tools, such as \
          mysqldump --single-transaction."
     )]
     NotEmbedded,
     /// The file exists and is not overwritten.
-    #[error("{path} is there already. Name a file that is not.")]
+    #[error("{path} already exists. Choose another file name.")]
     FileExists {
         /// The file.
         path: String,
     },
     /// SQLite accepts only names in Unicode.
-    #[error("the name {path} is not in Unicode. Choose another one.")]
+    #[error("the file name {path} is not valid Unicode. Choose another one.")]
     BadPath {
         /// The file.
         path: String,
     },
     /// The file is not an SQLite database.
-    #[error("{path} is no SQLite database. Set DATABASE_URL to another file.")]
+    #[error("{path} is not an SQLite database. Set DATABASE_URL to another file.")]
     NotADatabase {
         /// The file.
         path: String,
     },
     /// No server answers.
     #[error(
-        "no database answers ({at}): {source}. Start the database server, or correct the host and port in DATABASE_URL."
+        "the database does not respond ({at}): {source}. Start the database server, or correct the host and port in \
+         DATABASE_URL."
     )]
     Unreachable {
         /// Where it should be.
@@ -95,8 +100,8 @@ pub enum DbError {
     },
     /// Wrong name or password.
     #[error(
-        "the database server refuses the user {user} ({at}). Correct the name and the password in DATABASE_URL; characters \
-         such as @ : / # ? % in them must be percent-encoded (@ is %40)."
+        "the database server rejects the user {user} ({at}). Correct the name and the password in DATABASE_URL. \
+         Percent-encode characters such as @ : / # ? % in them (@ is %40)."
     )]
     AccessDenied {
         /// Where.
@@ -106,7 +111,8 @@ pub enum DbError {
     },
     /// The server has no such database.
     #[error(
-        "the server has no database {database} ({at}). Make it with CREATE DATABASE {database}; or correct DATABASE_URL."
+        "the server has no database {database} ({at}). Create it with CREATE DATABASE {database}, or correct \
+         DATABASE_URL."
     )]
     UnknownDatabase {
         /// Where.
@@ -116,8 +122,8 @@ pub enum DbError {
     },
     /// The user has no rights there.
     #[error(
-        "the user {user} has no right to {database} ({at}), or not enough to keep the tables up to date. \
-         Give it with GRANT ALL ON {database}.* TO the user, or correct DATABASE_URL."
+        "the user {user} lacks permissions on {database} ({at}), at least those for migrations. Grant them with GRANT \
+         ALL ON {database}.* TO the user, or correct DATABASE_URL."
     )]
     NotAllowed {
         /// Where.
@@ -128,7 +134,7 @@ pub enum DbError {
         database: String,
     },
     /// Some other failure to connect.
-    #[error("the database cannot be opened ({at}): {source}. Check DATABASE_URL.")]
+    #[error("cannot open the database ({at}): {source}. Check DATABASE_URL.")]
     Connect {
         /// Where.
         at: String,
@@ -137,7 +143,8 @@ pub enum DbError {
     },
     /// The tables belong to something else.
     #[error(
-        "the database is not Tallybook's: it holds {tables}. Set DATABASE_URL to a database of its own, which may be empty."
+        "the database is not one of Tallybook: it contains {tables}. Set DATABASE_URL to a database for Tallybook \
+         alone; it can be empty."
     )]
     ForeignTables {
         /// Some of the tables.
@@ -145,8 +152,8 @@ pub enum DbError {
     },
     /// A later Tallybook has used the database.
     #[error(
-        "the database is newer than this program: its tables have version {found}, and the program knows {known}. Start the \
-         Tallybook that was used last, or a newer one; or restore a backup from before."
+        "the database is newer than this program: its schema has version {found}, and this program supports {known}. \
+         Start the version of Tallybook that was used last or a newer one, or restore an older backup."
     )]
     Newer {
         /// The version of the tables.
@@ -156,24 +163,23 @@ pub enum DbError {
     },
     /// The tables were made by a migration that has another text here.
     #[error(
-        "the database's tables were made by another build of Tallybook: its migration {0} is not the one of this program. \
-         Start the build that made them, or set DATABASE_URL to another database."
+        "another build of Tallybook created the database's tables: its migration {0} differs from that of this \
+         program. Start the build that created the tables, or set DATABASE_URL to another database."
     )]
     Changed(i64),
     /// A first start broke off, and there is something in the database that it cannot have made.
     #[error(
-        "the making of the database's tables broke off at an earlier start, and the database holds what that start did not \
-         make ({0}). Set DATABASE_URL to an empty database, or restore a backup."
+        "an earlier start was interrupted while it created the database's tables, and the database contains tables of \
+         another origin ({0}). Set DATABASE_URL to an empty database, or restore a backup."
     )]
     Unfinished(String),
     /// Another process is bringing the tables up to date, and does not come to an end.
     #[error(
-        "another process has been bringing the database's tables up to date for {0} seconds. Wait for it to end, then start \
-         again."
+        "another process has been migrating the database for {0} seconds. Wait until it has finished, then start again."
     )]
     Migrating(u64),
     /// The tables could not be brought up to date.
-    #[error("the database's tables cannot be brought up to date: {source}.{}", advice(.source))]
+    #[error("cannot migrate the database: {source}.{}", advice(.source))]
     Migrate {
         /// The cause.
         #[from]
@@ -183,8 +189,8 @@ pub enum DbError {
 
 fn advice(error: &sqlx::Error) -> &'static str {
     match classify(error) {
-        FailureKind::Transient => " Start again when the database can be reached.",
-        FailureKind::StorageFull => " Make room, let the database be written to, and start again.",
+        FailureKind::Transient => " Start again when the database is reachable.",
+        FailureKind::StorageFull => " Free space, make the database writable, and start again.",
         FailureKind::Permanent => "",
     }
 }

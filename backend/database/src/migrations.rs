@@ -66,7 +66,7 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let schema = read_mysql(connection).await?;
     schema.check(&migrator)?;
     if let Some(version) = schema.unfinished() {
-        tracing::warn!(version, "an earlier start was interrupted while it ran a migration, which is repeated");
+        tracing::warn!(version, "an earlier start was interrupted during a migration; running the migration again");
         if migrator.iter().next().is_some_and(|first| first.version == version) {
             drop_unfinished_first(connection, &schema).await?;
         }

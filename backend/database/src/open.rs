@@ -74,7 +74,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
     });
     // This also releases the lock on migrations, whether they succeeded or not.
     if let Err(error) = in_time(lock_holder.close()).await {
-        tracing::debug!(%error, "the connection that held the lock on the migrations was closed already");
+        tracing::debug!(%error, "the connection with the migration lock was already closed");
     }
     opened
 }

@@ -44,9 +44,13 @@ pub(crate) fn make_private(database: &Path) -> io::Result<()> {
             continue;
         }
         match tighten(&file) {
-            Ok(()) => tracing::info!(file = %file.display(), "other users of this machine can no longer read the file"),
+            Ok(()) => {
+                tracing::info!(file = %file.display(), "changed the file's mode so that other users of this machine \
+                                                        cannot read it")
+            }
             Err(error) => {
-                tracing::warn!(file = %file.display(), %error, "other users of this machine may read the file; its mode cannot be changed");
+                tracing::warn!(file = %file.display(), %error, "other users of this machine can read the file; cannot \
+                                                                change its mode");
             }
         }
     }

@@ -39,7 +39,7 @@ where
     for pause in pauses() {
         match work().await {
             Err(error) if error.is_rolled_back() && began.elapsed() < MAX_RETRY_TIME => {
-                tracing::info!(%error, "a transaction was rolled back and is retried");
+                tracing::info!(%error, "a transaction was rolled back; retrying");
             }
             outcome => return outcome,
         }

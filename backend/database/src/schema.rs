@@ -83,7 +83,7 @@ impl Schema {
         let named = tables[..tables.len().min(TABLES_NAMED)].join(", ");
         DbError::ForeignTables {
             tables: match tables.len() {
-                0 => "the marks of another program's migrations".to_owned(),
+                0 => "the migration table of another program".to_owned(),
                 count if count > TABLES_NAMED => format!("{named} and {} more tables", count - TABLES_NAMED),
                 _ => named,
             },

@@ -34,7 +34,7 @@ pub fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Ou
 /// Returns the outcome of `work`, or an error of the kind `TimedOut` if it takes longer than `limit`.
 pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     timeout(limit, work).await.unwrap_or_else(|_| {
-        let message = format!("the database gave no answer within {} seconds", limit.as_secs());
+        let message = format!("the database did not respond within {} seconds", limit.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, message).into())
     })
 }

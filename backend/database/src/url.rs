@@ -54,7 +54,7 @@ fn parse_sqlite(url: &str) -> Result<DatabaseUrl, DbError> {
     }
     // The driver takes this option alone under another file name.
     if url.contains("mode=memory") && !is_in_memory(options.get_filename()) {
-        return Err(DbError::BadUrl("write sqlite::memory: for a database in memory".to_owned()));
+        return Err(DbError::BadUrl("use sqlite::memory: for a database in memory".to_owned()));
     }
     Ok(DatabaseUrl::Sqlite(options))
 }
@@ -65,7 +65,7 @@ fn parse_mysql(url: &str) -> Result<DatabaseUrl, DbError> {
         None => Err(DbError::NoDatabase),
         // A password with one of these that is not encoded ends up in the database's name.
         Some(name) if name.contains(['/', '@', ':']) => {
-            Err(DbError::BadUrl("the database's name holds one of / @ :".to_owned()))
+            Err(DbError::BadUrl("the database's name contains one of / @ :".to_owned()))
         }
         Some(_) => Ok(DatabaseUrl::MySql(options)),
     }
@@ -83,7 +83,7 @@ fn bad_url(error: sqlx::Error) -> DbError {
     })
 }
 
-/// For people: where the data is. The user's name and the password are left out.
+/// Location of the data, for people. Omits the user name and the password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,7 +96,7 @@ impl fmt::Display for DatabaseUrl {
                     Ok(path) => path.display().fmt(f),
                     Err(_) => file.display().fmt(f),
                 },
-                None => f.write_str("kept in memory, and lost at the end"),
+                None => f.write_str("in memory, lost at shutdown"),
             },
         }
     }
@@ -136,13 +136,13 @@ mod tests {
         for (url, told) in [
             ("postgres://tally:s3cret@localhost/book", "sqlite: or mysql:"),
             ("s3cret", "sqlite: or mysql:"),
-            ("mysql://tally:s3cret@localhost", "names no database"),
-            ("mysql://tally:s3cret@localhost/", "names no database"),
+            ("mysql://tally:s3cret@localhost", "has no database name"),
+            ("mysql://tally:s3cret@localhost/", "has no database name"),
             ("mysql://tally:s3cret@localhost:http/book", "invalid port number"),
-            ("mysql://tally:s3cret/pass@localhost/book", "percent-encoded"),
-            ("mysql://tally:12/s3cret@localhost/book", "percent-encoded"),
-            ("mysql://tally:s3cret#pass@localhost/book", "percent-encoded"),
-            ("sqlite://", "names no file"),
+            ("mysql://tally:s3cret/pass@localhost/book", "percent-encode"),
+            ("mysql://tally:12/s3cret@localhost/book", "percent-encode"),
+            ("mysql://tally:s3cret#pass@localhost/book", "percent-encode"),
+            ("sqlite://", "has no file name"),
             ("sqlite:data.db?journal=wal", "unknown query parameter"),
         ] {
             let error = parse(url).unwrap_err();

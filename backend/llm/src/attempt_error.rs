@@ -54,7 +54,7 @@ impl AttemptError {
             if let ModelError::Busy { detail } | ModelError::Failing { detail } = &mut self.error
                 && delay > MAX_RETRY_AFTER
             {
-                *detail = format!("{detail}; it asks to wait {}", in_words(delay));
+                *detail = format!("{detail}; the provider asks to wait {}", in_words(delay));
             }
         }
         self

@@ -29,7 +29,7 @@ pub fn connect(settings: &ModelSettings) -> Result<Arc<dyn ModelClient>, Connect
     }
     check_thinking(settings)?;
     if settings.web_search && settings.provider != ProviderKind::OpenRouter {
-        tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter has that switch");
+        tracing::warn!(provider = %settings.provider, "LLM_ENABLE_WEB_SEARCH has no effect: only OpenRouter supports it");
     }
     let quirks = Quirks::new(&quirks_of(settings));
     Ok(match settings.provider {
@@ -122,7 +122,7 @@ mod tests {
         assert!(said.starts_with("thinking_tokens is for"), "{said}");
         let (tokens, effort) = (Some(2000), Some(ReasoningEffort::High));
         let said = refusal(&ModelSettings { thinking_tokens: tokens, reasoning_effort: effort, ..anthropic });
-        assert!(said.contains("beside reasoning_effort"), "{said}");
+        assert!(said.contains("together with reasoning_effort"), "{said}");
     }
 
     #[test]
@@ -131,9 +131,9 @@ mod tests {
         for (url, words) in [
             ("localhost:1234", "must begin with http"),
             ("ftp://example.com", "must begin with http"),
-            ("nonsense", "is not an address"),
-            ("http://me:hunter2@example.com", "must not hold a user name"),
-            ("http://example.com/v1?x=1", "must not hold a query"),
+            ("nonsense", "is not a valid URL"),
+            ("http://me:hunter2@example.com", "must not contain a user name"),
+            ("http://example.com/v1?x=1", "must not contain a query"),
         ] {
             let said = refusal(&ModelSettings { base_url: Some(url.to_owned()), ..settings() });
             assert!(said.starts_with("base_url") && said.contains(words) && !said.contains("hunter2"), "{url}: {said}");

@@ -23,7 +23,7 @@ pub enum ReasoningEffort {
 
 /// An error for a word that isn't a reasoning effort.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no effort: use none, minimal, low, medium, high, xhigh or max")]
+#[error("{0:?} is not a reasoning effort: use none, minimal, low, medium, high, xhigh or max")]
 pub struct UnknownEffort(String);
 
 impl ReasoningEffort {

@@ -110,17 +110,17 @@ fn base_url(settings: &ModelSettings) -> Result<Url, ConnectError> {
     let given = settings.base_url.as_deref().unwrap_or(settings.provider.default_base_url()).trim();
     let bad = |url: &str, reason| Err(ConnectError::BadBaseUrl { url: url.to_owned(), reason });
     let Ok(url) = Url::parse(given) else {
-        return bad(given.rsplit_once('@').map_or(given, |(_, rest)| rest), "is not an address");
+        return bad(given.rsplit_once('@').map_or(given, |(_, rest)| rest), "is not a valid URL");
     };
     let shown = url.host_str().unwrap_or(given);
     if !matches!(url.scheme(), "http" | "https") {
         return bad(shown, "must begin with http:// or https://");
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return bad(shown, "must not hold a user name or password");
+        return bad(shown, "must not contain a user name or password");
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return bad(shown, "must not hold a query or fragment");
+        return bad(shown, "must not contain a query or fragment");
     }
     Ok(url)
 }

@@ -7,7 +7,7 @@ use super::{quirks::Quirk, setting_names::SettingNames};
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The provider rejected the API key (401, or another status with a reason that names the key).
-    #[error("The model provider refused the API key ({detail}). Check {setting} and restart the server.")]
+    #[error("The model provider rejected the API key ({detail}). Check {setting} and restart the server.")]
     Auth {
         /// The status and the provider's message, truncated.
         detail: String,
@@ -15,7 +15,7 @@ pub enum ModelError {
         setting: String,
     },
     /// The provider does not know the model or the address (404).
-    #[error("The model provider knows no model {model:?} at this address ({detail}). Check {settings}.")]
+    #[error("The model provider has no model {model:?} at this URL ({detail}). Check {settings}.")]
     NotFound {
         /// The requested model.
         model: String,
@@ -27,8 +27,8 @@ pub enum ModelError {
     /// The model does not support tools, or its server was started without tool support. The caller may retry the
     /// request without tools.
     #[error(
-        "The model {model:?} cannot call tools: {detail}. Choose another model, or the tool mode auto or prompt, which \
-         describe tools in the prompt."
+        "The model {model:?} cannot call tools: {detail}. Choose another model, or set the tool mode to auto or prompt \
+         to describe tools in the prompt."
     )]
     ToolsUnsupported {
         /// The requested model.
@@ -37,7 +37,7 @@ pub enum ModelError {
         detail: String,
     },
     /// The provider rejected the request (400, 403, 413, 422 and others).
-    #[error("The model provider refused the request ({status}): {detail}")]
+    #[error("The model provider rejected the request ({status}): {detail}")]
     Refused {
         /// The HTTP status.
         status: u16,
@@ -48,17 +48,15 @@ pub enum ModelError {
         quirks: Vec<Quirk>,
     },
     /// The account has no credit left (402, `insufficient_quota`). Retrying later does not help.
-    #[error(
-        "The account at the model provider is out of credit ({detail}). Add credit there, or choose another model."
-    )]
+    #[error("The account at the model provider is out of credit ({detail}). Add credit, or choose another model.")]
     OutOfCredit {
         /// The status and the provider's message, truncated.
         detail: String,
     },
     /// The prompt exceeds the model's context window. The caller may retry the request with a shorter history.
     #[error(
-        "This is more than the model can read at once, even with less of what was said before ({detail}). Shorten the \
-         message, or choose a model that reads more."
+        "The message does not fit into the model's context window, even without the earlier messages ({detail}). \
+         Shorten the message, or choose a model with a larger context window."
     )]
     ContextTooLong {
         /// Size of the context window in tokens, if the provider reports it.
@@ -73,13 +71,13 @@ pub enum ModelError {
         detail: String,
     },
     /// An internal error of the provider or of a proxy in front of it (all other 5xx, `api_error`).
-    #[error("Something broke at the model provider ({detail}). Try again in a moment.")]
+    #[error("The model provider has an internal error ({detail}). Try again in a moment.")]
     Failing {
         /// The status and the provider's message, truncated.
         detail: String,
     },
     /// The connection to the provider failed.
-    #[error("The model provider cannot be reached at {address}. Check {setting} and the network.")]
+    #[error("The model provider is unreachable at {address}. Check {setting} and the network.")]
     Unreachable {
         /// Scheme, host and port, without path and user info.
         address: String,
@@ -96,7 +94,7 @@ pub enum ModelError {
         seconds: u64,
     },
     /// The stream was aborted or is malformed.
-    #[error("The model's answer broke off: {detail}. Try again.")]
+    #[error("The model's answer was interrupted: {detail}. Try again.")]
     BadStream {
         /// A description of the failure.
         detail: String,

@@ -55,7 +55,7 @@ pub(crate) fn ask<R: StreamReader + 'static>(
             let (Portion { events, error, is_over }, broken_off) = match next {
                 Ok(Some(bytes)) => (parser.push(&bytes), None),
                 Ok(None) => {
-                    let failure = bad_stream("it ended before it was finished");
+                    let failure = bad_stream("the stream ended early");
                     (parser.end(BodyEnd::Clean), Some(AttemptError::broken_off(failure)))
                 }
                 Err(failure) => (parser.end(BodyEnd::Lost), Some(failure)),
@@ -91,7 +91,7 @@ async fn open(endpoint: &Endpoint, body: Bytes) -> Result<Response, AttemptError
         let body = timeout(ERROR_BODY_TIMEOUT, beginning(response)).await.unwrap_or_default();
         let error = if status.is_redirection() {
             let detail =
-                format!("it redirects to another address. Set {} to the final one.", endpoint.setting_names.base_url);
+                format!("it redirects to another URL. Set {} to the final URL.", endpoint.setting_names.base_url);
             ModelError::Refused { status: status.as_u16(), detail, quirks: Vec::new() }
         } else {
             http_error::from_status(status.as_u16(), &Reason::read(&body), &endpoint.model)
@@ -112,7 +112,7 @@ fn content_type(response: &Response) -> &str {
 
 fn no_stream(endpoint: &Endpoint, kind: &str) -> ModelError {
     bad_stream(format!(
-        "{} answered with {kind} instead of a stream. Check {}",
+        "{} responded with {kind} instead of a stream. Check {}",
         endpoint.address, endpoint.setting_names.base_url
     ))
 }

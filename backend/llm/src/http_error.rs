@@ -14,7 +14,7 @@ use super::{
 /// Returns the error for a status and the provider's reason.
 pub(crate) fn from_status(status: u16, reason: &Reason, model: &str) -> ModelError {
     let text = reason.text();
-    let detail = if text.is_empty() { "it does not say why".to_owned() } else { text.clone() };
+    let detail = if text.is_empty() { "no reason given".to_owned() } else { text.clone() };
     let numbered = if text.is_empty() { status.to_string() } else { format!("{status}: {text}") };
     let without_full_stop = || detail.trim_end_matches('.').to_owned();
     let whole = reason.whole();
@@ -189,7 +189,7 @@ mod tests {
         let error = from_status(404, &Reason::of("No endpoints found for x/y."), "x/y").to_string();
         assert!(error.contains("(404: No endpoints found for x/y.)"), "{error}");
         let error = from_status(403, &Reason::of("This model is blocked."), "m").to_string();
-        assert!(error.ends_with("refused the request (403): This model is blocked."), "{error}");
+        assert!(error.ends_with("rejected the request (403): This model is blocked."), "{error}");
     }
 
     #[test]

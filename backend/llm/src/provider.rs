@@ -17,7 +17,7 @@ pub enum ProviderKind {
 
 /// An error for a word that isn't a model provider.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no model provider: use anthropic, openai, openrouter, ollama or demo")]
+#[error("{0:?} is not a model provider: use anthropic, openai, openrouter, ollama or demo")]
 pub struct UnknownProvider(String);
 
 impl ProviderKind {
@@ -87,6 +87,6 @@ mod tests {
     fn providers_are_named_in_any_case() {
         assert_eq!(" OpenRouter ".parse(), Ok(ProviderKind::OpenRouter));
         let error = "gpt".parse::<ProviderKind>().unwrap_err().to_string();
-        assert_eq!(error, r#""gpt" is no model provider: use anthropic, openai, openrouter, ollama or demo"#);
+        assert_eq!(error, r#""gpt" is not a model provider: use anthropic, openai, openrouter, ollama or demo"#);
     }
 }

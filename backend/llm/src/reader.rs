@@ -149,7 +149,7 @@ pub(crate) fn tokens(count: &Value) -> Option<i64> {
 
 /// Parses a part of the stream as JSON. Lone surrogates are repaired before this is called.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, ModelError> {
-    serde_json::from_str(json).map_err(|error| bad_stream(format!("a part of it cannot be read ({error})")))
+    serde_json::from_str(json).map_err(|error| bad_stream(format!("a part of it cannot be parsed ({error})")))
 }
 
 /// Creates the error for a malformed or aborted stream.

@@ -57,7 +57,7 @@ pub(crate) fn stream<R: StreamReader + 'static>(
                 attempts,
                 delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
                 error = %failure.error,
-                "the model could not be asked; trying again"
+                "a model call failed; retrying"
             );
             yield ModelEvent::RetryIn(RetryWait { code: failure.error.code(), attempt, attempts, delay });
             tokio::time::sleep(delay).await;

@@ -122,7 +122,7 @@ impl ModelSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The provider's public address requires an API key.
-    #[error("is not set. {provider} needs a key: set {variable}, or use the provider demo.")]
+    #[error("is not set. {provider} requires an API key: set {variable}, or use the provider demo.")]
     NoKey {
         /// The provider whose key is missing.
         provider: ProviderKind,
@@ -130,13 +130,13 @@ pub enum ConnectError {
         variable: &'static str,
     },
     /// The key cannot be sent in a header.
-    #[error("holds characters that no key has (line breaks or control characters). Copy it again.")]
+    #[error("contains line breaks or control characters, which no API key has. Copy the key again.")]
     BadKey,
     /// The version of the API cannot be sent in a header.
-    #[error("is no version. It looks like 2023-06-01.")]
+    #[error("is not a valid version. Example: 2023-06-01.")]
     BadVersion,
     /// The base URL is invalid.
-    #[error("{url:?} {reason}. It looks like https://api.openai.com/v1 or http://127.0.0.1:11434/v1.")]
+    #[error("{url:?} {reason}. Examples: https://api.openai.com/v1, http://127.0.0.1:11434/v1.")]
     BadBaseUrl {
         /// The host, or the configured value without user name and password if it isn't a URL with a host.
         url: String,
@@ -150,7 +150,7 @@ pub enum ConnectError {
     #[error("must be a number from 1 to {MAX_TOKENS}.")]
     BadMaxTokens,
     /// The provider does not support this effort.
-    #[error("{word:?} is unknown to {provider}: use low, medium, high, xhigh or max.")]
+    #[error("{word:?} is not supported by {provider}: use low, medium, high, xhigh or max.")]
     BadEffort {
         /// The effort.
         word: &'static str,
@@ -158,26 +158,25 @@ pub enum ConnectError {
         provider: ProviderKind,
     },
     /// The provider does not support a reasoning budget in tokens.
-    #[error("is for anthropic and openrouter. Use reasoning_effort for {provider}.")]
+    #[error("is only supported by anthropic and openrouter. Use reasoning_effort for {provider}.")]
     NoThinkingTokens {
         /// The provider.
         provider: ProviderKind,
     },
     /// Both an effort and a reasoning budget are set.
-    #[error("cannot stand beside reasoning_effort. Take one of them out.")]
+    #[error("cannot be set together with reasoning_effort. Remove one of them.")]
     EffortAndTokens,
     /// The reasoning budget is too small, or leaves no room for the answer.
     #[error(
-        "must be a number from {MIN_THINKING_TOKENS}, and less than max_tokens, which has room for thinking and answer."
+        "must be at least {MIN_THINKING_TOKENS} and less than max_tokens, which covers both the reasoning and the \
+         answer."
     )]
     BadThinkingTokens,
     /// The size of the context window is out of range.
     #[error("must be a number from {} to {}.", CONTEXT_TOKENS.start(), CONTEXT_TOKENS.end())]
     BadContextTokens,
     /// The TLS library or the system's certificates cannot be used.
-    #[error(
-        "{url} cannot be asked over HTTPS: {source}. Install the system's CA certificates (package ca-certificates)."
-    )]
+    #[error("cannot use HTTPS for {url}: {source}. Install the system's CA certificates (package ca-certificates).")]
     Tls {
         /// The base URL, without its path.
         url: String,

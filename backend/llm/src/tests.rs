@@ -353,7 +353,7 @@ async fn an_unreachable_server_fails() {
         let (_, _, error) = ask(&*client, question()).await;
         let error = error.unwrap();
         assert_eq!(error.code(), "model_unreachable");
-        assert!(error.to_string().contains(&format!("cannot be reached at {UNREACHABLE}.")), "{error}");
+        assert!(error.to_string().contains(&format!("is unreachable at {UNREACHABLE}.")), "{error}");
     }
 }
 

@@ -16,7 +16,7 @@ pub enum ToolMode {
 
 /// An error for a word that isn't a tool mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no tool mode: use auto, native or prompt")]
+#[error("{0:?} is not a tool mode: use auto, native or prompt")]
 pub struct UnknownToolMode(String);
 
 impl FromStr for ToolMode {

@@ -65,7 +65,7 @@ impl<F: WireFormat> Inner<F> {
     fn prepare(&self, request: &ModelRequest, quirks: &QuirkSet) -> Result<Prepared, ModelError> {
         let adapted = AdaptedRequest::new(&self.info, request, quirks, F::PLAIN_PROPERTY_NAMES)?;
         let body = self.format.body(&self.info, adapted.request(request), quirks);
-        let body = body.map_err(|error| bad_stream(format!("the question cannot be written as JSON ({error})")))?;
+        let body = body.map_err(|error| bad_stream(format!("the request cannot be serialized as JSON ({error})")))?;
         Ok(Prepared { adapted, body })
     }
 
@@ -95,7 +95,7 @@ impl<F: WireFormat> Inner<F> {
                     model,
                     quirk,
                     error = %refusal,
-                    "the model's server refused a part of the request; from now on it is asked without it"
+                    "the model's server rejected a part of the request; further requests omit this part"
                 );
             }
             Some((prepared, more))

@@ -126,10 +126,12 @@ impl Drop for OpenCall<'_> {
         // The caller is gone. A separate task with a short timeout notifies the server.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let cancelled =
-                    timeout(FAREWELL_TIMEOUT, handle.cancel(Some("nobody waits for it any more".to_owned())));
+                let cancelled = timeout(
+                    FAREWELL_TIMEOUT,
+                    handle.cancel(Some("the caller no longer waits for the result".to_owned())),
+                );
                 if !matches!(cancelled.await, Ok(Ok(()))) {
-                    tracing::debug!("a tool server could not be told of a cancelled call");
+                    tracing::debug!("cannot notify a tool server of a cancelled call");
                 }
             });
         }

@@ -81,7 +81,7 @@ impl Endpoint {
             return wrong(&[], problem.clone());
         }
         match (&settings.url, &settings.command) {
-            (Some(_), Some(_)) => wrong(&["command"], "it has a url and a command; a server has one of them"),
+            (Some(_), Some(_)) => wrong(&["command"], "it has both a url and a command; keep one of them"),
             (None, None) => wrong(&[], "it has neither a url nor a command"),
             (Some(url), None) => {
                 let url = checked_url(&["url"], &expanded(url, find)?, settings.allow_http)?;
@@ -95,7 +95,7 @@ impl Endpoint {
                         Some(Credentials::of(common, &["requires_auth"], settings.allow_http, find)?)
                     }
                     (true, None, None) => {
-                        let problem = "it requires a token, but nothing says where tokens come from";
+                        let problem = "it requires a token, but no token endpoint is set; set oauth";
                         return wrong(&["requires_auth"], problem);
                     }
                 };
@@ -114,7 +114,7 @@ impl Endpoint {
                     .collect();
                 for (name, value) in &settings.env {
                     if name.is_empty() || name.contains(['=', '\0']) {
-                        return wrong(&["env"], format!("{name:?} cannot be the name of a variable"));
+                        return wrong(&["env"], format!("{name:?} is not a valid name of an environment variable"));
                     }
                     env.retain(|(known, _)| known != name);
                     env.push((name.clone(), expand(value)?));
@@ -152,10 +152,16 @@ fn headers(
     for (name, value) in &settings.headers {
         let parsed = HeaderName::try_from(name.as_str()).ok();
         let Some(header) = parsed.filter(|header| !is_reserved(header)) else {
-            return wrong(&["headers"], format!("{name:?} cannot be a header of its own"));
+            return wrong(
+                &["headers"],
+                format!("{name:?} is not a valid header name, or is reserved for the protocol"),
+            );
         };
         let Ok(mut value) = HeaderValue::try_from(expanded(value, find)?) else {
-            return wrong(&["headers"], format!("the value of the header {name:?} holds what no header can"));
+            return wrong(
+                &["headers"],
+                format!("the value of the header {name:?} has characters that are not allowed in a header"),
+            );
         };
         value.set_sensitive(true);
         headers.insert(header, value);
@@ -175,14 +181,14 @@ fn is_reserved(header: &HeaderName) -> bool {
 fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> Result<Url, SettingsError> {
     // Problems with the common token source are reported at another key, because the server's table has no key for it.
     let its = if key == ["url"] { "url" } else { "token_url" };
-    let Ok(url) = Url::parse(given) else { return wrong(key, format!("its {its} is not an address")) };
+    let Ok(url) = Url::parse(given) else { return wrong(key, format!("its {its} is not a valid URL")) };
     if !url.username().is_empty() || url.password().is_some() {
-        return wrong(key, format!("its {its} must not hold a user name or password; use headers"));
+        return wrong(key, format!("its {its} must not contain a user name or password; use headers"));
     }
     match url.scheme() {
         "https" => {}
         "http" if allow_http || is_loopback(&url) => {}
-        "http" => return wrong(key, format!("its {its} must be https; set allow_http where plain http is meant")),
+        "http" => return wrong(key, format!("its {its} must use https; to allow plain http, set allow_http")),
         _ => return wrong(key, format!("its {its} must begin with https://")),
     }
     let ip = match url.host() {
@@ -191,7 +197,7 @@ fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> R
         _ => None,
     };
     if ip.is_some_and(is_link_local) {
-        return wrong(key, format!("its {its} is a link-local address, and those are not asked"));
+        return wrong(key, format!("its {its} is a link-local address, which is not allowed"));
     }
     Ok(url)
 }
@@ -230,7 +236,7 @@ mod tests {
             assert_eq!(refused(&with_url(good)), "", "{good}");
         }
         assert_eq!(refused(&ToolServerSettings { allow_http: true, ..with_url("http://tools.internal/mcp") }), "");
-        assert!(refused(&with_url("http://example.com/mcp")).contains("must be https"));
+        assert!(refused(&with_url("http://example.com/mcp")).contains("must use https"));
         assert!(refused(&with_url("https://me:word@example.com/mcp")).contains("user name"));
         assert!(refused(&with_url("https://169.254.169.254/mcp")).contains("link-local"));
         assert!(refused(&with_url("https://[::ffff:169.254.169.254]/mcp")).contains("link-local"));
@@ -242,7 +248,7 @@ mod tests {
         assert_eq!(refused(&with_url("https://${NONE}/mcp")), "the environment variable NONE is not set");
         assert_eq!(refused(&with_url("https://${SET}/mcp")), "");
         let auth = ToolServerSettings { requires_auth: true, ..with_url("https://a/mcp") };
-        assert!(refused(&auth).contains("where tokens come from"));
+        assert!(refused(&auth).contains("no token endpoint is set"));
         assert!(refused(&ToolServerSettings::default()).contains("neither"));
     }
 }

@@ -17,17 +17,17 @@ pub(crate) type HttpError = StreamableHttpError<reqwest::Error>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ServerError {
     /// The server cannot be reached, or the connection is lost.
-    #[error("the server cannot be reached: {0}")]
+    #[error("the server is unreachable: {0}")]
     Unavailable(String),
     /// The server violates the protocol, or refuses a request. Only admins may read the reason.
-    #[error("the server did not answer as it should: {0}")]
+    #[error("the server returned an error or an invalid response: {0}")]
     Protocol(String),
     /// The server violates the protocol, or returns an error. Users may read the reason: the server's own error, or one of
     /// Tallybook's.
-    #[error("the server did not answer as it should: {0}")]
+    #[error("the server returned an error or an invalid response: {0}")]
     Answer(String),
     /// The server refuses access, or no token could be obtained.
-    #[error("not signed in to the server: {0}")]
+    #[error("the server refused access: {0}")]
     Auth(String),
     /// The server took longer than this many seconds.
     #[error("the server took longer than {0} seconds")]
@@ -57,14 +57,16 @@ impl ServerError {
     pub(crate) fn plain(&self, server: &str) -> String {
         match self {
             Self::Unavailable(_) => {
-                format!("the tool server {server:?} cannot be reached at the moment; it is tried again")
+                format!("the tool server {server:?} is unreachable; retrying")
             }
-            Self::Protocol(_) => format!("the tool server {server:?} did not answer as it should"),
-            Self::Answer(reason) => format!("the tool server {server:?} did not answer as it should: {reason}"),
-            Self::Auth(_) => format!("the tool server {server:?} does not let Tallybook in"),
+            Self::Protocol(_) => format!("the tool server {server:?} returned an error or an invalid response"),
+            Self::Answer(reason) => {
+                format!("the tool server {server:?} returned an error or an invalid response: {reason}")
+            }
+            Self::Auth(_) => format!("the tool server {server:?} refused access to Tallybook"),
             Self::Timeout(seconds) => format!("the tool server {server:?} took longer than {seconds} seconds"),
             Self::Settings(_) => {
-                format!("the settings of the tool server {server:?} cannot be used; an admin has to correct them")
+                format!("the settings of the tool server {server:?} are not valid; an admin must correct them")
             }
         }
     }
@@ -89,7 +91,7 @@ impl From<ClientInitializeError> for ServerError {
             ClientInitializeError::TransportError { error, .. } => of_transport(&*error.error),
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => (*fallback).into(),
             ClientInitializeError::ConnectionClosed(_) => {
-                Self::Unavailable("it closed the connection before it said who it is".to_owned())
+                Self::Unavailable("it closed the connection before the handshake".to_owned())
             }
             ClientInitializeError::JsonRpcError(error) => {
                 Self::Answer(format!("{} ({})", text::message(&error.message), error.code.0))
@@ -98,7 +100,7 @@ impl From<ClientInitializeError> for ServerError {
                 let named: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();
                 Self::unknown_version(&named.join(", "))
             }
-            _ => Self::Answer("it did not shake hands as the protocol says".to_owned()),
+            _ => Self::Answer("its handshake violates the protocol".to_owned()),
         }
     }
 }
@@ -106,7 +108,7 @@ impl From<ClientInitializeError> for ServerError {
 impl From<io::Error> for ServerError {
     /// Converts the error of a program that could not be started.
     fn from(error: io::Error) -> Self {
-        Self::Unavailable(format!("its program does not start: {error}"))
+        Self::Unavailable(format!("its program cannot be started: {error}"))
     }
 }
 
@@ -115,7 +117,7 @@ impl ServerError {
     pub(crate) fn unknown_version(version: &str) -> Self {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let version = text::message(version);
-        Self::Answer(format!("it speaks version {version:?} of the protocol, and Tallybook speaks {known}"))
+        Self::Answer(format!("it uses protocol version {version:?}, but Tallybook supports {known}"))
     }
 
     /// Creates the error for a handshake that timed out.
@@ -134,7 +136,7 @@ fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
             return ServerError::Auth(token.to_string());
         }
         if cause.is::<AuthRequiredError>() {
-            return ServerError::Auth("it does not take the token, or wants one".to_owned());
+            return ServerError::Auth("it rejected the token or requires one".to_owned());
         }
         if cause.is::<InsufficientScopeError>() {
             return ServerError::Auth("the token does not allow this".to_owned());
@@ -150,7 +152,7 @@ fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
                     return ServerError::Protocol(text::message(message));
                 }
                 StreamableHttpError::ResponseBodyTooLarge { .. } => {
-                    return ServerError::Answer("its answer is longer than 2 MiB".to_owned());
+                    return ServerError::Answer("its response is longer than 2 MiB".to_owned());
                 }
                 StreamableHttpError::Sse(_)
                 | StreamableHttpError::Deserialize(_)

@@ -30,7 +30,9 @@ impl Group {
             .process_group(0)
             .kill_on_drop(true)
             .spawn();
-        let unguarded = |error| io::Error::other(format!("{SHELL}, which would end it with Tallybook: {error}"));
+        let unguarded = |error| {
+            io::Error::other(format!("cannot start {SHELL}, which stops the program together with Tallybook: {error}"))
+        };
         Ok(Self { guard: guard.map_err(unguarded)? })
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct HttpClient {
 
 /// The HTTP client could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("no client for HTTP: {0}")]
+#[error("cannot create the HTTP client: {0}")]
 pub(crate) struct ClientError(#[from] reqwest::Error);
 
 impl HttpClient {
@@ -118,7 +118,9 @@ impl Resolve for NoLinkLocal {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let allowed: Vec<SocketAddr> = found.filter(|address| !is_link_local(address.ip())).collect();
             if allowed.is_empty() {
-                return Err(io::Error::other("the name leads to link-local addresses, and those are not asked").into());
+                return Err(
+                    io::Error::other("the host name resolves to link-local addresses, which are not allowed").into()
+                );
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })

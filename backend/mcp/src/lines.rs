@@ -10,8 +10,8 @@ use super::{exact, limits::MAX_MESSAGE_BYTES};
 
 /// Number of bytes kept at each end of an unreadable line: enough to find out which request it answers.
 const KEPT_BYTES: usize = 256;
-const UNREADABLE: &str = "the server's answer cannot be read";
-const TOO_LONG: &str = "the server's answer is longer than 2 MiB";
+const UNREADABLE: &str = "the server's response cannot be parsed";
+const TOO_LONG: &str = "the server's response is longer than 2 MiB";
 
 /// Reads lines of bounded length. Waiting for a line can be cancelled and resumed without losing data.
 pub(crate) struct Lines<R> {

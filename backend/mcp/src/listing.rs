@@ -75,14 +75,14 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
     for _ in 0..MAX_PAGES {
         let mut page = connection.list_tools(cursor.take()).await?;
         let Some(tools) = page.get_mut("tools").and_then(Value::as_array_mut) else {
-            return Err(ServerError::Answer("its list of tools is not a list".to_owned()));
+            return Err(ServerError::Answer("its tool list is not an array".to_owned()));
         };
         for tool in tools {
             // The tool is called by its name, so the name stays unchanged too.
             let members = tool.as_object_mut().into_iter().flatten();
             members.filter(|(member, _)| *member != "name").for_each(|(_, member)| hide(member, secrets));
             if secrets.occur_in(&tool.to_string()) {
-                listing.leave_out("", "a name in it holds a secret of the settings");
+                listing.leave_out("", "a name in it contains a secret of the settings");
             } else {
                 listing.add(tool);
             }
@@ -116,7 +116,7 @@ impl Listing {
     fn add(&mut self, tool: &Value) {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
         if name.is_empty() || name.len() > MAX_NAME_BYTES {
-            return self.leave_out(name, "it has no name that can be used");
+            return self.leave_out(name, "it has no valid name");
         }
         if self.tools.iter().any(|known| known.name == name) {
             return self.leave_out(name, "it is listed twice");
@@ -135,9 +135,9 @@ fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
     let words = |member: &str| match tool.get(member) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(words)) => Ok(Some(words.as_str())),
-        Some(_) => Err(format!("its {member} is not a text")),
+        Some(_) => Err(format!("its {member} is not a string")),
     };
-    let schema = tool.get("inputSchema").ok_or_else(|| "it has no schema of its arguments".to_owned())?;
+    let schema = tool.get("inputSchema").ok_or_else(|| "it has no input schema".to_owned())?;
     let mended = schema::mend(schema)?;
     let note = match mended.dropped.join(", ") {
         none if none.is_empty() => none,
@@ -195,14 +195,9 @@ mod tests {
         assert_eq!(listing.tools.len(), 1);
         assert!(listing.tools[0].claims_read_only && listing.tools[0].claims_idempotent);
         let reasons: Vec<_> = listing.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
-        let nameless = "it has no name that can be used";
-        let expected = [
-            "it is listed twice",
-            nameless,
-            "its description is not a text",
-            "it has no schema of its arguments",
-            nameless,
-        ];
+        let nameless = "it has no valid name";
+        let expected =
+            ["it is listed twice", nameless, "its description is not a string", "it has no input schema", nameless];
         assert_eq!(reasons, expected);
     }
 

@@ -110,7 +110,7 @@ impl fmt::Display for Misfit<'_> {
                 write!(f, "must be {}, but is {found}.", expected_type(expected))
             }
             Self::UnknownKey { known, .. } if known.is_empty() => f.write_str("is not a setting."),
-            Self::UnknownKey { known, .. } => write!(f, "is not a setting. The keys here are: {}.", quoted(known)),
+            Self::UnknownKey { known, .. } => write!(f, "is not a setting. Valid keys: {}.", quoted(known)),
             Self::UnknownWord { known, .. } => write!(f, "must be one of: {}.", known.join(", ")),
             Self::Missing { .. } => f.write_str("is missing."),
             Self::Twice { .. } => f.write_str("occurs twice. Keep one of the two."),
@@ -144,7 +144,7 @@ mod tests {
             ),
             ("invalid type: map, expected a sequence", "must be a list in brackets, but is a table."),
             ("invalid type: boolean `true`, expected struct OAuthSettings", "must be a table, but is true or false."),
-            ("unknown field `x`, expected `a` or `b`", "is not a setting. The keys here are: `a`, `b`."),
+            ("unknown field `x`, expected `a` or `b`", "is not a setting. Valid keys: `a`, `b`."),
             ("unknown field `x`, there are no fields", "is not a setting."),
             ("unknown variant `hunter2`, expected one of `a`, `b`, `c`", "must be one of: a, b, c."),
             ("missing field `name`", "is missing."),

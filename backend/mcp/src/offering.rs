@@ -71,7 +71,7 @@ pub(crate) fn offering(
         let changed = known != Some(Some(&listed.hash));
         if changed && settings.pin == Pin::Block {
             let reason = match known {
-                None => "the accepted definitions of its server's tools could not be read yet",
+                None => "the accepted definitions of its server's tools could not be loaded yet",
                 Some(None) => "its server added it after its first listing, and it is not accepted yet",
                 Some(Some(_)) => "its definition changed and is not accepted yet",
             };

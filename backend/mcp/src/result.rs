@@ -10,7 +10,7 @@ use super::{exact, text};
 /// or if the content cannot be read.
 pub(crate) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
     if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
-        let message = "the server asks a person for more input to go on, which cannot be given here";
+        let message = "the server requires more input from a user, which Tallybook does not support";
         return Err(ToolError::other("input_required", message));
     }
     // Before the first version of the protocol, a result had the single member `toolResult`, of any type.
@@ -33,14 +33,14 @@ pub(crate) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
     }
     let text = parts.join("\n");
     if result.get("isError").is_some_and(|is_error| *is_error == true || *is_error == "true") {
-        let message = if text.is_empty() { "the tool failed and said no more".to_owned() } else { text };
+        let message = if text.is_empty() { "the tool failed without an error message".to_owned() } else { text };
         return Err(ToolError::other("tool_error", message));
     }
     Ok(ToolOutput::text(text))
 }
 
 fn unreadable() -> ToolError {
-    ToolError::other("mcp_protocol", "the server gave a result without readable content")
+    ToolError::other("mcp_protocol", "the server returned a result without readable content")
 }
 
 /// Returns the kind of a block. A block without a kind is text if it is a string, or has a member `text` that is a string.
@@ -110,8 +110,9 @@ mod tests {
             { "type": "resource", "resource": { "uri": "x:y", "blob": "AAAA", "mimeType": "application/zip" } },
             { "type": "hologram", "data": 1 },
         ], "structuredContent": { "left": "out" } });
-        let expected = "one\n[image image/png, 12 kB]\n[audio audio/wav, 4 B]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n\
-            [content of the unknown kind \"hologram\"]";
+        let expected = "one\n[image image/png, 12 kB]\n[audio audio/wav, 4 \
+                        B]\nhttps://example.com/a\ninside\n[resource application/zip, 3 B]\n[content of the unknown \
+                        kind \"hologram\"]";
         assert_eq!(output(&result), expected);
     }
 

@@ -142,7 +142,7 @@ impl Server {
         let transport = match &self.transport {
             Ok(transport) => transport,
             Err(error) => {
-                tracing::error!(server, %error, "a tool server cannot be used; correct its settings and start again");
+                tracing::error!(server, %error, "the settings of a tool server are not valid; correct them and restart");
                 return;
             }
         };
@@ -161,7 +161,8 @@ impl Server {
                 pauses = backoff.build();
             }
             let pause = pauses.next().map_or(MAX_PAUSE, |pause| pause.min(MAX_PAUSE));
-            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is not there; its tools are not offered");
+            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is unavailable; its tools are \
+                                                                          not offered");
             self.lose(&error);
             changed();
             tokio::select! {
@@ -229,7 +230,7 @@ impl Server {
         match self.pins.accepted(self.name.clone(), seen).await {
             Ok(accepted) => Some(accepted),
             Err(error) => {
-                tracing::warn!(server = &*self.name, error, "which definitions of tools are accepted cannot be read");
+                tracing::warn!(server = &*self.name, error, "cannot load the accepted tool definitions");
                 None
             }
         }
@@ -259,7 +260,7 @@ impl Server {
                 tools = state.offering.tools.len(),
                 left_out = state.offering.left_out.len(),
                 needs_approval = text::message(&asking(&state.offering)),
-                "a tool server is connected"
+                "connected to a tool server"
             );
         }
         is_different || !was_connected
@@ -272,13 +273,13 @@ impl Server {
         if is_different && let Some(accepted) = &state.accepted {
             let (added, changed): (Vec<_>, Vec<_>) = new.changed().partition(|&tool| !accepted.contains_key(tool));
             for tool in changed {
-                tracing::warn!(server = &*self.name, tool, "the definition of a tool is not the accepted one");
+                tracing::warn!(server = &*self.name, tool, "the definition of a tool differs from the accepted one");
             }
             for tool in added {
                 tracing::warn!(
                     server = &*self.name,
                     tool,
-                    "a tool server added a tool after its first listing; an admin has to accept it"
+                    "a tool server added a tool after its first listing; an admin must accept it"
                 );
             }
         }
@@ -340,7 +341,7 @@ impl Server {
     ) -> Result<ToolOutput, ToolError> {
         let called = async {
             let connection = self.state().connection.clone();
-            let lost = || ServerError::Unavailable("it was lost, and is tried again in a moment".to_owned());
+            let lost = || ServerError::Unavailable("the connection was lost; reconnecting".to_owned());
             let connection = connection.ok_or_else(lost)?;
             connection.call_tool(tool, arguments, progress).await.map_err(ServerError::from)
         };
@@ -354,7 +355,7 @@ impl Server {
                 if error.is_loss() {
                     self.doubted.notify_one();
                 }
-                tracing::warn!(server = &*self.name, %error, "a call of a tool server failed");
+                tracing::warn!(server = &*self.name, %error, "a call to a tool server failed");
                 Err(self.failed(&error))
             }
         }

@@ -152,7 +152,7 @@ impl ToolServers {
         self.stop.cancel();
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
         if timeout(SHUTDOWN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await.is_err() {
-            tracing::warn!("some tool servers did not end in time");
+            tracing::warn!("some tool servers did not stop in time");
         }
     }
 }
@@ -187,7 +187,7 @@ impl Shared {
                 });
                 match added {
                     None => {
-                        let reason = "no name is left for it beside the other tools'";
+                        let reason = "its name is taken by another tool";
                         names.nameless.push(LeftOut::new(original, reason));
                     }
                     Some(name) if tool.changed => {

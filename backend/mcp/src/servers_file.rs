@@ -40,7 +40,7 @@ impl ServersFileError {
     }
 
     fn not_json(error: &serde_json::Error) -> Self {
-        Self::new(error.line(), format!("this is not JSON: {}.", without_place(&error.to_string())))
+        Self::new(error.line(), format!("the file is not valid JSON: {}.", without_place(&error.to_string())))
     }
 }
 
@@ -149,7 +149,7 @@ impl Entry {
         }
         if self.transport.as_deref() == Some("sse") {
             let problem =
-                "the transport \"sse\" is no longer part of MCP; use the server's Streamable HTTP address, often /mcp";
+                "the transport \"sse\" is no longer part of MCP; use the server's Streamable HTTP URL, often /mcp";
             return Some(unusable(problem));
         }
         let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_the_file_is_said_with_its_line() {
-        let twice = "there are two tool servers named \"a\"; give one of them another name.";
+        let twice = "two tool servers are named \"a\"; rename one of them.";
         for (file, line, problem) in [
             ("{\"mcpServers\":{\"a\":{\"command\":\"x\"}},\n\"servers\":{\"a\":{\"command\":\"y\"}}}", 2, twice),
             ("{\"mcpServers\":{\"a\":{\"command\":\"x\"},\n\"a\":{\"command\":\"y\"}}}", 2, twice),
@@ -261,10 +261,10 @@ mod tests {
             (
                 "{\"mcpServers\":\n{\"\":{\"command\":\"x\"}}}",
                 2,
-                "a tool server's name is 1 to 50 characters on one line.",
+                "a tool server's name must have 1 to 50 characters on one line.",
             ),
-            ("{\n\"mcpServers\": }", 2, "this is not JSON: expected value."),
-            ("{}\n}", 2, "this is not JSON: trailing characters."),
+            ("{\n\"mcpServers\": }", 2, "the file is not valid JSON: expected value."),
+            ("{}\n}", 2, "the file is not valid JSON: trailing characters."),
         ] {
             let error = read_servers_file(file).unwrap_err();
             assert_eq!((error.line, error.to_string().as_str()), (line, problem), "{file}");

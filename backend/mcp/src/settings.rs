@@ -96,10 +96,10 @@ const MAX_NAME_CHARS: usize = 50;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerNameError {
     /// Two servers share the name.
-    #[error("there are two tool servers named {0:?}; give one of them another name")]
+    #[error("two tool servers are named {0:?}; rename one of them")]
     Twice(String),
     /// The name is empty, too long, or not on one line.
-    #[error("a tool server's name is 1 to {MAX_NAME_CHARS} characters on one line")]
+    #[error("a tool server's name must have 1 to {MAX_NAME_CHARS} characters on one line")]
     Bad,
 }
 
@@ -156,7 +156,7 @@ impl std::fmt::Display for ToolServerSettings {
             (Some(url), _) => match Url::parse(url) {
                 // The rest of a URL may be a secret.
                 Ok(url) => write!(f, "{}", url.origin().ascii_serialization())?,
-                Err(_) => f.write_str("an address that holds variables")?,
+                Err(_) => f.write_str("a URL with variables")?,
             },
             (None, Some(command)) => write!(f, "the program {command}")?,
             (None, None) => f.write_str("nothing")?,
@@ -165,13 +165,13 @@ impl std::fmt::Display for ToolServerSettings {
             f.write_str(", with a token")?;
         }
         f.write_str(match self.risk {
-            RiskSetting::High => ", every call needs consent",
-            RiskSetting::Low => ", no call needs consent",
-            RiskSetting::Claimed => ", calls need consent but for those of tools that it calls read-only",
+            RiskSetting::High => ", every call needs approval",
+            RiskSetting::Low => ", no call needs approval",
+            RiskSetting::Claimed => ", every call needs approval, except of tools that it marks read-only",
         })?;
         f.write_str(match self.pin {
             Pin::Warn => "",
-            Pin::Block => ", tools that change are withheld",
+            Pin::Block => ", changed tools are withheld",
         })
     }
 }

@@ -120,7 +120,7 @@ impl Transport<RoleClient> for ProgramTransport {
                 Read::Message(message) => return Some(*message),
                 Read::Nothing => {}
                 Read::Lost => {
-                    tracing::warn!("a tool server wrote a line that is too long and answers nobody knows what");
+                    tracing::warn!("a tool server wrote a line that is too long and has no request ID");
                     self.ended.cancel();
                     return None;
                 }
@@ -158,8 +158,11 @@ async fn log_errors(server: Arc<str>, errors: ChildStderr) {
         let (Line::Whole(line) | Line::TooLong { head: line, .. }) = line;
         let line = text::message(&String::from_utf8_lossy(&line[..line.len().min(4096)]));
         match logged {
-            ..MAX_STDERR_LINES => tracing::info!(%server, line, "a tool server says"),
-            MAX_STDERR_LINES => tracing::info!(%server, "a tool server says more than is logged in a minute"),
+            ..MAX_STDERR_LINES => tracing::info!(%server, line, "stderr of a tool server"),
+            MAX_STDERR_LINES => {
+                tracing::info!(%server, "stderr of a tool server is truncated: it wrote more lines than are logged per \
+                                         minute")
+            }
             _ => {}
         }
     }

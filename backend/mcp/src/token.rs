@@ -31,15 +31,15 @@ const MAX_ANSWER_BYTES: usize = 64 * 1024;
 /// Reason why no token is available. Without a token, no request is sent to the server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenError {
-    #[error("the token endpoint cannot be reached")]
+    #[error("the token endpoint is unreachable")]
     Unreachable,
-    #[error("the token endpoint gave no answer within {} seconds", TOKEN_TIMEOUT.as_secs())]
+    #[error("the token endpoint did not respond within {} seconds", TOKEN_TIMEOUT.as_secs())]
     Timeout,
-    #[error("the token endpoint refused the client's id or secret (HTTP {0})")]
+    #[error("the token endpoint rejected the client ID or secret (HTTP {0})")]
     Refused(u16),
     #[error("the token endpoint failed (HTTP {0})")]
     Failed(u16),
-    #[error("the token endpoint's answer is no token")]
+    #[error("the token endpoint's response contains no token")]
     Unreadable,
 }
 

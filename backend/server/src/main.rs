@@ -74,7 +74,7 @@ fn check_config(settings: &Settings) -> ExitCode {
 fn licenses() -> ExitCode {
     match Site::built_in().licenses() {
         Some(licenses) => print_stdout(String::from_utf8_lossy(licenses).into_owned()),
-        None => fail("this build has no list of licenses; `cargo xtask build` writes one"),
+        None => fail("this build has no list of licenses; `cargo xtask build` generates it"),
     }
 }
 

@@ -10,9 +10,9 @@ use super::{
 
 /// Such methods, with their modules, by name.
 ///
-/// Only the compiler knows which type a call is for. So this has only methods whose name is unique in the crates.
-/// Because the standard library may have a method of the same name, a call must also have the right number of
-/// arguments, and be where the method is visible.
+/// Only the compiler knows which type a call is for. So this has only methods whose name is unique in the crates. The
+/// standard library may have a method of the same name. So a call must also have the right number of arguments, and be
+/// where the method is visible.
 pub(super) struct Added<'a>(BTreeMap<&'a str, (ModuleId, &'a Method)>);
 
 impl<'a> Added<'a> {

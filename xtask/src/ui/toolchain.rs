@@ -1,7 +1,11 @@
 //! Finds a compiler that has, or can build, a standard library for the browser.
 //!
-//! In this order: the active toolchain if it has the target; the target added by rustup; Debian's own compiler with the
-//! sources of the standard library, which it builds along with the page; the same, installed with apt.
+//! Tries these in order:
+//!
+//! 1. The active toolchain, if it has the target.
+//! 2. The active toolchain, after rustup has added the target.
+//! 3. Debian's compiler with the sources of the standard library, which it builds along with the page.
+//! 4. The same, after installing it with apt.
 
 use std::{
     fs,

@@ -53,7 +53,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
             Err(AgentError::Model(error)) if temperature.is_some() && error.refuses_temperature() => {}
             Err(AgentError::Model(error)) => {
                 let purpose = purpose.as_str();
-                tracing::warn!(purpose, code = error.code(), %error, "a model could not be asked beside a plan's steps");
+                tracing::warn!(purpose, code = error.code(), %error, "an auxiliary model call for a plan failed");
                 return Ok(None);
             }
             Err(error) => return Err(error),

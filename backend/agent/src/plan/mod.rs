@@ -36,7 +36,7 @@ pub(crate) async fn run<R: TurnRecorder>(
         None if answered.is_some() => return react.run(answered, &ToolChoice::Auto).await,
         None => {
             let Some(draft) = make::first(react, planning).await? else {
-                tracing::info!("there is no plan to be had, so the question is answered without one");
+                tracing::info!("the model made no valid plan; answering without a plan");
                 return react.run(None, &ToolChoice::Auto).await;
             };
             ContinuedPlan { plan: react.recorder.plan_made(&draft).await?, results: HashMap::new() }
@@ -142,7 +142,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
                 judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &words).await?
             }
             Err(error) => {
-                tracing::warn!(code = error.code(), %error, "a model failed in a step of a plan");
+                tracing::warn!(code = error.code(), %error, "a model call failed in a step of a plan");
                 Verdict::failed(&error.to_string())
             }
         };
@@ -180,7 +180,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
     async fn replan(&mut self, reason: String) -> Result<(), AgentError> {
         let draft = make::replan(self.react, self.planning, &self.plan, &self.results, &reason).await?;
         let Some(draft) = draft else {
-            tracing::info!("there is no other plan to be had, so the answer is made from what there is");
+            tracing::info!("the model made no valid new plan; answering from the results so far");
             self.is_exhausted = true;
             return Ok(());
         };

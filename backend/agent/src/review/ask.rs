@@ -102,7 +102,8 @@ impl Subject<'_> {
             Ok(text) => read(&text),
             Err(AgentError::Model(_)) if Instant::now() >= deadline => (Verdict::Abstain, LATE.to_owned()),
             Err(AgentError::Model(error)) => {
-                tracing::warn!(reviewer = reviewer.name, code = error.code(), %error, "a reviewer could not be asked");
+                tracing::warn!(reviewer = reviewer.name, code = error.code(), %error, "a call to a reviewing model \
+                                                                                       failed");
                 (Verdict::Abstain, format!("It could not be asked ({}).", error.code()))
             }
             Err(error) => return (Err(error), Some(call)),

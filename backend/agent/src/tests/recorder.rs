@@ -119,7 +119,7 @@ impl TurnRecorder for MemoryRecorder {
     async fn settle(&mut self) -> Result<(), RecordError> {
         if let Some(stored) = self.stored.as_mut().filter(|_| !self.ended.is_empty()) {
             let reached = timeout(Duration::from_secs(20), stored.wait_for(|stored| *stored)).await;
-            assert!(reached.is_ok(), "nobody stored it");
+            assert!(reached.is_ok(), "the event was not stored");
         }
         self.events.append(&mut self.ended);
         Ok(())

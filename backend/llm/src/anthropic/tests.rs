@@ -302,7 +302,7 @@ fn a_frame_that_is_not_json() {
     {
         let (events, error) = testing::read(Reader::new("m"), &[(body(&text_block(0, "half")) + bad).as_bytes()]);
         assert_eq!(testing::texts(&events), "half");
-        assert!(error.unwrap().starts_with("The model's answer broke off"));
+        assert!(error.unwrap().starts_with("The model's answer was interrupted"));
     }
 }
 

@@ -85,7 +85,7 @@ impl Reasoning {
             match self.details.iter().rposition(|begun| continues(begun, &detail)) {
                 Some(at) => join(&mut self.details[at], detail),
                 None if self.details.len() >= MAX_BLOCKS => {
-                    return Err(bad_stream(format!("it has more than {MAX_BLOCKS} pieces of reasoning")));
+                    return Err(bad_stream(format!("it has more than {MAX_BLOCKS} reasoning blocks")));
                 }
                 None => self.details.push(detail),
             }

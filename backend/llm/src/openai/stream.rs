@@ -74,7 +74,7 @@ impl Reader {
         replace_usage(&mut self.usage, &choice.value("usage"));
         let Some(word) = choice.string("finish_reason") else { return Ok(()) };
         if word.eq_ignore_ascii_case("error") {
-            return Err(bad_stream("the provider reports an error without saying which"));
+            return Err(bad_stream("the provider reports an unspecified error"));
         }
         self.finish_reason = StopReason::of_word(&word).or(self.finish_reason.take());
         Ok(())

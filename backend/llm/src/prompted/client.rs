@@ -26,7 +26,8 @@ pub(crate) fn in_text(reader: &ModelInfo, request: &ModelRequest) -> Result<Mode
     let mut system = request.system.clone();
     if !request.tools.is_empty() {
         let tools = prompt::describe(&request.tools, &request.tool_choice);
-        system.push(tools.map_err(|error| bad_stream(format!("the tools cannot be described to it ({error})")))?);
+        system
+            .push(tools.map_err(|error| bad_stream(format!("the tools cannot be described in the prompt ({error})")))?);
     }
     Ok(ModelRequest {
         system,

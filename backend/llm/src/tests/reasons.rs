@@ -59,9 +59,9 @@ async fn errors_name_the_settings_of_the_model_in_question() {
         let settings = ModelSettings { setting_names, ..settings(provider, &model.url()) };
         let client = connect(&settings).unwrap();
         for (status, words) in [
-            (401, "refused the API key (401: no). Check SONNET_KEY and restart"),
+            (401, "rejected the API key (401: no). Check SONNET_KEY and restart"),
             (404, "(404: no). Check model and base_url of \"Sonnet\"."),
-            (302, "Set base_url of \"Sonnet\" to the final one."),
+            (302, "Set base_url of \"Sonnet\" to the final URL."),
         ] {
             model.fail(status, "{\"error\": \"no\"}");
             let error = ask(&*client, question()).await.2.unwrap().to_string();

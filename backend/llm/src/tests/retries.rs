@@ -168,7 +168,7 @@ async fn a_retry_after_beyond_a_minute_fails_at_once() {
             let (_, attempt, error, asked) = asked(provider, AT_ONCE, vec![busy, answer()]).await;
             assert_eq!((attempt, asked), (1, 1), "{value}");
             let said = error.unwrap().to_string();
-            assert!(said.contains("it asks to wait"), "{said}");
+            assert!(said.contains("the provider asks to wait"), "{said}");
         }
     }
 }

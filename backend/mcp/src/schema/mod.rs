@@ -16,7 +16,7 @@ const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
 /// Keywords that refer to a schema. A dynamic reference differs from a plain one only if several schemas are combined, so both
 /// are treated alike.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
-const NO_SCHEMA: &str = "its schema holds something that is not a schema";
+const NO_SCHEMA: &str = "its schema contains a value that is not a schema";
 
 /// A repaired schema.
 #[derive(Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub(crate) fn mend(schema: &Value) -> Result<Mended, String> {
         None => {}
         Some(Value::String(kind)) if kind == "object" => {}
         Some(Value::Array(kinds)) if kinds.iter().any(|kind| kind == "object") => {}
-        Some(_) => return Err("its arguments are not an object".to_owned()),
+        Some(_) => return Err("its input schema is not of type object".to_owned()),
     }
     mended.insert("type".to_owned(), json!("object"));
     keyword::drop_wrong_default(&mut mended);
@@ -152,7 +152,7 @@ impl<'a> Mender<'a> {
             Value::Object(schemas) => schemas,
             Value::Null | Value::Bool(_) => return Ok(None),
             Value::Array(items) if items.is_empty() => return Ok(None),
-            _ => return Err(format!("its schema has {keyword} that are not an object")),
+            _ => return Err(format!("its schema has {keyword} that is not an object")),
         };
         let mut mended = Map::new();
         for (name, schema) in schemas {
@@ -179,7 +179,7 @@ impl<'a> Mender<'a> {
     /// which accepts any value.
     fn referenced(&mut self, reference: &'a Value) -> Result<Map<String, Value>, String> {
         let Value::String(reference) = reference else {
-            return Err("its schema has a $ref that is not a text".to_owned());
+            return Err("its schema has a $ref that is not a string".to_owned());
         };
         if self.open.contains(&reference.as_str()) {
             return Ok(Map::new());
@@ -196,7 +196,7 @@ impl<'a> Mender<'a> {
 
     fn spend(&mut self, bytes: usize) -> Result<(), String> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            format!("its schema grows beyond {MAX_MENDED_SCHEMA_BYTES} bytes with its references in place")
+            format!("its schema is longer than {MAX_MENDED_SCHEMA_BYTES} bytes with its references resolved")
         })?;
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(crate) fn find<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, St
             anchors.iter().any(|anchor| is_text(members, anchor, &fragment)) || is_called(members, &with_mark)
         })
     };
-    target.ok_or_else(|| format!("its schema refers to what is not there: {}", text::message(reference)))
+    target.ok_or_else(|| format!("its schema has a reference to a missing part: {}", text::message(reference)))
 }
 
 /// Returns `true` if a schema has this identifier, with or without an empty fragment. Before draft 6, the keyword was `id`.

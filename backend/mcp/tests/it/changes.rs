@@ -51,7 +51,7 @@ async fn a_tool_added_after_the_first_listing_is_named_in_the_log() {
     mock.notify_of_change();
     until(&servers, |report| report.left_out.iter().any(|tool| tool.name == "echo2")).await;
     let said =
-        "a tool server added a tool after its first listing; an admin has to accept it server=\"mock\" tool=\"echo2\"";
+        "a tool server added a tool after its first listing; an admin must accept it server=\"mock\" tool=\"echo2\"";
     assert!(log.text().contains(said), "{}", log.text());
     assert!(servers.tools().find_spec("mock__echo2").is_none());
 }

@@ -27,14 +27,14 @@ async fn down_at_start() {
     let url = format!("http://127.0.0.1:{port}/mcp");
     let servers = start(settings(&json!({ "mock": { "url": url, "risk": "low" } })));
     let report = failed(&servers).await;
-    assert!(report.error.unwrap().starts_with("the server cannot be reached"));
+    assert!(report.error.unwrap().starts_with("the server is unreachable"));
     assert_eq!(
         servers.tools().specs().len(),
         tallybook_tools::builtin().unwrap().specs().len(),
         "the built-in tools are there all the same"
     );
     let said =
-        "a tool server is not there; its tools are not offered server=\"mock\" error=the server cannot be reached";
+        "a tool server is unavailable; its tools are not offered server=\"mock\" error=the server is unreachable";
     assert!(log.text().contains(said), "{}", log.text());
     let _mock = MockMcp::on_port(&[], false, port).await.unwrap();
     connected(&servers).await;
@@ -49,9 +49,9 @@ async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
     let servers = over_http(&mock).await;
     mock.redirect_to("http://10.1.2.3/secret-place");
     let error = call(&servers, "echo", &json!({})).await.unwrap_err();
-    assert_eq!(error.message, "the tool server \"mock\" did not answer as it should");
+    assert_eq!(error.message, "the tool server \"mock\" returned an error or an invalid response");
     assert!(
-        log.text().contains("a call of a tool server failed server=\"mock\" error=the server did not"),
+        log.text().contains("a call to a tool server failed server=\"mock\" error=the server returned"),
         "{}",
         log.text()
     );
@@ -65,7 +65,7 @@ async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
             }
         }
     });
-    let message = "the tool server \"mock\" cannot be reached at the moment; it is tried again";
+    let message = "the tool server \"mock\" is unreachable; retrying";
     assert_eq!(lost.await.unwrap().message, message);
 }
 
@@ -90,7 +90,7 @@ async fn secrets_are_hidden_in_what_servers_say_of_their_tools() {
     mock.change_first_tool("inputSchema", property("canary-5up3r"));
     let servers = start_hiding(entry(), &secrets);
     let report = connected(&servers).await;
-    assert_eq!(report.left_out[0].reason, "a name in it holds a secret of the settings");
+    assert_eq!(report.left_out[0].reason, "a name in it contains a secret of the settings");
     assert!(servers.tools().find_spec("mock__echo").is_none() && !format!("{report:?}").contains("canary"));
 }
 
@@ -216,7 +216,7 @@ async fn one_malformed_tool() {
     let report = servers.reports().remove(0);
     assert_eq!(report.tools, 12);
     let reasons: Vec<_> = report.left_out.iter().map(|left_out| left_out.reason.as_str()).collect();
-    assert_eq!(reasons, ["it has no name that can be used", "it has no schema of its arguments"]);
+    assert_eq!(reasons, ["it has no valid name", "it has no input schema"]);
     assert_eq!(call(&servers, "echo", &json!({ "text": "fine" })).await.unwrap(), "fine");
 }
 
@@ -235,7 +235,8 @@ async fn an_unknown_version_of_the_protocol_fails_the_server_and_is_named() {
     for entry in [json!({ "url": mock.url() }), stdio_entry(&["unknown-version"])] {
         let servers = start(settings(&json!({ "mock": entry })));
         let error = failed(&servers).await.error.unwrap();
-        let said = "the server did not answer as it should: it speaks version \"1999-01-01\" of the protocol, and Tallybook speaks 2024-11-05";
+        let said = "the server returned an error or an invalid response: it uses protocol version \"1999-01-01\", but \
+                    Tallybook supports 2024-11-05";
         assert!(error.starts_with(said), "{error}");
         assert!(servers.tools().find_spec("mock__echo").is_none());
     }
@@ -247,7 +248,7 @@ async fn oversized_list() {
     let mock = MockMcp::start(&[Fault::OversizedList]).await.unwrap();
     let servers = start(settings(&json!({ "mock": { "url": mock.url() } })));
     let error = failed(&servers).await.error.unwrap();
-    assert_eq!(error, "the server did not answer as it should: its answer is longer than 2 MiB");
+    assert_eq!(error, "the server returned an error or an invalid response: its response is longer than 2 MiB");
 }
 
 #[tokio::test]
@@ -352,7 +353,7 @@ async fn a_server_that_takes_no_connection_is_waited_for_ten_seconds() {
     let begun = Instant::now();
     let servers = start(settings(&json!({ "mock": { "url": format!("http://{address}/mcp") } })));
     let error = failed(&servers).await.error.unwrap();
-    assert!(error.starts_with("the server cannot be reached"), "{error}");
+    assert!(error.starts_with("the server is unreachable"), "{error}");
     assert_eq!(begun.elapsed().as_secs(), 10);
 }
 

@@ -4,7 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-    reason = "in tests a panic is how a failure is told; clippy knows that of test functions only, not of their kit"
+    reason = "tests report failures by panics; clippy allows that in test functions, but not in their helper functions"
 )]
 
 mod changes;

@@ -87,13 +87,13 @@ async fn what_a_server_says_beside_its_messages_is_logged_in_bounds() {
     let flooded = timeout(WAIT_TIMEOUT, async {
         while !call(&servers, "seen", &json!({})).await.unwrap().contains("flooded") {}
     });
-    flooded.await.expect("nothing keeps it from saying all that it wants to");
+    flooded.await.expect("the server can write all its lines");
     let log = log.text();
     // The server wrote ten thousand lines. A test that takes longer than a minute sees as many lines again from the next minute.
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("a tool server says ")).collect();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("stderr of a tool server ")).collect();
     let (said, more): (Vec<&str>, Vec<&str>) = lines.into_iter().partition(|line| line.contains("xxxx"));
     assert!((59..200).contains(&said.len()) && (1..4).contains(&more.len()), "{}, {more:?}", said.len());
-    assert!(said.iter().all(|line| line.len() < 1000), "each is cut: {}", said[0]);
+    assert!(said.iter().all(|line| line.len() < 1000), "each line is truncated: {}", said[0]);
 }
 
 /// Returns `true` if a process exists and is not a zombie.
@@ -127,5 +127,5 @@ async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
 async fn a_program_that_is_not_there_is_said() {
     let servers = start(settings(&json!({ "mock": { "command": "/nonexistent/program" } })));
     let report = until(&servers, |report| report.status == Status::Failed).await;
-    assert!(report.error.unwrap().contains("its program does not start"));
+    assert!(report.error.unwrap().contains("its program cannot be started"));
 }

@@ -83,7 +83,7 @@ impl PinStore for Pins {
         seen: Vec<(String, DefinitionHash)>,
     ) -> BoxFuture<'_, Result<HashMap<String, DefinitionHash>, PinError>> {
         if self.failures.try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
-            return ready(Err("the database is out of reach".into())).boxed();
+            return ready(Err("the database is unreachable".into())).boxed();
         }
         let mut pins = self.first_seen.lock().unwrap();
         if pins.is_empty() {

@@ -75,7 +75,7 @@ async fn a_new_token_that_is_refused_too_ends_the_call() {
     let sent = received.iter().filter(|message| message.contains(r#""tools/call""#));
     let tokens: Vec<&str> = sent.filter_map(|message| message.split("Bearer ").nth(1)?.lines().next()).collect();
     assert_eq!(tokens, ["token-1", "token-2"]);
-    assert!(failed(&servers).await.error.unwrap().starts_with("not signed in to the server"));
+    assert!(failed(&servers).await.error.unwrap().starts_with("the server refused access"));
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn token_endpoint_down() {
     mock.set_tokens_down(true);
     let servers = with_token(&mock, "CLIENT_ID");
     let error = failed(&servers).await.error.unwrap();
-    assert_eq!(error, "not signed in to the server: the token endpoint failed (HTTP 503)");
+    assert_eq!(error, "the server refused access: the token endpoint failed (HTTP 503)");
     assert!(mock.seen().iter().all(|seen| seen == "token"), "nothing is asked without a token: {:?}", mock.seen());
     mock.set_tokens_down(false);
     connected(&servers).await;
@@ -97,12 +97,12 @@ async fn token_endpoint_down() {
 async fn a_refused_client_is_said_without_its_secret() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     let error = failed(&with_token(&mock, "SECRET")).await.error.unwrap();
-    assert_eq!(error, "not signed in to the server: the token endpoint refused the client's id or secret (HTTP 401)");
+    assert_eq!(error, "the server refused access: the token endpoint rejected the client ID or secret (HTTP 401)");
 }
 
 #[tokio::test]
 async fn a_closed_server_without_a_token_is_said() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     let servers = start(settings(&json!({ "mock": { "url": mock.url() } })));
-    assert!(failed(&servers).await.error.unwrap().starts_with("not signed in to the server"));
+    assert!(failed(&servers).await.error.unwrap().starts_with("the server refused access"));
 }

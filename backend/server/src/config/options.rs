@@ -39,7 +39,7 @@ pub(crate) struct Options {
     /// address.
     #[arg(long, env = "ACCOUNTS", value_enum, default_value_t, ignore_case = true)]
     pub(crate) accounts: AccountsMode,
-    /// Who can create an account: any visitor, only users with an invitation link, or only admins.
+    /// Sign-up policy: any visitor can create an account, only users with an invitation link can, or only admins can.
     #[arg(long, env = "SIGN_UP", value_enum, default_value_t, ignore_case = true)]
     pub(crate) sign_up: SignUp,
     /// Issuer URL of the OpenID Connect provider, exactly as in its metadata [default: none].
@@ -65,7 +65,7 @@ pub(crate) struct Options {
     /// header.
     #[arg(long, env = "HSTS_SECS", hide_env_values = true, default_value_t = 0)]
     pub(crate) hsts_secs: u64,
-    /// Allow users to share conversations with links. Anyone who has a link can read the conversation.
+    /// Allow users to share conversations with links. Anyone with a link can read the conversation.
     #[arg(long, env = "SHARING", hide_env_values = true, default_value_t = true, action = ArgAction::Set,
         num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new())]
     pub(crate) sharing: bool,
@@ -143,7 +143,8 @@ pub(crate) struct Options {
     /// Version of Anthropic's API [default: 2023-06-01].
     #[arg(long, env = "LLM_ANTHROPIC_VERSION", hide_env_values = true)]
     pub(crate) llm_anthropic_version: Option<String>,
-    /// How tools are passed to the model: native, prompt, or auto (native unless the model's server rejects tools).
+    /// Mode in which tools are passed to the model: native, prompt, or auto (native unless the model's server rejects
+    /// tools).
     #[arg(long, env = "LLM_TOOL_MODE", hide_env_values = true)]
     pub(crate) llm_tool_mode: Option<String>,
     /// Maximum number of steps of a turn that can call tools [default: the value in the settings file, otherwise 10].

@@ -149,10 +149,14 @@ fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
         "a.example, @b.example",
     ];
     let settings = read(&[&issuer[..], &more].concat()).unwrap();
-    assert!(settings.remarks[0].contains("OIDC_ISSUER says nothing here"), "{:?}", settings.remarks);
+    assert!(settings.remarks[0].contains("OIDC_ISSUER has no effect"), "{:?}", settings.remarks);
     let required = read(&[&issuer[..], &["--accounts=on"]].concat()).unwrap();
     assert!(required.remarks.is_empty());
-    assert!(required.summary().contains("people: sign in, also by id.example.org (https://id.example.org/realm/)"));
+    assert!(
+        required
+            .summary()
+            .contains("users:  sign in with a password or with id.example.org (https://id.example.org/realm/)")
+    );
     assert!(!format!("{settings:?}").contains("s3cret"));
     let openid = settings.accounts.openid.unwrap();
     assert_eq!(

@@ -9,10 +9,10 @@ use utoipa::{
     openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder},
 };
 
-/// A list that is answered whole.
+/// A complete list, without pages.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct List<T> {
-    /// What is in it.
+    /// All items.
     pub(crate) items: Vec<T>,
 }
 
@@ -22,8 +22,9 @@ pub(crate) enum TurnEvents {}
 impl IntoResponses for TurnEvents {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         let events = ContentBuilder::new().schema(Some(Ref::from_schema_name("ChatEvent"))).build();
-        let response =
-            ResponseBuilder::new().description("The turn's events, as they come.").content("text/event-stream", events);
+        let response = ResponseBuilder::new()
+            .description("The turn's events, streamed as they happen.")
+            .content("text/event-stream", events);
         BTreeMap::from([("200".to_owned(), response.build().into())])
     }
 }
@@ -45,36 +46,37 @@ macro_rules! refusals {
 
 refusals! {
     /// The request is well-formed but breaks a rule.
-    Invalid { "422": "It is written as it should be and breaks a rule, which `detail` names.", }
+    Invalid { "422": "The request is well-formed but breaks a rule. `detail` names the rule.", }
     /// Something that the request names does not exist.
-    Unknown { "404": "There is no such thing, or it is another's.", }
+    Unknown { "404": "It does not exist, or it belongs to another user.", }
     /// The server has no accounts.
     NoAccounts { "404": "This server has no accounts.", }
     /// The request conflicts with the current state.
-    Conflict { "409": "It cannot be as things stand; `type` and `detail` say why.", }
+    Conflict { "409": "The request conflicts with the current state. `type` and `detail` say why.", }
     /// The maximum number of such resources is reached.
-    TooMany { "409": "There are as many as there may be.", }
+    TooMany { "409": "The limit is reached.", }
     /// A turn runs in the conversation, or waits for approval.
-    Busy { "409": "A turn runs in this conversation, or waits for consent.", }
+    Busy { "409": "A turn is running in this conversation, or waits for approval.", }
     /// The turn cannot start.
     TurnRefused {
-        "409": "A turn runs in this conversation or waits for consent, or there is nothing to go on with.",
-        "422": "It breaks a rule, which `detail` names, or there is no such model.",
-        "429": "One has reached a limit; `Retry-After` says when to ask again.",
+        "409": "A turn is running in this conversation or waits for approval, or no turn can be resumed.",
+        "422": "The request breaks a rule, which `detail` names, or the model does not exist.",
+        "429": "You have reached a limit. `Retry-After` says when to retry.",
     }
     /// The decision comes too late, or the tool has changed.
     AlreadyDecided {
-        "409": "It is decided already, or the tool has changed since it was asked for.",
+        "409": "The call is already decided, or the tool has changed since the model called it.",
     }
     /// The tool's definition differs from the one that the admin reviewed, or its server has too many remembered tools.
-    ToolChanged { "409": "Its definition has changed again, or no more tools of its server are remembered.", }
+    ToolChanged { "409": "The tool's definition has changed again, or the server already has the maximum number of \
+                          remembered tools.", }
     /// The sign-in failed.
     WrongPassword { "401": "The name or the password is wrong.", }
     /// There were too many attempts; the caller may be guessing a password.
-    TooManyAttempts { "429": "There were too many attempts; `Retry-After` says when to try again.", }
+    TooManyAttempts { "429": "Too many attempts. `Retry-After` says when to retry.", }
     /// The user has reached a limit, or the model produced no answer.
     ModelFailed {
-        "429": "One has reached a limit; `Retry-After` says when to ask again.",
+        "429": "You have reached a limit. `Retry-After` says when to retry.",
         "502": "The model's provider failed.",
         "504": "The answer took too long.",
     }

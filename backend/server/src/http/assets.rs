@@ -7,9 +7,9 @@ use actix_web::{
 
 use super::{error::ApiError, other_versions, site::LICENSES_FILE, state::State};
 
-const NOT_FOUND: &str = "There is no such file.\n";
+const NOT_FOUND: &str = "This file does not exist.\n";
 
-const NO_LICENSES: &str = "This build has no list of licenses. `cargo xtask build` writes one.\n";
+const NO_LICENSES: &str = "This build has no list of licenses. `cargo xtask build` generates it.\n";
 
 /// Paths of the page's files that contain no version.
 pub(crate) const UNVERSIONED: [&str; 5] =

@@ -43,12 +43,12 @@ impl<T: DeserializeOwned + 'static> FromRequest for JsonBody<T> {
 
 fn read<T: DeserializeOwned>(json: &str) -> Result<T, ApiError> {
     if json.starts_with('[') {
-        return Err(ApiError::Body("The body is a list, and an object is expected here.".to_owned()));
+        return Err(ApiError::Body("The body must be an object, not a list.".to_owned()));
     }
     parse(json).map_err(|(place, reason)| {
         ApiError::Body(match place {
-            Some(place) => format!("The field {place} cannot be read: {reason}."),
-            None => format!("The body is not the JSON that is expected here: {reason}."),
+            Some(place) => format!("The field {place} is not valid: {reason}."),
+            None => format!("The body is not valid: {reason}."),
         })
     })
 }
@@ -137,7 +137,7 @@ impl From<UrlencodedError> for ApiError {
         match error {
             UrlencodedError::Payload(error) => error.into(),
             // The messages of these errors are full sentences.
-            other => Self::Body(format!("The form cannot be read. {other}")),
+            other => Self::Body(format!("The form is not valid. {other}")),
         }
     }
 }
@@ -149,7 +149,7 @@ impl From<JsonPayloadError> for ApiError {
             JsonPayloadError::ContentType => Self::NotJson,
             JsonPayloadError::Payload(error) => error.into(),
             JsonPayloadError::Deserialize(error) => Self::Body(format!("The body is not JSON: {error}.")),
-            other => Self::Body(format!("The body cannot be read: {other}.")),
+            other => Self::Body(format!("The body is not valid: {other}.")),
         }
     }
 }
@@ -161,7 +161,7 @@ impl From<PayloadError> for ApiError {
             PayloadError::Io(error) if error.kind() == ErrorKind::ConnectionAborted => {
                 Self::Service(ServiceError::ShuttingDown)
             }
-            other => Self::Body(format!("The body cannot be read: {other}.")),
+            other => Self::Body(format!("The body is not valid: {other}.")),
         }
     }
 }

@@ -17,14 +17,14 @@ use super::{
 };
 use crate::http::caller::CurrentUser;
 
-/// Decides on a call that waits for consent.
+/// Decides on a tool call that waits for approval.
 ///
-/// Only a person does, never a program with a key.
+/// Requires a session of a browser. API keys are refused.
 #[utoipa::path(
     post, path = "/api/tool-calls/{tool_call_id}/decision", operation_id = "decide", tag = "Consent",
     request_body = NewDecision, security(("session" = [])),
     responses(
-        (status = 200, description = "The turn's events when nothing waits any more, else the call.",
+        (status = 200, description = "The turn's events if no call of the turn waits any longer, otherwise the call.",
             content((ToolCall = "application/json"), (ChatEvent = "text/event-stream"))),
         AlreadyDecided, Invalid,
     ),
@@ -44,12 +44,12 @@ pub(crate) async fn decide(
     })
 }
 
-/// Decides on several calls at once, all of them or none.
+/// Decides on several tool calls at once. Either all decisions take effect or none.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/decisions", operation_id = "decide_several", tag = "Consent",
     request_body = NewDecisions, security(("session" = [])),
     responses(
-        (status = 200, description = "The turn's events when nothing waits any more, else the calls.",
+        (status = 200, description = "The turn's events if no call of the turn waits any longer, otherwise the calls.",
             content((Page<ToolCall> = "application/json"), (ChatEvent = "text/event-stream"))),
         AlreadyDecided, Invalid,
     ),
@@ -70,7 +70,7 @@ pub(crate) async fn decide_several(
     })
 }
 
-/// The approvals that stand.
+/// Lists your saved approvals.
 #[utoipa::path(
     get, path = "/api/approvals", operation_id = "list_approvals", tag = "Consent",
     responses((status = 200, body = Page<Approval>)),
@@ -80,10 +80,10 @@ pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result
     Ok(HttpResponse::Ok().json(Page::<Approval> { items, next_cursor: None }))
 }
 
-/// Revokes an approval that stands.
+/// Revokes a saved approval.
 #[utoipa::path(
     delete, path = "/api/approvals/{approval_id}", operation_id = "revoke_approval", tag = "Consent",
-    security(("session" = [])), responses((status = 204, description = "It is asked again from now on.")),
+    security(("session" = [])), responses((status = 204, description = "Further calls of the tool need approval again.")),
 )]
 pub(crate) async fn revoke(
     state: State,

@@ -16,22 +16,23 @@ const DEFAULT_PAGE: u32 = 50;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// Only those in whose titles this stands.
+    /// Only conversations whose title contains this text.
     #[serde(default)]
     #[param(max_length = 200)]
     q: String,
-    /// Only those that are pinned, or only those that are not.
+    /// `true` for pinned conversations only, `false` for the others.
     pinned: Option<bool>,
-    /// Only those in the archive, or only others; when absent, others, and all where something is searched for.
+    /// `true` for archived conversations only, `false` for the others. If absent, a search includes both, and a list
+    /// without a search excludes archived conversations.
     archived: Option<bool>,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// How many; 50 when absent, at most 100.
+    /// Number of conversations on a page: at most 100, default 50.
     #[param(format = "uint32", maximum = 4_294_967_295.0)]
     limit: Option<u32>,
 }
 
-/// Makes an empty conversation.
+/// Creates an empty conversation.
 #[utoipa::path(
     post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
     request_body = NewConversation,
@@ -49,7 +50,7 @@ pub(crate) async fn create(
         .json(summary))
 }
 
-/// Lists one's conversations, the newest first.
+/// Lists your conversations, newest first.
 #[utoipa::path(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
     params(ListQuery), responses((status = 200, body = Page<ConversationSummary>), Invalid),
@@ -68,7 +69,7 @@ pub(crate) async fn list(
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
-/// A conversation with its messages and tool calls.
+/// Returns a conversation with its messages and tool calls.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}", operation_id = "find_conversation", tag = "Conversations",
     params(Window), responses((status = 200, body = Conversation), Invalid),
@@ -86,7 +87,7 @@ pub(crate) async fn find(
     Ok(HttpResponse::Ok().json(found.ok_or(ServiceError::NotFound)?))
 }
 
-/// Changes title, model, or whether it is pinned or archived.
+/// Changes a conversation's title or model, or pins or archives it.
 #[utoipa::path(
     patch, path = "/api/conversations/{uuid}", operation_id = "update_conversation", tag = "Conversations",
     request_body = UpdateConversation, responses((status = 200, body = ConversationSummary), Invalid),
@@ -106,10 +107,10 @@ pub(crate) async fn update(
 
 /// Deletes a conversation.
 ///
-/// It is hidden for good; admins find it in the tool history until it is purged.
+/// It is hidden permanently. Admins can find it in the tool history until it is purged.
 #[utoipa::path(
     delete, path = "/api/conversations/{uuid}", operation_id = "delete_conversation", tag = "Conversations",
-    responses((status = 204, description = "Nobody finds it any more.")),
+    responses((status = 204, description = "The conversation is deleted.")),
 )]
 pub(crate) async fn delete(
     state: State,

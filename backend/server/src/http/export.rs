@@ -21,7 +21,7 @@ const MAX_NAME_CHARS: usize = 80;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExportQuery {
-    /// What kind of file.
+    /// Format of the file.
     #[param(inline)]
     format: Format,
 }
@@ -42,7 +42,7 @@ impl Format {
     }
 }
 
-/// A conversation as a file to keep.
+/// Downloads a conversation as a file.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/export", operation_id = "export_conversation", tag = "Conversations",
     params(ExportQuery),

@@ -9,12 +9,12 @@ use tallybook_protocol::{FeedEvent, PAGE_HEADER, sse::write_frame};
 use super::{State, error::ApiError, places::StreamPlace, sse};
 use crate::http::caller::CurrentUser;
 
-/// What happens to one's conversations, as it happens.
+/// Streams changes of your conversations as they happen.
 ///
-/// The stream begins with what happens from now on; read the list after joining it.
+/// The stream contains only later changes, so request the list after you open the stream.
 #[utoipa::path(
     get, path = "/api/events", operation_id = "follow_conversations", tag = "Conversations",
-    responses((status = 200, description = "Events; the name of each is its `kind`.",
+    responses((status = 200, description = "Events. The name of an event is its `kind`.",
         body = FeedEvent, content_type = "text/event-stream")),
 )]
 pub(crate) async fn subscribe(

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 
 use super::{caller::Operator, error::ApiError, metrics::Metrics, state::State};
 
-/// The process answers.
+/// Liveness probe: succeeds if the process responds.
 #[utoipa::path(
     get, path = "/healthz", operation_id = "live", tag = "Server", security(()),
     responses((status = 200, body = String, content_type = "text/plain")),
@@ -13,7 +13,7 @@ pub(crate) async fn live() -> &'static str {
     "ok\n"
 }
 
-/// The database can be written to and new turns are taken.
+/// Readiness probe: succeeds if the database is writable and the server accepts new turns.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "ready", tag = "Server", security(()),
     responses((status = 200, body = String, content_type = "text/plain")),
@@ -23,9 +23,9 @@ pub(crate) async fn ready(state: State) -> Result<&'static str, ApiError> {
     Ok("ready\n")
 }
 
-/// Figures for Prometheus and its like.
+/// Returns metrics for Prometheus and compatible systems.
 ///
-/// For admins, and by a key of an admin's, since they tell more than everybody should know.
+/// Requires an admin, or an API key of an admin, because the metrics describe the use of the whole server.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "metrics", tag = "Server",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")),

@@ -21,13 +21,13 @@ use crate::http::caller::CurrentUser;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct EventsQuery {
-    /// The id of the last event that is known; what is no id of an event is as good as none.
+    /// ID of the last event that the client has. An ID that is not an event's counts as absent.
     after: Option<String>,
 }
 
 /// Sends a message and streams the answer.
 ///
-/// The turn belongs to the server: it goes on when the reader goes away, and `GET …/events` joins it again.
+/// The turn continues on the server if the client disconnects. `GET …/events` subscribes to it again.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/messages", operation_id = "send_message", tag = "Turns",
     request_body = NewMessage, responses(TurnEvents, TurnRefused),
@@ -44,7 +44,7 @@ pub(crate) async fn create(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
-/// Writes an answer anew, beside the old one.
+/// Regenerates an answer. The old version is kept.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/regenerate", operation_id = "regenerate", tag = "Turns",
     request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
@@ -62,7 +62,7 @@ pub(crate) async fn regenerate(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
-/// At most three lines on what was done for an answer and why, which the model is asked for.
+/// Explains an answer: asks the model for at most three lines on what it did and why.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/reasoning-summary", operation_id = "explain_message",
     tag = "Turns", responses((status = 200, body = ReasoningSummary), Busy, Invalid, ModelFailed),
@@ -77,7 +77,7 @@ pub(crate) async fn explain(
     Ok(HttpResponse::Ok().json(ReasoningSummary { lines: state.run(explain).await? }))
 }
 
-/// Shows the branch through this message that was written last.
+/// Selects a version: shows the newest branch that contains this message.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/select", operation_id = "select_message", tag = "Turns",
     params(Window), responses((status = 200, body = Conversation), Busy, Invalid),
@@ -96,7 +96,7 @@ pub(crate) async fn select(
     Ok(HttpResponse::Ok().json(shown))
 }
 
-/// What happened in an answer that is over, event by event, with times.
+/// Returns the events of an answer that has ended, with their times, for playback.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/messages/{message_id}/playback", operation_id = "playback", tag = "Turns",
     params(EventsQuery), responses((status = 200, body = Playback), Busy),
@@ -114,12 +114,12 @@ pub(crate) async fn playback(
     Ok(HttpResponse::Ok().json(state.run(playback).await?))
 }
 
-/// Joins the turn that runs.
+/// Subscribes to the events of the running turn.
 ///
-/// The header `Last-Event-ID` goes before `after`, as browsers send it.
+/// The header `Last-Event-ID`, which browsers send, has priority over `after`.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/events", operation_id = "follow_turn", tag = "Turns",
-    params(EventsQuery), responses(TurnEvents, (status = 204, description = "No turn runs.")),
+    params(EventsQuery), responses(TurnEvents, (status = 204, description = "No turn is running.")),
 )]
 pub(crate) async fn subscribe(
     state: State,
@@ -136,7 +136,7 @@ pub(crate) async fn subscribe(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
-/// Has the last answer go on that was interrupted, stopped or failed.
+/// Resumes the last answer if it was interrupted, was stopped, or failed.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/continue", operation_id = "continue_turn", tag = "Turns",
     request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
@@ -152,12 +152,12 @@ pub(crate) async fn continue_turn(
     Ok(sse::respond(answer, state.keep_alive))
 }
 
-/// Stops the turn that runs.
+/// Stops the running turn.
 ///
-/// One that waits for consent is refused it. Stopping what has just ended by itself is no error.
+/// If the turn waits for approval, its waiting calls are denied. Stopping a turn that has just ended is not an error.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/stop", operation_id = "stop_turn", tag = "Turns",
-    responses((status = 204, description = "It is being stopped, or had ended."), Busy),
+    responses((status = 204, description = "The turn is being stopped or has already ended."), Busy),
 )]
 pub(crate) async fn stop(
     state: State,

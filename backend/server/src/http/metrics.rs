@@ -66,34 +66,42 @@ impl Metrics {
         };
         let mut registry = Registry::default();
         // The encoder adds `_info` to the first name, and `_total` to the names of counters.
-        registry.register("tallybook", "What runs here", info);
-        registry.register("tallybook_turns_running", "Turns that run in this process", new.turns_running.clone());
-        registry.register("tallybook_turns_started", "Turns that this process started", turns.started.clone());
-        registry.register("tallybook_turns_ended", "Turns whose end this process stored", turns.ended.clone());
-        registry.register("tallybook_turn_duration_seconds", "How long turns ran at a time", work.turns.clone());
-        registry.register("tallybook_steps", "Answers of models that turns took a step by", work.steps.clone());
-        registry.register("tallybook_tool_calls", "Tool calls that ended", work.tool_calls.clone());
+        registry.register("tallybook", "Version and default model of the server", info);
+        registry.register("tallybook_turns_running", "Turns running in this process", new.turns_running.clone());
+        registry.register("tallybook_turns_started", "Turns started by this process", turns.started.clone());
+        registry.register("tallybook_turns_ended", "Turns whose end was stored by this process", turns.ended.clone());
+        registry.register(
+            "tallybook_turn_duration_seconds",
+            "Duration of runs of turns, until the turn ends or waits for approval",
+            work.turns.clone(),
+        );
+        registry.register("tallybook_steps", "Steps of turns", work.steps.clone());
+        registry.register("tallybook_tool_calls", "Ended tool calls", work.tool_calls.clone());
         registry.register(
             "tallybook_tool_call_duration_seconds",
-            "How long tool calls ran",
+            "Duration of tool calls",
             work.tool_durations.clone(),
         );
         registry.register(
             "tallybook_model_call_duration_seconds",
-            "How long models took",
+            "Duration of model calls",
             work.model_durations.clone(),
         );
-        registry.register("tallybook_tokens", "Tokens that models took and gave", work.tokens.clone());
-        registry.register("tallybook_cost", "What models cost, in the currency of the prices", work.cost.clone());
-        registry.register("tallybook_tool_server_up", "Whether a tool server is connected", new.tool_servers.clone());
+        registry.register("tallybook_tokens", "Input and output tokens of models", work.tokens.clone());
+        registry.register("tallybook_cost", "Cost of model calls, in the currency of the prices", work.cost.clone());
+        registry.register(
+            "tallybook_tool_server_up",
+            "1 if the tool server is connected, otherwise 0",
+            new.tool_servers.clone(),
+        );
         registry.register(
             "tallybook_database_connections",
             "Connections to the database",
             new.database_connections.clone(),
         );
-        registry.register("tallybook_http_connections", "Connections that are open", new.connections.clone());
-        registry.register("tallybook_http_streams", "Event streams that are open", new.streams.clone());
-        registry.register("tallybook_http_requests", "Requests that were answered", new.requests.clone());
+        registry.register("tallybook_http_connections", "Open connections", new.connections.clone());
+        registry.register("tallybook_http_streams", "Open event streams", new.streams.clone());
+        registry.register("tallybook_http_requests", "Answered requests", new.requests.clone());
         Self { registry, ..new }
     }
 

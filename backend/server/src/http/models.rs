@@ -5,7 +5,7 @@ use tallybook_protocol::ModelList;
 
 use super::state::State;
 
-/// The models that can be chosen.
+/// Lists the models that you can choose.
 #[utoipa::path(
     get, path = "/api/models", operation_id = "list_models", tag = "Models", responses((status = 200, body = ModelList)),
 )]

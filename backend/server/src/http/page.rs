@@ -42,8 +42,9 @@ pub(crate) fn configure(app: &mut web::ServiceConfig, state: &AppState) {
 fn set_headers(is_shared: bool) {
     let (Some(options), Some(nonce)) = (use_context::<ResponseOptions>(), use_nonce()) else { return };
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; \
-         img-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; style-src 'self'; img-src \
+         'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
+         frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::from_str(&policy) {
         options.insert_header(header::CONTENT_SECURITY_POLICY, policy);
@@ -147,10 +148,10 @@ fn caller() -> Result<Caller, PageError> {
     caller.ok_or_else(|| page_error(ApiError::NotSignedIn))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn page_error(error: ApiError) -> PageError {
     let message = error.to_string();
-    tracing::error!(error = &error as &dyn std::error::Error, "a page lacks its data");
+    tracing::error!(error = &error as &dyn std::error::Error, "cannot load the data of a page");
     if let ApiError::Service(ServiceError::Storage(_)) | ApiError::Task(_) = error {
         return PageError::new(format!("{message} Reload the page in a moment."));
     }

@@ -28,8 +28,8 @@ fn read<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
         let reason = error.into_inner();
         // If a parameter is missing or duplicate, the reason names it.
         ApiError::Query(match place.as_str() {
-            "." => format!("The query string cannot be read: {reason}."),
-            name => format!("The parameter {name} cannot be read: {reason}."),
+            "." => format!("The query string is not valid: {reason}."),
+            name => format!("The parameter {name} is not valid: {reason}."),
         })
     })
 }

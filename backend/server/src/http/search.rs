@@ -13,14 +13,14 @@ use crate::http::caller::CurrentUser;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SearchQuery {
-    /// Words, or `"several as they stand"`; all of them must be found.
+    /// Words, or a `"phrase in quotes"`. All of them must match.
     #[param(min_length = 1, max_length = 200)]
     query: String,
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Finds where all words stand: in titles, messages and tool calls.
+/// Searches titles, messages and tool calls for text that contains all words.
 #[utoipa::path(
     get, path = "/api/search", operation_id = "search", tag = "Search",
     params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),
@@ -35,7 +35,7 @@ pub(crate) async fn everywhere(
     Ok(HttpResponse::Ok().json(state.run(work).await?))
 }
 
-/// The same within one conversation, in its order.
+/// Searches one conversation, with the matches in the order of the conversation.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/search", operation_id = "search_conversation", tag = "Search",
     params(SearchQuery), responses((status = 200, body = SearchPage), Invalid),

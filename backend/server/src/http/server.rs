@@ -71,12 +71,12 @@ fn connections_of(
 struct TooManyOfAddress(IpAddr);
 
 /// Logs the error that ended a connection early. In most cases the client caused it, so it is not an error of the server.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn log(error: DispatchError) {
     match error {
         DispatchError::Service(_) | DispatchError::InternalError | DispatchError::Upgrade => {
             tracing::error!(%error, "a connection failed");
         }
-        _ => tracing::debug!(%error, "a connection was broken off"),
+        _ => tracing::debug!(%error, "a connection was aborted"),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn is_shared(path: &str) -> bool {
     path.strip_prefix("/s/").is_some_and(|token| !token.contains('/'))
 }
 
-/// Makes a link that shows the conversation as it is now to whoever has it.
+/// Creates a link to the conversation as it is now. Anyone with the link can read it.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/shares", operation_id = "share_conversation", tag = "Sharing",
     request_body = Option<NewShare>, security(("session" = [])),
@@ -50,7 +50,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(state.run(share).await?))
 }
 
-/// One's links.
+/// Lists your share links.
 #[utoipa::path(
     get, path = "/api/shares", operation_id = "list_shares", tag = "Sharing", responses((status = 200, body = Page<Share>)),
 )]
@@ -59,10 +59,10 @@ pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result
     Ok(HttpResponse::Ok().json(Page::<Share> { items, next_cursor: None }))
 }
 
-/// Takes a link back.
+/// Revokes a share link.
 #[utoipa::path(
     delete, path = "/api/shares/{share_id}", operation_id = "revoke_share", tag = "Sharing",
-    security(("session" = [])), responses((status = 204, description = "It shows nothing any more.")),
+    security(("session" = [])), responses((status = 204, description = "The link no longer works.")),
 )]
 pub(crate) async fn revoke(
     state: State,
@@ -80,7 +80,7 @@ pub(crate) async fn revoke(
 enum Format {
     #[default]
     Page,
-    /// The texts of the messages alone, in full.
+    /// Only the texts of the messages, in full.
     Text,
 }
 
@@ -105,7 +105,7 @@ pub(crate) async fn show(state: State, request: HttpRequest, token: web::Path<St
         Err(error) => actix_web::ResponseError::status_code(error),
     };
     let found = found.map_err(|error| {
-        tracing::error!(%error, "a shared conversation cannot be shown");
+        tracing::error!(%error, "cannot render a shared conversation");
         match chosen.language {
             Language::English => error.to_string(),
             Language::Japanese => FAILED_IN_JAPANESE.to_owned(),

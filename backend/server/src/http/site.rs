@@ -121,7 +121,7 @@ impl Site {
             return;
         }
         if let Err(error) = kept.keep(self.folder, &files).await {
-            tracing::warn!(%error, "the page's files could not be kept for pages that stay open beyond this version");
+            tracing::warn!(%error, "cannot store the page's files for pages that stay open after an update");
         }
     }
 

@@ -17,7 +17,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FindQuery {
-    /// Which of its texts, where one alone is wanted.
+    /// Text of the call to download. If absent, the response is the call in JSON.
     #[param(inline)]
     part: Option<Part>,
 }
@@ -29,11 +29,11 @@ enum Part {
     Output,
 }
 
-/// A tool call whole, or one of its texts as a file.
+/// Returns a tool call in full, or one of its texts as a file.
 #[utoipa::path(
     get, path = "/api/tool-calls/{tool_call_id}", operation_id = "find_tool_call", tag = "Tools",
     params(FindQuery),
-    responses((status = 200, description = "The call, or with `part` its text.",
+    responses((status = 200, description = "The call, or the text that `part` names.",
         content((ToolCall = "application/json"), (String = "text/plain")))),
 )]
 pub(crate) async fn find(

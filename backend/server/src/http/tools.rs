@@ -18,9 +18,9 @@ use super::{
 };
 use crate::http::caller::{Authenticated, CurrentUser};
 
-/// The tools on offer, and how the tool servers are doing.
+/// Lists the available tools and the status of the tool servers.
 ///
-/// Admins get the full reason why a server has failed, other users one without internal addresses.
+/// Admins get the full error of a failed server. Other users get an error without internal addresses.
 #[utoipa::path(
     get, path = "/api/tools", operation_id = "list_tools", tag = "Tools", responses((status = 200, body = ToolList)),
 )]
@@ -28,7 +28,7 @@ pub(crate) async fn list(state: State, Authenticated(caller): Authenticated) -> 
     Json(all(&state.service, caller.role))
 }
 
-/// The tools that are turned off in a conversation.
+/// Lists the tools that are turned off in a conversation.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/tools", operation_id = "find_disabled_tools", tag = "Tools",
     responses((status = 200, body = DisabledTools)),
@@ -42,7 +42,7 @@ pub(crate) async fn find_disabled(
     Ok(Json(state.run(find).await?))
 }
 
-/// Turns off these tools in a conversation, and all others on.
+/// Turns these tools off in a conversation, and all other tools on.
 #[utoipa::path(
     put, path = "/api/conversations/{uuid}/tools", operation_id = "set_disabled_tools", tag = "Tools",
     request_body = DisabledTools, responses((status = 200, body = DisabledTools), Invalid),
@@ -58,7 +58,7 @@ pub(crate) async fn set_disabled(
     Ok(Json(state.run(set).await?))
 }
 
-/// Turns tools on or off in a conversation, tool by tool.
+/// Turns individual tools on or off in a conversation.
 #[utoipa::path(
     post, path = "/api/tools/settings", operation_id = "switch_tools", tag = "Tools",
     request_body = ToolSwitches, responses((status = 200, body = DisabledTools), Unknown, Invalid),
@@ -73,13 +73,13 @@ pub(crate) async fn switch(
     Ok(Json(state.run(switch).await?))
 }
 
-/// Accepts the definition that a changed tool has now.
+/// Accepts the current definition of a changed tool.
 ///
 /// For admins.
 #[utoipa::path(
     post, path = "/api/tool-servers/{server}/tools/{tool}/accept", operation_id = "accept_tool", tag = "Tools",
     request_body = Option<AcceptTool>, security(("session" = [])),
-    responses((status = 204, description = "It is on offer as it is now."), ToolChanged),
+    responses((status = 204, description = "The current definition is accepted."), ToolChanged),
 )]
 pub(crate) async fn accept(
     state: State,

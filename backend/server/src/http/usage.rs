@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::{error::ApiError, state::State};
 use crate::http::caller::CurrentUser;
 
-/// What models used up for a conversation, by what they were asked for.
+/// Returns the model usage of a conversation by purpose.
 ///
-/// All versions of its answers count, and what was asked beside them: titles, and summaries.
+/// Includes all versions of its answers and auxiliary model calls, for titles and summaries.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/usage", operation_id = "find_conversation_usage", tag = "Conversations",
     responses((status = 200, body = UsageByPurpose)),
@@ -24,7 +24,7 @@ pub(crate) async fn of_conversation(
     Ok(HttpResponse::Ok().json(state.run(find).await?))
 }
 
-/// What models used up for an answer, by what they were asked for. Together it is the answer's `usage`.
+/// Returns the model usage of an answer by purpose. The sum is the answer's `usage`.
 #[utoipa::path(
     get, path = "/api/conversations/{uuid}/messages/{message_id}/usage", operation_id = "find_message_usage",
     tag = "Conversations", responses((status = 200, body = UsageByPurpose)),

@@ -10,7 +10,7 @@ const UNREACHABLE_STATUSES = [502, 503, 504];
 
 const local = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "long" });
 
-/** Adds the local time to each time. In tables and links, it is only in the tooltip, because there is no room for it. */
+/** Adds the local time to each time. In tables and links, it is only in the tooltip, which saves room. */
 function addLocalTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);

@@ -127,7 +127,7 @@ async fn invalid_titles_and_queries_are_refused() {
         assert_problem(app.post("/api/conversations", json!({"title": title})).await, 422, "invalid-input").await;
     }
     let problem = assert_problem(app.get("/api/conversations?q=a&limit=many").await, 400, "bad-query").await;
-    assert!(problem["detail"].as_str().unwrap().starts_with("The parameter limit cannot be read: "), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().starts_with("The parameter limit is not valid: "), "{problem}");
     let search = |letters: usize| format!("/api/conversations?q={}", "%C3%A4".repeat(letters));
     assert_eq!(app.get(&search(200)).await.status(), StatusCode::OK);
     assert_problem(app.get(&search(201)).await, 422, "invalid-input").await;

@@ -41,19 +41,21 @@ fn the_example_is_valid_and_has_every_key() {
     let output = check(folder.path()).env("CONFIG_FILE", example()).env("ANTHROPIC_API_KEY", KEY).output().unwrap();
     let said = said(&output);
     assert!(output.status.success(), "{said}");
-    let sonnet = "Sonnet (the default): anthropic claude-sonnet-5-5, with a key, tools native as far as its server takes them, \
-                  costs 3 to read and 15 to write per million tokens";
+    let sonnet = "Sonnet (default): anthropic claude-sonnet-5-5, with an API key, tools native if the model's server \
+                  supports them, prices per million tokens: 3 for input, 15 for output";
     for words in [
         sonnet,
-        "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without a key, tools in the prompt, no_stream_options = true\n",
+        "Local: openai qwen3-30b at http://127.0.0.1:8000/v1, without an API key, tools in the prompt, \
+         no_stream_options = true\n",
         "Demo: ",
-        "docs: https://docs.example.org, with a token, calls need consent but for those of tools that it calls read-only, \
-         tools that change are withheld. It cannot be used: the environment variable that client_id_env names is not set\n",
+        "docs: https://docs.example.org, with a token, every call needs approval, except of tools that it marks \
+         read-only, changed tools are withheld. It cannot be used: the environment variable that client_id_env names \
+         is not set\n",
         "memory: Local summarizes conversations longer than 20000 tokens, in 300 characters\n",
         "plan:   Sonnet makes plans, a step of which is tried 2 times, all of them 10 times\n",
         "review: Sonnet, Local advise on high-risk calls, and a person decides; they have 30 seconds\n",
-        "everything: the program npx, every call needs consent\n",
-        "intern: http://tools.internal:8080, with a token, every call needs consent",
+        "everything: the program npx, every call needs approval\n",
+        "intern: http://tools.internal:8080, with a token, every call needs approval",
     ] {
         assert!(said.contains(words), "{words} is not in {said}");
     }
@@ -82,9 +84,9 @@ fn the_example_is_valid_and_has_every_key() {
 fn without_a_file_the_environment_defines_the_model() {
     let folder = tempfile::tempdir().unwrap();
     let output = check(folder.path()).output().unwrap();
-    assert!(said(&output).contains("demo (the default): the built-in demo model"));
+    assert!(said(&output).contains("demo (default): the built-in demo model"));
     let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_MODEL", "gpt-x").output().unwrap();
-    assert!(said(&output).contains("gpt-x (the default): openai gpt-x, with a key"));
+    assert!(said(&output).contains("gpt-x (default): openai gpt-x, with an API key"));
     // A file that lists no models does not change that.
     std::fs::write(folder.path().join("tallybook.toml"), "# nothing yet\n").unwrap();
     let output = check(folder.path()).env("OPENAI_API_KEY", KEY).env("LLM_BASE_URL", "ftp://x").output().unwrap();
@@ -101,9 +103,9 @@ fn environment_variables_are_defaults_for_all_models() {
     let output = check(folder.path()).env("LLM_TOOL_MODE", "prompt").env("LLM_MODEL", "other").output().unwrap();
     let said = said(&output);
     for words in [
-        "A (the default): ollama qwen3, without a key, tools in the prompt\n",
-        "B: ollama small, without a key, tools native\n",
-        "LLM_MODEL says nothing here, because tallybook.toml lists the models.",
+        "A (default): ollama qwen3, without an API key, tools in the prompt\n",
+        "B: ollama small, without an API key, tools native\n",
+        "LLM_MODEL has no effect because tallybook.toml lists the models.",
     ] {
         assert!(said.contains(words), "{words} is not in {said}");
     }
@@ -118,10 +120,10 @@ fn the_environment_overrides_the_file() {
     };
     let wait = "[consent]\nwait_hours = 1.5\n";
     for (text, variables, words) in [
-        ("", &[][..], "consent: calls wait for it as long as it takes\n"),
-        (wait, &[], "consent: calls wait for it 1.5 hours, and are refused then\n"),
-        (wait, &[("CONSENT_WAIT_HOURS", "24")], "consent: calls wait for it 24 hours, and are refused then\n"),
-        (wait, &[("CONSENT_WAIT_HOURS", "0")], "consent: calls wait for it as long as it takes\n"),
+        ("", &[][..], "consent: calls wait for it without a timeout\n"),
+        (wait, &[], "consent: calls wait for it for 1.5 hours and are then denied\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "24")], "consent: calls wait for it for 24 hours and are then denied\n"),
+        (wait, &[("CONSENT_WAIT_HOURS", "0")], "consent: calls wait for it without a timeout\n"),
     ] {
         let said = understood(text, variables);
         assert!(said.contains(words), "{words} is not in {said}");
@@ -151,23 +153,23 @@ fn assert_refused(text: &str, line: usize, words: &str) {
 fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
     for (text, line, words) in [
         ("models = ".to_owned(), 1, ""),
-        ("models = many".to_owned(), 1, "this is not TOML: "),
-        ("\n\nhost = \"x\"\n".to_owned(), 3, "host is not a setting. The keys here are: `models`"),
+        ("models = many".to_owned(), 1, "the file is not valid TOML: "),
+        ("\n\nhost = \"x\"\n".to_owned(), 3, "host is not a setting. Valid keys: `models`"),
         ("models = 5".to_owned(), 1, "models must be a list in brackets, but is a whole number."),
         ("\n[models]\nname = \"A\"".to_owned(), 2, "Write [[models]], with two brackets, above each model."),
-        (model(&format!("api_key = \"{KEY}\"")), 4, "models[0].api_key is not a setting. The keys here are: "),
+        (model(&format!("api_key = \"{KEY}\"")), 4, "models[0].api_key is not a setting. Valid keys: "),
         (model("temprature = 1"), 4, " Did you mean temperature?"),
         (
             model(&format!("api_key_env = \"{KEY}\"")),
             4,
-            "models[0].api_key_env: api_key_env takes the name of an environment variable",
+            "models[0].api_key_env: api_key_env must be the name of an environment variable",
         ),
-        (model("api_key_env = \"NOT_SET\""), 4, "the environment variable that api_key_env names here is not set"),
-        (model(""), 2, "models[0].api_key_env is not set. openai needs a key: set OPENAI_API_KEY"),
+        (model("api_key_env = \"NOT_SET\""), 4, "the environment variable that api_key_env names is not set"),
+        (model(""), 2, "models[0].api_key_env is not set. openai requires an API key: set OPENAI_API_KEY"),
         (
             model("api_key_env = \"A_KEY\"\nbase_url = \"http://me:hunter2@x/\""),
             5,
-            "models[0].base_url \"x\" must not hold a user",
+            "models[0].base_url \"x\" must not contain a user",
         ),
         (model("api_key_env = \"A_KEY\"\ntemperature = 9"), 5, "models[0].temperature must be a number from 0 to 2"),
         (
@@ -182,7 +184,8 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
         (
             model("max_tokens = \"many\""),
             4,
-            "models[0].max_tokens must be a whole number that is not negative, but is text. For example: max_tokens = 8192\n",
+            "models[0].max_tokens must be a whole number that is not negative, but is text. For example: max_tokens = \
+             8192\n",
         ),
         (
             model("max_tokens = -1"),
@@ -205,16 +208,16 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
             4,
             "models[0].vision must be true or false, but is text. For example: vision = true",
         ),
-        (model("name = \"B\""), 4, "this is not TOML: duplicate key"),
-        (model("tool_mode = \"telepathy\""), 4, "is no tool mode"),
-        (model("reasoning_effort = \"much\""), 4, "\"much\" is no effort: use none, minimal, low"),
+        (model("name = \"B\""), 4, "the file is not valid TOML: duplicate key"),
+        (model("tool_mode = \"telepathy\""), 4, "is not a tool mode"),
+        (model("reasoning_effort = \"much\""), 4, "\"much\" is not a reasoning effort: use none, minimal, low"),
         (
             model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"),
             5,
             "models[0].thinking_tokens is for anthropic and openrouter",
         ),
-        (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price go together"),
-        (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price is a number from 0"),
+        (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price must be set together"),
+        (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price must be a number from 0"),
         (
             model("api_key_env = \"A_KEY\"\ncontext_tokens = 999"),
             5,
@@ -224,7 +227,7 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
         (
             model("[models.quirks]\nno_hats = true"),
             5,
-            "models[0].quirks.no_hats is not a setting. The keys here are: `no_stream_options`",
+            "models[0].quirks.no_hats is not a setting. Valid keys: `no_stream_options`",
         ),
         (
             model("[models.quirks]\nno_stop = 1"),
@@ -232,7 +235,7 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
             "models[0].quirks.no_stop must be true or false, but is a whole number.",
         ),
         (model("quirks = { no_stop = \"x\" }"), 4, "models[0].quirks.no_stop must be true or false, but is text."),
-        (model("quirks = { no_tools = true }"), 4, "no_tools is set by tool_mode"),
+        (model("quirks = { no_tools = true }"), 4, "no_tools cannot be set here"),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\nquirks = { no_stop = true }".to_owned(),
             4,
@@ -256,13 +259,13 @@ fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
         ("[memory]\nmax_chars = -1".to_owned(), 2, "memory.max_chars must be a whole number that is not negative"),
         ("[memory]\nforget = 1".to_owned(), 2, "memory.forget is not a setting"),
         ("memory = 3".to_owned(), 1, "memory must be a table, but is a whole number."),
-        ("[agent]\nmax_tool_turns = 0".to_owned(), 2, "agent.max_tool_turns: max_tool_turns is 1 to 100."),
+        ("[agent]\nmax_tool_turns = 0".to_owned(), 2, "agent.max_tool_turns: max_tool_turns must be from 1 to 100."),
         ("[agent]\nmax_tool_turns = \"9\"".to_owned(), 2, "agent.max_tool_turns must be a whole number"),
-        ("[memory]\nsummary_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
+        ("[memory]\nsummary_model = \"Z\"".to_owned(), 2, "no model is named \"Z\""),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\n[memory]\nsummary_model = \"A\"".to_owned(),
             5,
-            "the demo model cannot sum up",
+            "the demo model cannot write summaries",
         ),
         (
             "[[models]]\nprovider = \"demo\"".to_owned(),
@@ -277,12 +280,16 @@ fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
         ),
         ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is no model provider"),
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\nmodel = \"x\"".to_owned(), 4, "the demo model has no model"),
-        ("[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(), 2, "a model's name is 1 to 100 characters"),
+        (
+            "[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(),
+            2,
+            "a model's name must have 1 to 100 characters",
+        ),
         ("[[models]]\nname = \"A:plain\"\nprovider = \"demo\"".to_owned(), 2, "cannot end with :plain"),
-        ([model("api_key_env = \"A_KEY\""), model("")].concat(), 6, "another model is named \"A\", on line 2"),
-        ("[plan]\nmax_attempts = 0".to_owned(), 2, "max_attempts is 1 to 10"),
-        ("[plan]\nmax_total_attempts = 51".to_owned(), 2, "max_total_attempts is 1 to 50"),
-        ("[plan]\nplanner_model = \"Z\"".to_owned(), 2, "there is no model named \"Z\""),
+        ([model("api_key_env = \"A_KEY\""), model("")].concat(), 6, "\"A\" is already the name of the model on line 2"),
+        ("[plan]\nmax_attempts = 0".to_owned(), 2, "max_attempts must be from 1 to 10"),
+        ("[plan]\nmax_total_attempts = 51".to_owned(), 2, "max_total_attempts must be from 1 to 50"),
+        ("[plan]\nplanner_model = \"Z\"".to_owned(), 2, "no model is named \"Z\""),
         (
             "[[models]]\nname = \"A\"\nprovider = \"demo\"\n[plan]\nplanner_model = \"A\"".to_owned(),
             5,
@@ -306,11 +313,13 @@ fn the_file_configures_the_memory() {
     for (text, words) in [
         (
             "",
-            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 characters",
+            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 \
+             characters",
         ),
         (
             "[memory]\n",
-            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 characters",
+            "the model that answered summarizes conversations longer than 70 % of the model's context window, in 300 \
+             characters",
         ),
         (
             "[memory]\nafter_tokens = 0\nmax_chars = 500\n",
@@ -337,18 +346,14 @@ fn a_mistake_in_the_review_is_reported_with_its_line() {
     let review = |rest: &str| format!("{models}[review]\n{rest}\n");
     for (text, line, words) in [
         (review("quorum = 2"), 12, "review.models is missing. For example: models = [\"Sonnet\", \"Local\"]"),
-        (review("models = []"), 13, "1 to 5 models review"),
-        (
-            review("models = [\n\"A\",\n\"Z\"]"),
-            15,
-            "review.models[1]: there is no model named \"Z\". There are: A, B, D.",
-        ),
+        (review("models = []"), 13, "name 1 to 5 reviewing models"),
+        (review("models = [\n\"A\",\n\"Z\"]"), 15, "review.models[1]: no model is named \"Z\". Use one of: A, B, D."),
         (review("models = [\"A\", \"D\"]"), 13, "the demo model cannot review"),
-        (review("models = [\"A\", \"A\"]"), 13, "\"A\" has one vote"),
-        (review("models = [\"A\", \"B\"]\nquorum = 3"), 14, "quorum is 1 to 2"),
-        (review("models = [\"A\"]\nquorum = 0"), 14, "quorum is 1 to 1"),
-        (review("models = [\"A\"]\nmode = \"veto\""), 14, "mode is advise, or decide"),
-        (review("models = [\"A\"]\ntimeout_secs = 0"), 14, "timeout_secs is 1 to 600"),
+        (review("models = [\"A\", \"A\"]"), 13, "\"A\" is listed twice"),
+        (review("models = [\"A\", \"B\"]\nquorum = 3"), 14, "quorum must be from 1 to 2"),
+        (review("models = [\"A\"]\nquorum = 0"), 14, "quorum must be from 1 to 1"),
+        (review("models = [\"A\"]\nmode = \"veto\""), 14, "mode must be advise or decide"),
+        (review("models = [\"A\"]\ntimeout_secs = 0"), 14, "timeout_secs must be from 1 to 600"),
         (review("models = [\"A\"]\nvoters = 1"), 14, "review.voters is not a setting"),
     ] {
         assert_refused(&text, line, words);
@@ -386,26 +391,34 @@ fn a_mistake_in_a_tool_server_is_reported_with_its_line() {
         (server("timeout_secs = \"20\""), 3, "tool_servers.docs.timeout_secs must be a whole number"),
         ("tool_servers = []".to_owned(), 1, "tool_servers must be a table, but is a list."),
         ("[tool_servers]\nurl = \"x\"".to_owned(), 2, "tool_servers.url must be a table, but is text."),
-        (server("timeout_secs = 0"), 3, "timeout_secs is 1 to 86400"),
-        (server("command = \"npx\""), 3, "it has a url and a command"),
-        (server("env = { LEVEL = \"1\" }"), 3, "env says nothing here"),
-        (server("headers = { Host = \"x\" }"), 3, "\"Host\" cannot be a header of its own"),
+        (server("timeout_secs = 0"), 3, "timeout_secs must be from 1 to 86400"),
+        (server("command = \"npx\""), 3, "it has both a url and a command"),
+        (server("env = { LEVEL = \"1\" }"), 3, "env has no effect here"),
+        (server("headers = { Host = \"x\" }"), 3, "\"Host\" is not a valid header name, or is reserved"),
         (server("[tool_servers.docs.headers]\nX-Key = \"hunter2\""), 4, "Write X-Key as \"${NAME_OF_A_VARIABLE}\""),
-        (server("requires_auth = true"), 3, "nothing says where tokens come from"),
-        (oauth("client_secret_env = \"hunter2!\""), 8, "client_secret_env takes the name of an environment variable"),
+        (server("requires_auth = true"), 3, "no token endpoint is set"),
+        (oauth("client_secret_env = \"hunter2!\""), 8, "client_secret_env must be the name of an environment variable"),
         (
             oauth("client_secret = \"hunter2\""),
             8,
-            "tool_servers.docs.oauth.client_secret is not a setting. The keys here are: ",
+            "tool_servers.docs.oauth.client_secret is not a setting. Valid keys: ",
         ),
-        (oauth("client_secret_env = \"S\"").replace("\"https://x\"", "\"http://x\""), 6, "its token_url must be https"),
+        (
+            oauth("client_secret_env = \"S\"").replace("\"https://x\"", "\"http://x\""),
+            6,
+            "its token_url must use https",
+        ),
         (server("[oauth]\ntoken_url = 1"), 4, "oauth.token_url must be text in quotes, but is a whole number."),
         (server("[oauth]\nscope = \"x\""), 3, "oauth.token_url is missing."),
         ("[tool_servers.docs]\nrisk = \"low\"".to_owned(), 1, "it has neither a url nor a command"),
-        ("\n[tool_servers.docs]\nurl = \"http://x/mcp\"".to_owned(), 3, "its url must be https; set allow_http"),
-        ("[tool_servers.docs]\nurl = \"https://me:hunter2@x/mcp\"".to_owned(), 2, "must not hold a user name"),
+        (
+            "\n[tool_servers.docs]\nurl = \"http://x/mcp\"".to_owned(),
+            3,
+            "its url must use https; to allow plain http, set allow_http",
+        ),
+        ("[tool_servers.docs]\nurl = \"https://me:hunter2@x/mcp\"".to_owned(), 2, "must not contain a user name"),
         ("[tool_servers.docs]\ncommand = \"\"".to_owned(), 2, "its command is empty"),
-        ("[tool_servers.\"\"]\ncommand = \"x\"".to_owned(), 1, "a tool server's name is 1 to 50 characters"),
+        ("[tool_servers.\"\"]\ncommand = \"x\"".to_owned(), 1, "a tool server's name must have 1 to 50 characters"),
     ] {
         assert_refused(&text, line, words);
     }
@@ -423,16 +436,15 @@ fn the_tool_servers_of_both_files_are_merged() {
     );
     let output = check(folder.path()).env("MCP_OAUTH_TOKEN_URL", "https://x/token").output().unwrap();
     let understood = said(&output);
-    let expected = "  tool servers:\n    zoo: the program ${PROGRAM:-x}, no call needs consent\n    \
-                    ape: the program ${PROGRAM:-x}, no call needs consent\n    \
-                    met: https://x, with a token, calls need consent but for those of tools that it calls read-only. \
-                    It cannot be used: ";
+    let expected = "  tool servers:\n    zoo: the program ${PROGRAM:-x}, no call needs approval\n    ape: the program \
+                    ${PROGRAM:-x}, no call needs approval\n    met: https://x, with a token, every call needs \
+                    approval, except of tools that it marks read-only. It cannot be used: ";
     assert!(output.status.success() && understood.contains(expected), "{understood}");
     write("tallybook.toml", &[section("ape"), section("met")].concat());
     let output = check(folder.path()).output().unwrap();
     let refused = said(&output);
-    let twice = "tallybook: tallybook.toml, line 6: tool_servers.met: there are two tool servers named \"met\"; give one of them another name. \
-                 The other one is in .mcp_servers.\n";
+    let twice = "tallybook: tallybook.toml, line 6: tool_servers.met: two tool servers are named \"met\"; rename one \
+                 of them. The other server is in .mcp_servers.\n";
     assert!(!output.status.success() && refused == twice, "{refused}");
 }
 
@@ -466,8 +478,8 @@ fn a_mistake_in_the_servers_file_is_reported_with_its_line() {
             2,
             "mcpServers must be an object with a tool server under each name, but is a list.",
         ),
-        ("{\n\"mcpServers\": {\"a\": {}},\n\"servers\": {\"a\": {}}}", 3, "there are two tool servers named \"a\""),
-        ("{\"mcpServers\":\nhunter2}", 2, "this is not JSON: expected value."),
+        ("{\n\"mcpServers\": {\"a\": {}},\n\"servers\": {\"a\": {}}}", 3, "two tool servers are named \"a\""),
+        ("{\"mcpServers\":\nhunter2}", 2, "the file is not valid JSON: expected value."),
     ] {
         std::fs::write(folder.path().join(".mcp_servers"), text).unwrap();
         let output = check(folder.path()).output().unwrap();

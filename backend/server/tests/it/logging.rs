@@ -58,7 +58,7 @@ async fn a_log_file_is_plain_and_omits_client_errors() {
         .unwrap();
         eventually("the log is not empty", async || server.log().contains("INFO")).await;
         if filter == "debug" {
-            eventually("client errors are logged", async || server.log().matches("was broken off").count() == 3).await;
+            eventually("client errors are logged", async || server.log().matches("was aborted").count() == 3).await;
         }
         let log = server.log();
         // A statement that was slow on this machine is not a mistake.

@@ -322,7 +322,7 @@ on_every_engine! {
         let events = app.send(&conversation, "And 202 and 1?").await.all().await;
         let Some(ChatEvent::Error(error)) = events.last() else { panic!("{:?}", events.last()) };
         assert_eq!(error.code, "model_context_too_long");
-        assert!(error.error.starts_with("This is more than the model can read at once"), "{}", error.error);
+        assert!(error.error.starts_with("The message does not fit into the model's context window"), "{}", error.error);
         let requests = model.requests();
         let [.., whole, half] = &requests[..] else { panic!("the model is called twice") };
         assert!(told(half).len() > 150 && told(half).len() < told(whole).len() * 6 / 10, "{}", told(half).len());

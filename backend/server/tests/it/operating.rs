@@ -40,22 +40,22 @@ async fn a_backup_of_a_running_server_can_be_restored() {
     assert!(said(&admin(&engine, &model, &["backup", copy])).0);
     ask(&app, &model, "After?").await;
     let (is_done, words) = said(&admin(&engine, &model, &["backup", copy]));
-    assert!(!is_done && words.contains("is there already"), "{words}");
+    assert!(!is_done && words.contains("already exists"), "{words}");
     let (is_done, words) = said(&admin(&engine, &model, &["restore", copy]));
-    assert!(!is_done && words.contains("another Tallybook already uses"), "{words}");
+    assert!(!is_done && words.contains("another Tallybook process uses"), "{words}");
     app.kill();
 
     let nothing = folder.path().join("nothing.db");
     std::fs::write(&nothing, "This file is not a database, but it is so long that its size alone does not show that.")
         .unwrap();
     let (is_done, words) = said(&admin(&engine, &model, &["restore", nothing.to_str().unwrap()]));
-    assert!(!is_done && words.contains("is no SQLite database"), "{words}");
+    assert!(!is_done && words.contains("is not an SQLite database"), "{words}");
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await, ["After?", "Before?"], "a restore that fails changes nothing");
     app.kill();
     let (is_done, words) = said(&admin(&engine, &model, &["restore", copy]));
-    assert!(is_done && words.contains("What was there before is in "), "{words}");
-    let kept = words.trim().trim_end_matches('.').rsplit(" is in ").next().unwrap().to_owned();
+    assert!(is_done && words.contains("The previous database is kept in "), "{words}");
+    let kept = words.trim().trim_end_matches('.').rsplit(" is kept in ").next().unwrap().to_owned();
     let app = TestApp::launch(&engine, &model);
     assert_eq!(titles(&app).await, ["Before?"]);
     app.kill();
@@ -76,11 +76,11 @@ on_every_engine! {
         let _turn = app.send(&conversation, "And?").await;
         gate.reached().await;
         let (fits, words) = said(&admin(&engine, &model, &["check"]));
-        assert!(fits && words.contains("fits together"), "while it runs: {words}");
+        assert!(fits && words.contains("is consistent"), "while it runs: {words}");
         execute!(app, "UPDATE tool_calls SET status = 'pending'");
         execute!(app, "UPDATE conversations SET active_message_id = NULL");
         let (fits, words) = said(&admin(&engine, &model, &["check"]));
-        for found in ["1 tool calls run in an answer that is over", "1 answers are being written"] {
+        for found in ["1 tool calls are running in an answer that has ended", "1 answers are running"] {
             assert!(!fits && words.contains(found), "{words}");
         }
     }

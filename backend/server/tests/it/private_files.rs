@@ -62,7 +62,7 @@ fn an_existing_database_becomes_private_and_its_folder_is_unchanged() {
         String::from_utf8(output.stdout).unwrap()
     };
     let warned = check();
-    assert!(warned.contains("Other users of this machine may read") && warned.contains("tallybook.db"), "{warned}");
+    assert!(warned.contains("Other users of this machine can read") && warned.contains("tallybook.db"), "{warned}");
     assert_eq!(mode(&file), 0o644, "checking changes nothing");
     let server = Running::start(&mut in_folder(folder.path()));
     assert_eq!((mode(&data), mode(&file)), (0o755, 0o600));

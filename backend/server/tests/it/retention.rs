@@ -64,7 +64,8 @@ async fn write_large(db: &Pool) {
         ));
         sql.push(format!(
             "INSERT INTO tool_calls (message_id, tool_call_id, tool_name, input, input_text, status, step, position, \
-             text_offset, started_at) VALUES ({id}, 'a', 'add', '{{}}', '{{}}', 'success', 0, 0, 0, '2026-01-01 00:00:00')"
+             text_offset, started_at) VALUES ({id}, 'a', 'add', '{{}}', '{{}}', 'success', 0, 0, 0, '2026-01-01 \
+             00:00:00')"
         ));
         let events: Vec<String> =
             (0..10).map(|seq| format!("({id}, 1, {seq}, 'content_delta', '{{}}', '2026-01-01 00:00:00')")).collect();
@@ -116,8 +117,8 @@ on_every_engine! {
         first.shut_down().await;
         execute!(engine, "UPDATE conversations SET deleted_at = '2026-02-01 00:00:00' WHERE id = 8");
         let (is_done, words) = said(&admin(&engine, &model, &["retention"]));
-        assert!(is_done && words.contains("are kept: 3, the first of them deleted on 2026-01-01."), "{words}");
-        assert!(words.contains("to be purged: 2, with 121 tool calls. A server that runs"), "{words}");
+        assert!(is_done && words.contains("deleted conversations: 3; the oldest was deleted on 2026-01-01."), "{words}");
+        assert!(words.contains("due for purging: 2, with 121 tool calls. A running server"), "{words}");
 
         let command = {
             let (engine, model) = (engine.clone(), MockLlm::start().await.unwrap());
@@ -129,7 +130,7 @@ on_every_engine! {
         eventually("what is due is purged", async || rows!(one, (i64,), "SELECT COUNT(*) FROM conversations") == [(2,)])
             .await;
         let (is_done, words) = command.await.unwrap();
-        assert!(is_done && words.contains("to be purged: 0,"), "{words}");
+        assert!(is_done && words.contains("due for purging: 0,"), "{words}");
         let left = rows!(one, (i64, i64), "SELECT (SELECT COUNT(*) FROM messages), (SELECT COUNT(*) FROM tool_calls)");
         assert_eq!(left, [(4, 2)]);
         drop(two);

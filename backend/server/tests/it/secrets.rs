@@ -230,10 +230,11 @@ on_every_engine! {
         assert!(events.contains("[hidden] is not the password") && !events.contains("5up3r"), "{events}");
         assert_not_kept(&engine, secret).await;
         let read = || std::fs::read_to_string(&log).unwrap();
-        eventually("the tool server's text is in the log", async || read().contains("a tool server says")).await;
+        eventually("the tool server's text is in the log", async || read().contains("stderr of a tool server")).await;
         let log = read();
         let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
-        assert!(line("a tool server says").contains("[hidden] is not the password"), "{}", line("a tool server says"));
+        assert!(line("stderr of a tool server").contains("[hidden] is not the password"), "{}", line("stderr of a tool \
+                                                                                                      server"));
         assert!(!log.contains("5up3r"), "{}", line("5up3r"));
     }
 }

@@ -35,9 +35,9 @@ async fn an_invalid_database_url() {
     let engine = Engine::sqlite();
     for (url, words) in [
         (format!("postgres://me:{PASSWORD}@localhost/book"), ["DATABASE_URL", "sqlite: or mysql:"]),
-        (format!("mysql://me:{PASSWORD}@localhost"), ["names no database", "CREATE DATABASE"]),
-        (format!("mysql://me:{PASSWORD}/x@localhost/book"), ["not a valid address", "percent-encoded"]),
-        ("sqlite://".to_owned(), ["names no file", "DATABASE_URL"]),
+        (format!("mysql://me:{PASSWORD}@localhost"), ["has no database name", "CREATE DATABASE"]),
+        (format!("mysql://me:{PASSWORD}/x@localhost/book"), ["not a valid URL", "percent-encode"]),
+        ("sqlite://".to_owned(), ["has no file name", "DATABASE_URL"]),
     ] {
         assert_says(&refusal(&engine, &url).await, &words);
     }
@@ -46,7 +46,7 @@ async fn an_invalid_database_url() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unreachable_database_server() {
     let said = refusal(&Engine::sqlite(), &format!("mysql://me:{PASSWORD}@{UNREACHABLE}/book")).await;
-    assert_says(&said, &["no database answers", &format!("{UNREACHABLE}/book"), "Start the database server"]);
+    assert_says(&said, &["the database does not respond", &format!("{UNREACHABLE}/book"), "Start the database server"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,7 +61,7 @@ async fn a_missing_database() {
 async fn a_refused_database_user() {
     for engine in Engine::every_mysql().await {
         let said = refusal(&engine, &engine.as_user("missing", PASSWORD).url).await;
-        assert_says(&said, &["refuses the user missing", "password", "DATABASE_URL"]);
+        assert_says(&said, &["rejects the user missing", "password", "DATABASE_URL"]);
     }
 }
 
@@ -75,7 +75,7 @@ async fn a_database_user_without_permissions() {
         engine.run(format!("GRANT SELECT ON {database}.* TO {user}")).await;
         let reading = refusal(&engine, &url).await;
         for said in [none, reading] {
-            assert_says(&said, &[&format!("the user {user} has no right"), &format!("GRANT ALL ON {database}.*")]);
+            assert_says(&said, &[&format!("the user {user} lacks permissions"), &format!("GRANT ALL ON {database}.*")]);
         }
     }
 }
@@ -84,7 +84,7 @@ async fn a_database_user_without_permissions() {
 async fn a_database_of_another_program() {
     for engine in Engine::every_mysql().await {
         engine.run("CREATE TABLE wp_posts (id INT)".to_owned()).await;
-        assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "wp_posts", "DATABASE_URL"]);
+        assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "wp_posts", "DATABASE_URL"]);
     }
     let engine = Engine::sqlite();
     let file = file_of(&engine);
@@ -94,7 +94,7 @@ async fn a_database_of_another_program() {
     sqlx::raw_sql("CREATE TABLE moz_places (id INTEGER)").execute(&mut other).await.unwrap();
     other.close().await.unwrap();
     let before = fs::read(&file).unwrap();
-    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "moz_places", "DATABASE_URL"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "moz_places", "DATABASE_URL"]);
     assert_eq!(fs::read(&file).unwrap(), before, "the database is unchanged");
 }
 
@@ -104,7 +104,7 @@ async fn a_file_that_is_not_a_database() {
     let file = file_of(&engine);
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, "Dear diary, ".repeat(100)).unwrap();
-    assert_says(&refusal(&engine, &engine.url).await, &["is no SQLite database", "DATABASE_URL"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["is not an SQLite database", "DATABASE_URL"]);
     assert!(fs::read_to_string(&file).unwrap().starts_with("Dear diary"), "the database is unchanged");
 }
 
@@ -114,7 +114,7 @@ async fn the_migrations_of_another_program() {
     let engine = Engine::sqlite();
     execute!(engine, "ALTER TABLE conversations RENAME TO chats");
     execute!(engine, "UPDATE _sqlx_migrations SET checksum = x'00'");
-    assert_says(&refusal(&engine, &engine.url).await, &["not Tallybook's", "chats"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "chats"]);
 }
 
 on_every_engine! {
@@ -122,7 +122,7 @@ on_every_engine! {
         let mark = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                     VALUES (9999, 'later', TRUE, '', 0)";
         execute!(engine, mark);
-        assert_says(&refusal(&engine, &engine.url).await, &["newer than this program", "9999", "restore a backup"]);
+        assert_says(&refusal(&engine, &engine.url).await, &["newer than this program", "9999", "restore an older backup"]);
     }
 }
 
@@ -142,7 +142,7 @@ async fn a_link_to_a_database_in_use() {
     symlink(&file, at("file.db")).unwrap();
     symlink(file.parent().unwrap(), at("folder")).unwrap();
     for link in [at("file.db"), at("folder").join("tallybook.db")] {
-        assert_says(&refusal(&engine, &url_of(&link)).await, &["already uses", "tallybook.db"]);
+        assert_says(&refusal(&engine, &url_of(&link)).await, &["Tallybook process uses", "tallybook.db"]);
     }
     fs::hard_link(&file, file.with_file_name("hard.db")).unwrap();
     let said = refusal(&engine, &url_of(&file.with_file_name("hard.db"))).await;
@@ -166,7 +166,7 @@ async fn a_database_renamed_while_in_use() {
     let file = file_of(&engine);
     let renamed = file.with_file_name("renamed.db");
     fs::rename(&file, &renamed).unwrap();
-    assert_says(&refusal(&engine, &url_of(&renamed)).await, &["already uses", "renamed.db"]);
+    assert_says(&refusal(&engine, &url_of(&renamed)).await, &["Tallybook process uses", "renamed.db"]);
     fs::rename(&renamed, &file).unwrap();
     assert_eq!(first.conversation(&conversation).await["running"], false, "the first program keeps running");
 }
@@ -181,7 +181,7 @@ async fn a_link_to_a_database_that_does_not_exist_yet() {
     symlink(&file, &link).unwrap();
     let first = TestApp::launch_command(&engine, Program::command(&engine, &model).env("DATABASE_URL", url_of(&link)));
     first.create_conversation().await;
-    assert_says(&refusal(&engine, &engine.url).await, &["already uses"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["Tallybook process uses"]);
 }
 
 fn url_of(file: &Path) -> String {

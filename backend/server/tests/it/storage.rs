@@ -18,7 +18,8 @@ on_every_engine! {
         model.reply([text("6.5")]);
         app.send(&conversation, "10 minus 3.5").await.all().await;
         let history = rows!(app, Row,
-            "SELECT tool_name, status, input, output, conversation_uuid, conversation_title, user_name FROM tool_history");
+            "SELECT tool_name, status, input, output, conversation_uuid, conversation_title, user_name FROM \
+             tool_history");
         let expected = ("subtract", "success", r#"{"a":10,"b":"3.5"}"#, Some("6.5"), "10 minus 3.5", "local");
         let row = &history[0];
         assert_eq!((&*row.0, &*row.1, &*row.2, row.3.as_deref(), &*row.5, &*row.6), expected);
@@ -100,7 +101,10 @@ async fn an_embedded_database_has_only_one_process() {
     let second = Program::command(&engine, &model).output().unwrap();
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success(), "{said}");
-    assert!(said.contains("already uses") && said.contains("tallybook.db") && said.contains("DATABASE_URL"), "{said}");
+    assert!(
+        said.contains("Tallybook process uses") && said.contains("tallybook.db") && said.contains("DATABASE_URL"),
+        "{said}"
+    );
     gate.open();
     let end = turn.until("message_end").await.event;
     assert!(matches!(end, ChatEvent::MessageEnd(end) if end.content == "Still here."));

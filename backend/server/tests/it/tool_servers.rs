@@ -165,7 +165,7 @@ async fn a_tool_server_that_is_down_at_start_is_reported_and_blocks_nothing() {
     status_is(&app, "failed").await;
     let tools = app.get_json("/api/tools").await;
     assert!(tools["items"].as_array().unwrap().iter().all(|tool| tool["server"].is_null()), "{tools}");
-    assert!(tools["servers"][0]["error"].as_str().unwrap().contains("its program does not start"), "{tools}");
+    assert!(tools["servers"][0]["error"].as_str().unwrap().contains("its program cannot be started"), "{tools}");
     assert_eq!(tools["servers"][1]["error"], "the environment variable UNSET_HERE is not set");
     let conversation = app.create_conversation().await;
     model.reply([tool_call("add", r#"{"a":1,"b":2}"#)]);

@@ -135,6 +135,6 @@ async fn an_unreachable_collector_blocks_nothing() {
     app.process().signal("TERM");
     assert!(app.wait());
     let log = std::fs::read_to_string(log).unwrap();
-    assert_eq!(log.matches("traces cannot be sent").count(), 1, "{log}");
+    assert_eq!(log.matches("cannot send traces").count(), 1, "{log}");
     assert!(!log.contains("gen_ai") && !log.contains("ERROR"), "{log}");
 }

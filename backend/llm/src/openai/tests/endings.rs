@@ -100,15 +100,15 @@ fn refusals_are_shown() {
 #[test]
 fn errors_inside_the_stream() {
     for (error, words) in [
-        (json!({"error": {"code": 502, "message": "Bad gateway"}}), "broke at the model provider (502: Bad gateway)"),
-        (json!({"error": {"code": 401, "message": "no"}}), "refused the API key (401: no)"),
-        (json!({"error": {"type": "server_error", "message": "Oh"}}), "broke at the model provider (500: Oh)"),
+        (json!({"error": {"code": 502, "message": "Bad gateway"}}), "has an internal error (502: Bad gateway)"),
+        (json!({"error": {"code": 401, "message": "no"}}), "rejected the API key (401: no)"),
+        (json!({"error": {"type": "server_error", "message": "Oh"}}), "has an internal error (500: Oh)"),
         (json!({"error": {"code": "rate_limit_exceeded", "message": "slow"}}), "right now (429: slow)"),
         (json!({"error": "out of memory"}), "the provider reports: out of memory"),
-        (json!({"choices": [{"delta": {}, "finish_reason": "error"}]}), "without saying which"),
+        (json!({"choices": [{"delta": {}, "finish_reason": "error"}]}), "an unspecified error"),
     ] {
         let said = read(&[format!("data: {error}\n\n")]).1.unwrap();
         assert!(said.contains(words), "{said}");
     }
-    assert!(read(&[say("half"), "data: {not JSON\n\n".to_owned()]).1.unwrap().contains("cannot be read"));
+    assert!(read(&[say("half"), "data: {not JSON\n\n".to_owned()]).1.unwrap().contains("cannot be parsed"));
 }

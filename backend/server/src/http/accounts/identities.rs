@@ -64,10 +64,10 @@ pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query)
     }
 }
 
-/// Begins to link who one is at the issuer by which people sign in.
+/// Starts linking an identity of the OpenID Connect provider to your account.
 ///
-/// A page asks for it, and leads to the answer's `url` in the same browser. The password is your own here. If your account has none,
-/// leave it empty, and sign in at most ten minutes before.
+/// Open the `url` of the response in the same browser. `password` is the password of your account on this server. If
+/// your account has no password, send an empty string and sign in at most ten minutes before the request.
 #[utoipa::path(
     post, path = "/api/identities", operation_id = "begin_linking", tag = "Account", security(("session" = [])),
     request_body = Confirmation,
@@ -145,7 +145,7 @@ fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     Ok(requested_origin(request)? + SIGN_IN_BACK)
 }
 
-/// Who one is at the issuer by which people sign in.
+/// Lists the identities linked to your account.
 #[utoipa::path(
     get, path = "/api/identities", operation_id = "list_identities", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Identity>), NoAccounts),
@@ -155,10 +155,10 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
 
-/// Unlinks one, which ends one's other sessions.
+/// Unlinks an identity from your account and ends your other sessions.
 #[utoipa::path(
     delete, path = "/api/identities/{identity_id}", operation_id = "unlink_identity", tag = "Account",
-    security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
+    security(("session" = [])), responses((status = 204, description = "The identity is unlinked."), Conflict),
 )]
 pub(crate) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
@@ -166,7 +166,7 @@ pub(crate) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> 
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Who somebody is at the issuer.
+/// Lists the identities linked to a user's account.
 ///
 /// For admins.
 #[utoipa::path(
@@ -178,12 +178,12 @@ pub(crate) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> 
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
 
-/// Unlinks one, which ends the person's sessions.
+/// Unlinks an identity from a user's account and ends the user's sessions.
 ///
 /// For admins.
 #[utoipa::path(
     delete, path = "/api/users/{user_id}/identities/{identity_id}", operation_id = "unlink_identity_of", tag = "People",
-    security(("session" = [])), responses((status = 204, description = "It is unlinked."), Conflict),
+    security(("session" = [])), responses((status = 204, description = "The identity is unlinked."), Conflict),
 )]
 pub(crate) async fn unlink_from(
     state: State,

@@ -20,7 +20,7 @@ use super::{
 };
 
 // Has no `Debug`, so that the password cannot be logged.
-/// A key to be made.
+/// An API key to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewKey)]
@@ -34,10 +34,10 @@ pub(crate) struct NewKeyBody {
     expires_at: Option<DateTime<Utc>>,
 }
 
-/// Makes a key by which a program asks in your name.
+/// Creates an API key, with which a client can send requests on your behalf.
 ///
-/// The key is only in this answer. A key outlasts the session, so this needs your password. If your account has none, sign in
-/// at most ten minutes before.
+/// Only this response contains the key. Because a key outlasts the session, the request requires your password. If your
+/// account has no password, sign in at most ten minutes before the request.
 #[utoipa::path(
     post, path = "/api/keys", operation_id = "create_key", tag = "Account", security(("session" = [])),
     request_body = NewKeyBody,
@@ -56,7 +56,7 @@ pub(crate) async fn create(
     Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
 }
 
-/// One's keys.
+/// Lists your API keys.
 #[utoipa::path(
     get, path = "/api/keys", operation_id = "list_keys", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<KeyInfo>), NoAccounts),
@@ -66,17 +66,17 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     Ok(HttpResponse::Ok().json(List { items }))
 }
 
-/// Revokes a key.
+/// Revokes an API key.
 #[utoipa::path(
     delete, path = "/api/keys/{key_id}", operation_id = "revoke_key", tag = "Account", security(("session" = [])),
-    responses((status = 204, description = "Nobody gets in by it any more.")),
+    responses((status = 204, description = "The API key no longer works.")),
 )]
 pub(crate) async fn delete(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// A user's keys.
+/// Lists a user's API keys.
 ///
 /// For admins.
 #[utoipa::path(
@@ -88,12 +88,12 @@ pub(crate) async fn list_of(state: State, _: Admin, user: web::Path<UserId>) -> 
     Ok(HttpResponse::Ok().json(List { items }))
 }
 
-/// Revokes a user's key.
+/// Revokes a user's API key.
 ///
 /// For admins.
 #[utoipa::path(
     delete, path = "/api/users/{user_id}/keys/{key_id}", operation_id = "revoke_key_of", tag = "People",
-    security(("session" = [])), responses((status = 204, description = "The key no longer works.")),
+    security(("session" = [])), responses((status = 204, description = "The API key no longer works.")),
 )]
 pub(crate) async fn delete_of(
     state: State,

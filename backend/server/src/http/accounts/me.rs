@@ -25,7 +25,7 @@ use crate::http::caller::Authenticated;
 /// Version of the exported file's format. It increases when readers of the old format can no longer read the new one.
 const EXPORT_VERSION: u32 = 1;
 
-/// What is answered, with what the page keeps in this browser.
+/// The account, with the preferences that the page stores in this browser.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ShownMe)]
 struct Shown {
@@ -33,7 +33,7 @@ struct Shown {
     me: Me,
     /// The page's language in this browser.
     language: &'static str,
-    /// The page's colours in this browser.
+    /// The page's color scheme in this browser.
     theme: &'static str,
 }
 
@@ -45,20 +45,20 @@ pub(crate) struct NewPassword {
     current: String,
     #[schema(min_length = 12, max_length = 1024)]
     new: String,
-    /// Revokes the API keys, too.
+    /// Also revokes the API keys.
     #[serde(default)]
     revoke_keys: bool,
 }
 
 // Has no `Debug`, so that the password cannot be logged.
-/// One's password, once more.
+/// The current password, as confirmation.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Confirmation {
     pub(crate) password: String,
 }
 
-/// Oneself: name, role, and what one may still use up.
+/// Returns your account: name, role, limits and usage.
 #[utoipa::path(
     get, path = "/api/me", operation_id = "find_me", tag = "Account", responses((status = 200, body = Shown)),
 )]
@@ -93,7 +93,7 @@ async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiEr
     Ok(Me { account_changes: state.run_tool_history(list).await?, ..me })
 }
 
-/// Changes what every model is told on one's behalf.
+/// Changes your instructions, which are part of every model's system prompt.
 #[utoipa::path(
     patch, path = "/api/me", operation_id = "update_me", tag = "Account", security(("session" = [])),
     request_body = UpdateMe, responses((status = 200, body = Shown), Invalid),
@@ -110,11 +110,11 @@ pub(crate) async fn update(
     show(&state, &request, caller, me).await
 }
 
-/// Changes one's password, which ends one's other sessions.
+/// Changes your password and ends your other sessions.
 #[utoipa::path(
     put, path = "/api/me/password", operation_id = "change_password", tag = "Account", security(("session" = [])),
     request_body = NewPassword,
-    responses((status = 204, description = "It is changed."), NoAccounts, Conflict, Invalid, TooManyAttempts),
+    responses((status = 204, description = "The password is changed."), NoAccounts, Conflict, Invalid, TooManyAttempts),
 )]
 pub(crate) async fn change_password(
     state: State,
@@ -132,11 +132,11 @@ pub(crate) async fn change_password(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Ends one's account for good and hides its conversations.
+/// Permanently deletes your account and hides its conversations.
 #[utoipa::path(
     delete, path = "/api/me", operation_id = "delete_me", tag = "Account", security(("session" = [])),
     request_body = Confirmation,
-    responses((status = 204, description = "The account is gone."), NoAccounts, Conflict, TooManyAttempts),
+    responses((status = 204, description = "The account is deleted."), NoAccounts, Conflict, TooManyAttempts),
 )]
 pub(crate) async fn delete(
     state: State,
@@ -151,9 +151,10 @@ pub(crate) async fn delete(
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
 
-/// All that is one's own as lines of JSON.
+/// Exports all your data as JSON Lines.
 ///
-/// First the account, then every conversation in the shape of its own export, with all its versions.
+/// The first line is the account. Each further line is a conversation with all its versions, in the format of its own
+/// export.
 #[utoipa::path(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),

@@ -19,12 +19,12 @@ use super::super::{
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ListQuery {
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
 // Has no `Debug`, so that the password cannot be logged.
-/// Somebody who is to have an account.
+/// An account to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewUser {
@@ -37,7 +37,7 @@ pub(crate) struct NewUser {
 }
 
 // Has no `Debug`, so that the password cannot be logged.
-/// What is to be different; what is absent stays.
+/// Changes to an account. Absent fields stay unchanged.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateUser {
@@ -50,7 +50,7 @@ pub(crate) struct UpdateUser {
     revoke_keys: bool,
 }
 
-/// Whom to let in.
+/// An invitation to create.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewInvitation {
@@ -58,7 +58,7 @@ pub(crate) struct NewInvitation {
     role: UserRole,
 }
 
-/// The accounts.
+/// Lists the accounts.
 ///
 /// For admins.
 #[utoipa::path(
@@ -70,7 +70,7 @@ pub(crate) async fn list(state: State, _: Admin, Query(query): Query<ListQuery>)
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
 
-/// Makes an account.
+/// Creates an account.
 ///
 /// For admins.
 #[utoipa::path(
@@ -84,7 +84,7 @@ pub(crate) async fn create(state: State, admin: Admin, body: JsonBody<NewUser>) 
     Ok(HttpResponse::Created().json(state.run_accounts(work).await?))
 }
 
-/// An account.
+/// Returns an account.
 ///
 /// For admins.
 #[utoipa::path(
@@ -96,7 +96,7 @@ pub(crate) async fn find(state: State, _: Admin, id: web::Path<UserId>) -> Resul
     Ok(HttpResponse::Ok().json(state.run_accounts(work).await?))
 }
 
-/// Changes role or password, or whether somebody can sign in.
+/// Changes a user's role or password, or deactivates or reactivates the account.
 ///
 /// For admins.
 #[utoipa::path(
@@ -126,7 +126,7 @@ pub(crate) async fn update(
 /// For admins. The user's conversations stay; sessions end, and API keys are revoked permanently.
 #[utoipa::path(
     delete, path = "/api/users/{user_id}", operation_id = "deactivate_user", tag = "People", security(("session" = [])),
-    responses((status = 204, description = "Nobody can sign in to it."), Conflict),
+    responses((status = 204, description = "The account is deactivated."), Conflict),
 )]
 pub(crate) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>) -> Result<HttpResponse, ApiError> {
     let update = UserUpdate { active: Some(false), ..UserUpdate::default() };
@@ -135,7 +135,7 @@ pub(crate) async fn deactivate(state: State, admin: Admin, id: web::Path<UserId>
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// A link by which one person makes an account.
+/// Creates an invitation: a link with which one user can create an account.
 ///
 /// For admins.
 #[utoipa::path(
@@ -153,7 +153,7 @@ pub(crate) async fn invite(
     Ok(HttpResponse::Created().json(Invitation { url: address + &invitation.url, ..invitation }))
 }
 
-/// Invitations that were not used yet.
+/// Lists the unused invitations.
 ///
 /// For admins. Their links are not shown again.
 #[utoipa::path(

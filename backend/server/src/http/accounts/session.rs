@@ -24,13 +24,13 @@ pub(crate) struct SignIn {
     password: String,
 }
 
-/// Who is signed in from now on.
+/// The signed-in user.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SignedIn {
     user: User,
 }
 
-/// Signs in, which sets a cookie.
+/// Signs in and sets the session cookie.
 #[utoipa::path(
     post, path = "/api/session", operation_id = "sign_in", tag = "Account", security(()),
     request_body = SignIn,
@@ -104,14 +104,14 @@ pub(crate) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> H
 /// Signs out.
 #[utoipa::path(
     delete, path = "/api/session", operation_id = "sign_out", tag = "Account", security(("session" = [])),
-    responses((status = 204, description = "The session is over."), NoAccounts),
+    responses((status = 204, description = "The session is ended."), NoAccounts),
 )]
 pub(crate) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
 
-/// The browsers that one is signed in with.
+/// Lists your sessions, one for each browser that is signed in.
 #[utoipa::path(
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Session>), NoAccounts),
@@ -121,10 +121,10 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     Ok(HttpResponse::Ok().json(List { items }))
 }
 
-/// Signs out one of them.
+/// Ends one of your sessions.
 #[utoipa::path(
     delete, path = "/api/sessions/{session_id}", operation_id = "end_session", tag = "Account", security(("session" = [])),
-    responses((status = 204, description = "That session is over.")),
+    responses((status = 204, description = "The session is ended.")),
 )]
 pub(crate) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
@@ -135,7 +135,7 @@ pub(crate) async fn delete_one(state: State, person: Person, id: web::Path<i64>)
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SignOutEverywhere {
-    /// Revokes the API keys, too.
+    /// Also revokes the API keys.
     #[serde(default)]
     revoke_keys: bool,
 }
@@ -144,7 +144,7 @@ pub(crate) struct SignOutEverywhere {
 #[utoipa::path(
     delete, path = "/api/sessions", operation_id = "sign_out_everywhere", tag = "Account", security(("session" = [])),
     request_body = Option<SignOutEverywhere>,
-    responses((status = 204, description = "All sessions are over."), NoAccounts),
+    responses((status = 204, description = "All sessions are ended."), NoAccounts),
 )]
 pub(crate) async fn delete_all(
     state: State,

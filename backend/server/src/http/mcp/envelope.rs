@@ -47,7 +47,7 @@ pub(crate) fn era_of(headers: &HeaderMap, message: &Message<'_>) -> Result<Era, 
         };
     }
     let (Some(spoken), true) = (meta.get(VERSION).and_then(Value::as_str), meta.contains_key(CAPABILITIES)) else {
-        return Err(Failure::bad_params(format!("The parameters must have {VERSION} and {CAPABILITIES} in _meta.")));
+        return Err(Failure::bad_params(format!("The parameters must contain {VERSION} and {CAPABILITIES} in _meta.")));
     };
     // For a tool call, a header repeats the tool's name.
     let called = name.as_ref().and_then(Value::as_str).filter(|_| message.method == "tools/call");

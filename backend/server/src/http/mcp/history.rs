@@ -21,7 +21,7 @@ const SHOWN_CHARS: usize = 80;
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// The answer for a call that does not exist, and for a call of another user.
-const NO_SUCH_CALL: &str = "There is no such tool call. search_tool_calls finds those there are.";
+const NO_SUCH_CALL: &str = "This tool call does not exist. Use search_tool_calls to find tool calls.";
 
 /// The result of a tool, or an error message.
 type Found = Result<Value, String>;
@@ -46,8 +46,10 @@ struct Get {
 /// Returns the definitions of the tools.
 pub(crate) fn tools() -> Vec<Value> {
     let text = |description: &str| json!({"type": "string", "description": description});
-    let reason =
-        text("For admins: why you look at what is somebody else's. Its owner sees it. Once an hour is enough.");
+    let reason = text(
+        "For admins: the reason for access to another user's data. The owner can see it. One reason is valid for an \
+         hour.",
+    );
     let filter = text(
         "tool: server: status: conversation: model: since: until: slow:>5s, and words or \"phrases\" that stand in the \
          input, the output or the error; admins also user:. For example: status:error since:7d. Empty for all.",
@@ -97,11 +99,11 @@ pub(crate) async fn call(state: &State, caller: Caller, name: &str, input: &str)
     };
     match found {
         Err(ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. })) if is_admin => {
-            Ok(Err("This is somebody else's. Say why you look at it, in reason.".to_owned()))
+            Ok(Err("This belongs to another user. Set reason to say why you access it.".to_owned()))
         }
         // A user who is not an admin must learn nothing about other users' data.
         Err(ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. } | ToolHistoryError::NoSuchConversation)) => {
-            Ok(Err("There is no such conversation.".to_owned()))
+            Ok(Err("This conversation does not exist.".to_owned()))
         }
         Err(ApiError::ToolHistory(ToolHistoryError::NoSuchCall)) => Ok(Err(NO_SUCH_CALL.to_owned())),
         Err(ApiError::ToolHistory(error @ (ToolHistoryError::NoReason | ToolHistoryError::NoSuchUser(_)))) => {
@@ -113,7 +115,7 @@ pub(crate) async fn call(state: &State, caller: Caller, name: &str, input: &str)
 }
 
 fn read<T: DeserializeOwned>(input: &str) -> Result<T, String> {
-    serde_json::from_str(input).map_err(|error| format!("The arguments cannot be read: {error}."))
+    serde_json::from_str(input).map_err(|error| format!("The arguments are not valid: {error}."))
 }
 
 async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) -> Result<Found, ApiError> {
@@ -123,7 +125,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
     };
     if !is_admin {
         if filter.user.is_some() {
-            return Ok(Err("Only admins may ask for user:. You are given your own calls.".to_owned()));
+            return Ok(Err("Only admins can use user:. Without it, you get your own calls.".to_owned()));
         }
         filter.user = caller.name.as_deref().map(str::to_owned);
     }

@@ -33,15 +33,16 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
     Documented::openapi()
 }
 
-/// Tallybook as a tool server, by MCP over Streamable HTTP.
+/// Tallybook as a tool server (MCP over Streamable HTTP).
 ///
-/// One JSON-RPC message, one JSON answer. What the methods take and give is the protocol's: <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>.
+/// A request is one JSON-RPC message, and the response is one JSON body. The MCP specification defines the methods:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports>.
 #[utoipa::path(
     post, path = "/mcp", operation_id = "mcp", tag = "MCP", request_body = RpcMessage<'static>,
-    responses((status = 200, body = RpcAnswer), (status = 202, description = "A notification was taken."),
-        (status = 400, description = "This is no message that can be answered.",
+    responses((status = 200, body = RpcAnswer), (status = 202, description = "The notification was accepted."),
+        (status = 400, description = "The message is not valid.",
             content((RpcAnswer = "application/json"), (Problem = "application/problem+json"))),
-        (status = 404, description = "There is no such method.", body = RpcAnswer)),
+        (status = 404, description = "The method is not supported.", body = RpcAnswer)),
 )]
 async fn take(
     state: State,

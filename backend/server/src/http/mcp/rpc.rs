@@ -44,17 +44,17 @@ pub(crate) struct Message<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// As it is written.
+/// A JSON-RPC message from a client.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct RpcMessage<'a> {
     /// `2.0`
     #[serde(borrow)]
     #[schema(pattern = "^2\\.0$")]
     jsonrpc: Cow<'a, str>,
-    /// Such as `tools/list` and `tools/call`.
+    /// Method, such as `tools/list` or `tools/call`.
     #[serde(borrow)]
     method: Cow<'a, str>,
-    /// Absent in a notification, which is not answered.
+    /// Request ID. Absent in a notification, which gets no response.
     #[serde(default, borrow, deserialize_with = "even_null")]
     #[schema(schema_with = id)]
     id: Option<&'a RawValue>,
@@ -63,13 +63,13 @@ pub(crate) struct RpcMessage<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What a message is answered with: a result, or an error.
+/// The response to a message: a result or an error.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "it is only described: what is answered is put together as JSON")]
+#[expect(dead_code, reason = "the type only describes the response, which is built as JSON")]
 pub(crate) struct RpcAnswer {
     /// `2.0`
     jsonrpc: String,
-    /// The message's.
+    /// Request ID of the message.
     #[schema(schema_with = id)]
     id: Value,
     #[schema(value_type = Object, required = false)]
@@ -108,7 +108,7 @@ impl<'a> Message<'a> {
     pub(crate) fn params<T: Deserialize<'a>>(&self) -> Result<T, Failure> {
         let text = self.params.map_or("{}", RawValue::get);
         serde_json::from_str(text)
-            .map_err(|error| Failure::bad_params(format!("The parameters cannot be read: {error}.")))
+            .map_err(|error| Failure::bad_params(format!("The parameters are not valid: {error}.")))
     }
 
     /// Returns the parameter if it is a string.
@@ -132,15 +132,15 @@ impl Failure {
     }
 
     pub(crate) fn no_json() -> Self {
-        Self::new(-32700, "This is no JSON. Send one message, with jsonrpc, id and method.")
+        Self::new(-32700, "The body is not JSON. Send one message with jsonrpc, id and method.")
     }
 
     fn no_request() -> Self {
-        Self::new(-32600, "This is no JSON-RPC request. Send one message, with jsonrpc, id and method.")
+        Self::new(-32600, "The body is not a JSON-RPC request. Send one message with jsonrpc, id and method.")
     }
 
     pub(crate) fn no_such_method() -> Self {
-        Self::new(NO_SUCH_METHOD, "There is no such method here. There are tools, to list and to call.")
+        Self::new(NO_SUCH_METHOD, "This method is not supported. Use tools/list or tools/call.")
     }
 
     pub(crate) fn bad_params(message: impl Into<String>) -> Self {
@@ -148,15 +148,15 @@ impl Failure {
     }
 
     pub(crate) fn header_mismatch() -> Self {
-        let words = "The headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must each be there once and say what the \
-            message says.";
+        let words =
+            "The headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must each occur once and match the message.";
         Self::new(-32020, words)
     }
 
     pub(crate) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {
         let asked: String = first_chars(asked, 40).to_owned();
         let data = json!({"requested": asked, "supported": spoken});
-        Self { data: Some(data), ..Self::new(-32022, "This version of the protocol is not spoken here.") }
+        Self { data: Some(data), ..Self::new(-32022, "This protocol version is not supported.") }
     }
 
     fn body(&self) -> Value {

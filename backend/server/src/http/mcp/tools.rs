@@ -50,10 +50,10 @@ pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
         }));
     }
     if state.service.direct_tools().iter().all(|spec| spec.name != name) {
-        return Ok(Err(Failure::bad_params("There is no such tool. tools/list names those there are.")));
+        return Ok(Err(Failure::bad_params("This tool does not exist. tools/list returns the available tools.")));
     }
     let (service, user, input) = (state.service.clone(), caller.user, input.to_owned());
-    tracing::info!(tool = name, "a program calls a tool without a turn");
+    tracing::info!(tool = name, "an API client calls a tool outside any turn");
     let returned = state.service.spawn(async move { service.call_directly(user, &name, &input).await });
     Ok(Ok(match returned.await.map_err(ApiError::Task)? {
         Ok(output) => json!({"content": [{"type": "text", "text": output.text}], "resultType": "complete"}),

@@ -13,32 +13,34 @@ use crate::http::{
     search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
-/// All of it.
+/// The API document.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Tallybook",
-        description = "A web chat whose assistant works with tools, and keeps the book on every call. Nearly all that the page does \
-                       a program can do, under `/api`; whatever speaks OpenAI Chat Completions uses the agent as a model, under \
-                       `/v1`. `HEAD` works wherever `GET` does. A body has 30 seconds and at most 2 MiB. Every answer has an \
-                       `X-Request-Id`, which the server's log has, too.",
+        description = "A self-hosted AI chat that records every tool call. API clients can do nearly everything that \
+                       the page can, with `/api`. Clients of OpenAI Chat Completions can use the agent as a model, \
+                       with `/v1`. `HEAD` works wherever `GET` does. A request body can have at most 2 MiB and must \
+                       arrive within 30 seconds. Every response has an `X-Request-Id`, which is also in the server's \
+                       log.",
         license(name = "MIT", identifier = "MIT"),
         contact(),
     ),
     servers((url = "/")),
     tags(
-        (name = "Programs", description = "The agent as a model. Errors are OpenAI's JSON under `/v1`."),
-        (name = "Conversations", description = "The conversations themselves. Errors are `application/problem+json`, here and below."),
-        (name = "Turns", description = "One message up to the end of its answer, as a stream of events."),
-        (name = "Consent", description = "Calls of high risk wait for a person's decision."),
-        (name = "Tools", description = "What the assistant can do, and what it did."),
-        (name = "Models", description = "Who answers."),
-        (name = "Search", description = "Where words stand."),
-        (name = "Sharing", description = "Links that show a conversation to whoever has one."),
-        (name = "Account", description = "What is one's own: sessions, keys, settings."),
-        (name = "People", description = "What admins do about accounts."),
-        (name = "MCP", description = "The built-in tools and one's history, for programs with models of their own."),
-        (name = "Server", description = "For orchestrators and monitoring."),
+        (name = "Programs", description = "The agent as a model. Errors under `/v1` have OpenAI's JSON format."),
+        (name = "Conversations", description = "Conversations. Errors here and in the following sections are \
+                                                `application/problem+json`."),
+        (name = "Turns", description = "A turn: one message and its answer, as a stream of events."),
+        (name = "Consent", description = "Approvals: high-risk tool calls wait for a user's decision."),
+        (name = "Tools", description = "The available tools, and tool calls."),
+        (name = "Models", description = "The available models."),
+        (name = "Search", description = "Search in conversations."),
+        (name = "Sharing", description = "Share links. Anyone with a link can read its conversation."),
+        (name = "Account", description = "Your own account: sessions, API keys, settings."),
+        (name = "People", description = "Account management, for admins."),
+        (name = "MCP", description = "The built-in tools and your tool history, for API clients with their own models."),
+        (name = "Server", description = "Probes for orchestrators, and metrics."),
     ),
     paths(
         conversations::create, conversations::list, conversations::find, conversations::update, conversations::delete,

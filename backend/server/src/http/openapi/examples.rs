@@ -29,9 +29,9 @@ macro_rules! example {
 }
 
 pub(crate) const EXAMPLES: [Example; 5] = [
-    example!("create_chat_completion", "answer", "An answer, whole."),
-    example!("create_chat_completion", "stream", "The same, as it is written."),
-    example!("chat_in_thread", "thread", "A question, and one more in the same thread."),
-    example!("send_message", "message", "A new conversation, and the events of its first answer."),
-    example!("mcp", "tool", "A tool, called without a model."),
+    example!("create_chat_completion", "answer", "A complete answer."),
+    example!("create_chat_completion", "stream", "A streamed answer."),
+    example!("chat_in_thread", "thread", "A question and a follow-up question in the same thread."),
+    example!("send_message", "message", "A new conversation and the events of its first answer."),
+    example!("mcp", "tool", "A tool call without a model."),
 ];

@@ -5,19 +5,19 @@ use serde_json::{Map, Value, json};
 
 /// The path parameters, with type and description. A value of another type names nothing and causes a 404.
 const SEGMENTS: [(&str, Segment, &str); 13] = [
-    ("uuid", Segment::Uuid, "The conversation."),
-    ("message_id", Segment::Number, "The message."),
-    ("tool_call_id", Segment::Number, "The tool call."),
-    ("approval_id", Segment::Number, "The approval."),
-    ("share_id", Segment::Number, "The link."),
-    ("session_id", Segment::Number, "The session."),
-    ("key_id", Segment::Number, "The key."),
-    ("user_id", Segment::Number, "The account."),
-    ("identity_id", Segment::Number, "The identity."),
-    ("invitation_id", Segment::Number, "The invitation."),
-    ("server", Segment::Text, "The tool server, by its name in the settings."),
-    ("tool", Segment::Text, "The tool, by what its server calls it."),
-    ("id", Segment::Text, "The model or the response, by its id."),
+    ("uuid", Segment::Uuid, "ID of the conversation."),
+    ("message_id", Segment::Number, "ID of the message."),
+    ("tool_call_id", Segment::Number, "ID of the tool call."),
+    ("approval_id", Segment::Number, "ID of the saved approval."),
+    ("share_id", Segment::Number, "ID of the share link."),
+    ("session_id", Segment::Number, "ID of the session."),
+    ("key_id", Segment::Number, "ID of the API key."),
+    ("user_id", Segment::Number, "ID of the account."),
+    ("identity_id", Segment::Number, "ID of the linked identity."),
+    ("invitation_id", Segment::Number, "ID of the invitation."),
+    ("server", Segment::Text, "Name of the tool server in the settings."),
+    ("tool", Segment::Text, "Name of the tool on its server."),
+    ("id", Segment::Text, "ID of the model or the response."),
 ];
 
 #[derive(Clone, Copy)]
@@ -46,9 +46,9 @@ pub(crate) fn finish(document: &mut Value, has_accounts: bool) {
         document["components"]["securitySchemes"] = json!({
             "session": {
                 "type": "apiKey", "in": "cookie", "name": "__Host-tallybook_session",
-                "description": "Set by signing in; `tallybook_session` on the server's own machine.",
+                "description": "Session cookie, set at sign-in. Its name is `tallybook_session` on localhost.",
             },
-            "key": {"type": "http", "scheme": "bearer", "description": "A key of `POST /api/keys`."},
+            "key": {"type": "http", "scheme": "bearer", "description": "An API key from `POST /api/keys`."},
         });
     }
 }
@@ -79,16 +79,16 @@ fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool)
     let is_small = path == "/healthz" || path == "/openapi.json";
     let is_asked = has_accounts && !is_open;
     let common = [
-        (has_segments, "404", "There is no such thing, or it is another's."),
-        (has_query || has_body, "400", "What was sent cannot be read."),
-        (has_body, "408", "The body took too long to arrive."),
-        (has_body, "413", "The body is too large."),
-        (has_body, "415", "The body is not JSON."),
-        (is_asked, "401", "Nobody is signed in, and there is no good key."),
-        (true, "403", "Whoever asks may not, or a page of another site sent it."),
-        (!is_small, "500", "The server failed; its log says how, under the request's id."),
-        (!is_small, "503", "Out of reach for now; `Retry-After` says when to ask again."),
-        (method != "get", "507", "Nothing can be stored: the disk is full."),
+        (has_segments, "404", "It does not exist, or it belongs to another user."),
+        (has_query || has_body, "400", "The request cannot be parsed."),
+        (has_body, "408", "The request body took too long to arrive."),
+        (has_body, "413", "The request body is too large."),
+        (has_body, "415", "The request body is not JSON."),
+        (is_asked, "401", "The request has no valid session and no valid API key."),
+        (true, "403", "The caller lacks permission, or a page of another site sent the request."),
+        (!is_small, "500", "The server failed. Its log has the cause, with the request ID."),
+        (!is_small, "503", "Temporarily unavailable. `Retry-After` says when to retry."),
+        (method != "get", "507", "The server cannot save data because the disk is full."),
     ];
     let Some(responses) = operation["responses"].as_object_mut() else { return };
     for (_, status, words) in common.into_iter().filter(|(is_so, ..)| *is_so) {
@@ -133,7 +133,7 @@ fn segment(name: &str) -> Option<Value> {
 /// Adds the body to an error, and a description to a response that has none.
 fn describe(path: &str, status: &str, response: &mut Value) {
     if response["description"].as_str().is_none_or(str::is_empty) {
-        response["description"] = if status == "201" { json!("It is made.") } else { json!("What was asked for.") };
+        response["description"] = if status == "201" { json!("Created.") } else { json!("Success.") };
     }
     if let Some(stream) = response.pointer_mut("/content/text~1event-stream") {
         describe_stream(stream);

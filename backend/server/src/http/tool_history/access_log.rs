@@ -11,11 +11,11 @@ use super::super::{answers::Invalid, body::JsonBody, caller::Person, error::ApiE
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AccessLogQuery {
-    /// `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
 }
 
-/// Which admins have looked at what is one's own, when and why.
+/// Lists which admins accessed your data, when, and why.
 #[utoipa::path(
     get, path = "/api/looks", operation_id = "list_looks", tag = "Account", security(("session" = [])),
     params(AccessLogQuery), responses((status = 200, body = Page<Look>), Invalid),

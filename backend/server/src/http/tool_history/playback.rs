@@ -158,7 +158,7 @@ impl Messages {
         let seconds = |ms: i64| format!("{}.{}", ms / 1000, ms % 1000 / 100);
         let (at, whole) = (seconds(at_ms), seconds(duration_ms));
         match self.0 {
-            Language::English => format!("{at} s of {whole} s, long pauses shortened"),
+            Language::English => format!("{at} s of {whole} s (long pauses are shortened)"),
             Language::Japanese => format!("{at}秒/{whole}秒（長い待ち時間は短縮）"),
         }
     }

@@ -118,9 +118,9 @@ on_every_engine! {
             said(&command.output().unwrap())
         };
         let (is_done, words) = purge("1");
-        assert!(is_done && words.contains("kept for 1 day (") && words.contains("that were purged: 0."), "{words}");
+        assert!(is_done && words.contains("conversations: 1 day (") && words.contains("Purged conversations: 0."), "{words}");
         let (is_done, words) = purge("0");
-        assert!(is_done && words.contains("that were purged: 2.\nDeleted conversations that are kept: 0."), "{words}");
+        assert!(is_done && words.contains("Purged conversations: 2.\nRetained deleted conversations: 0."), "{words}");
         let left = rows!(team.app, (i64, i64), "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM \
                                                 users)");
         assert_eq!(left, [(1, 2)]);

@@ -164,7 +164,7 @@ on_every_engine! {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         writeln!(child.stdin.take().unwrap(), "{PASSWORD}").unwrap();
         let (done, words) = said(&child.wait_with_output().unwrap());
-        assert!(done && words.contains("Its API keys are revoked."), "{words}");
+        assert!(done && words.contains("The user's API keys are revoked."), "{words}");
         assert_eq!(status_of(&team, &program).await, StatusCode::UNAUTHORIZED);
     }
 

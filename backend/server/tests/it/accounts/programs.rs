@@ -157,7 +157,7 @@ on_every_engine! {
         // The answer for another user's call is the same as for a call that does not exist.
         let foreign = call(&keys[0], "get_tool_call", json!({"id": ottos, "reason": "please"})).await;
         assert_eq!(foreign, call(&keys[0], "get_tool_call", json!({"id": 999_999})).await);
-        assert!(foreign.1.contains("no such tool call"), "{}", foreign.1);
+        assert!(foreign.1.contains("tool call does not exist"), "{}", foreign.1);
         let there = json!({"filter": format!("conversation:{} zero", conversations[1]), "reason": "please"});
         let not_there = json!({"filter": "conversation:00000000-0000-4000-8000-000000000000 zero"});
         let (there, not_there) =
@@ -167,7 +167,7 @@ on_every_engine! {
         assert_eq!(call(&keys[0], "get_tool_call", json!({"id": olgas})).await.0["user"], "olga");
 
         let refused = call(&keys[1], "get_tool_call", json!({"id": olgas})).await;
-        assert!(refused.0.is_null() && refused.1.contains("in reason"), "{}", refused.1);
+        assert!(refused.0.is_null() && refused.1.contains("Set reason"), "{}", refused.1);
         let whole = call(&keys[1], "get_tool_call", json!({"id": olgas, "reason": "an audit"})).await.0;
         assert_eq!(whole["error"], "invalid_b: division by zero");
         let access_log = team.json(&olga, Method::GET, "/api/looks", Value::Null, 200).await;

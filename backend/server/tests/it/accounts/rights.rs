@@ -178,8 +178,8 @@ async fn only_admins_see_internal_addresses_in_errors_of_tool_servers() {
         tools["servers"][0]["error"].as_str().unwrap_or_default().to_owned()
     };
     eventually("the tool server has failed", async || !error(&admin).await.is_empty()).await;
-    assert!(error(&admin).await.starts_with("the server cannot be reached: "), "{}", error(&admin).await);
-    let plain = "the tool server \"docs\" cannot be reached at the moment; it is tried again";
+    assert!(error(&admin).await.starts_with("the server is unreachable: "), "{}", error(&admin).await);
+    let plain = "the tool server \"docs\" is unreachable; retrying";
     assert_eq!(error(&ann).await, plain);
 }
 

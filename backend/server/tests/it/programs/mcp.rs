@@ -129,7 +129,7 @@ on_every_engine! {
         assert_eq!((&whole["input"], failed), (&json!(r#"{"a":7,"b":0}"#), false));
         assert_eq!((&whole["error"], &whole["output"]), (&json!("invalid_b: division by zero"), &Value::Null));
         for (name, arguments, words) in [
-            ("get_tool_call", json!({"id": 999}), "no such tool call"),
+            ("get_tool_call", json!({"id": 999}), "tool call does not exist"),
             ("get_tool_call", json!({}), "missing field `id`"),
             ("get_tool_call", json!({"id": 1, "made_up": 2}), "made_up"),
             ("search_tool_calls", json!({"filter": "colour:red"}), "colour"),

@@ -120,7 +120,7 @@ impl Fetcher {
             return refused("is not an address; write it whole, such as https://example.org/page");
         };
         if !matches!(parsed.scheme(), "http" | "https") {
-            return refused("is no page of the web; its address must begin with https:// or http://");
+            return refused("is not a web address; it must begin with https:// or http://");
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
             return refused("holds a user name or a password");

@@ -5,16 +5,17 @@ use tallybook_frontend::Language;
 use super::super::{super::i18n::words, i18n::Messages};
 
 words! {
-    failed_an_hour: "Failed calls an hour", "1時間ごとの失敗率";
-    cost_a_day: "Cost a day", "1日ごとの費用";
-    tokens_a_day: "Tokens a day", "1日ごとのトークン";
-    highest: "Highest column", "最も高い棒";
+    failed_an_hour: "Failed calls per hour", "1時間ごとの失敗率";
+    cost_a_day: "Cost per day", "1日ごとの費用";
+    tokens_a_day: "Tokens per day", "1日ごとのトークン";
+    highest: "Maximum", "最も高い棒";
     all_rows: "Show all", "すべて表示";
     bars:
-        "Each bar is as long as its figure, beside the longest of its column; failed calls beside all of the tool's, and both times to one scale.",
+        "A bar's length is relative to the largest value of its column. Failed calls are relative to all calls of the \
+         tool. Both duration columns share one scale.",
         "各棒の長さは、その列の最大値に対する割合です。失敗はそのツールの全呼び出しに対する割合、2つの所要時間は共通の尺度です。";
     bars_of_column:
-        "Each bar is as long as its figure, beside the longest of its column.",
+        "A bar's length is relative to the largest value of its column.",
         "各棒の長さは、その列の最大値に対する割合です。";
 }
 
@@ -23,7 +24,7 @@ impl Messages {
     pub(crate) fn total(self, calls: &str, failed: &str, most: &str, at: &str) -> String {
         match self.0 {
             Language::English => {
-                format!("{calls} calls, {failed} of them failed. The most in one hour: {most}, from {at} UTC.")
+                format!("{calls} calls, of which {failed} failed. Most in one hour: {most}, from {at} UTC.")
             }
             Language::Japanese => {
                 format!(
@@ -53,7 +54,7 @@ impl Messages {
     pub(crate) fn failed_of_all(self, failed: &str, worst: &str, calls: &str, at: &str) -> String {
         match self.0 {
             Language::English => {
-                format!("{failed} of all calls failed. The most in one hour: {worst} of {calls} calls, from {at} UTC.")
+                format!("{failed} of all calls failed. Most in one hour: {worst} of {calls} calls, from {at} UTC.")
             }
             Language::Japanese => {
                 format!(
@@ -66,7 +67,7 @@ impl Messages {
     /// Describes the cost of all days, and the day with the highest cost.
     pub(crate) fn cost_of_days(self, cost: &str, most: &str, day: &str) -> String {
         match self.0 {
-            Language::English => format!("{cost} in all. The most on one day: {most}, on {day}."),
+            Language::English => format!("{cost} in total. Most on one day: {most}, on {day}."),
             Language::Japanese => format!("合計{cost}。最も多い日は{day}の{most}です。"),
         }
     }
@@ -74,7 +75,7 @@ impl Messages {
     /// Describes the tokens of all days, and the day with the most tokens.
     pub(crate) fn tokens_of_days(self, tokens: &str, most: &str, day: &str) -> String {
         match self.0 {
-            Language::English => format!("{tokens}. The most on one day: {most}, on {day}."),
+            Language::English => format!("{tokens}. Most on one day: {most}, on {day}."),
             Language::Japanese => format!("{tokens}。最も多い日は{day}の{most}トークンです。"),
         }
     }
@@ -82,7 +83,7 @@ impl Messages {
     /// Describes the tools that have no row of their own.
     pub(crate) fn more_tools(self, tools: usize, calls: &str) -> String {
         match self.0 {
-            Language::English => format!("And {tools} more, with {calls} calls together."),
+            Language::English => format!("And {tools} more, with {calls} calls in total."),
             Language::Japanese => format!("ほかに{tools}件、呼び出しは合わせて{calls}件です。"),
         }
     }
@@ -90,7 +91,7 @@ impl Messages {
     /// Describes the model usage that has no row of its own.
     pub(crate) fn more_usage(self, rows: usize, cost: &str) -> String {
         match self.0 {
-            Language::English => format!("And {rows} more, which cost {cost} together."),
+            Language::English => format!("And {rows} more, with a total cost of {cost}."),
             Language::Japanese => format!("ほかに{rows}件、費用は合わせて{cost}です。"),
         }
     }
