@@ -17,7 +17,7 @@ use crate::{
 pub(crate) fn run() -> Result<()> {
     let step = Step::begin("checking the imports", "");
     let files = imports::check()?;
-    step.done(&format!("no circle in {files} files"));
+    step.done(&format!("no cycle in {files} files"));
 
     let step = Step::begin("checking the style", "");
     let files = style::check()?;

@@ -29,7 +29,7 @@ pub enum Credential {
 /// The caller of a request, as authenticated at its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The user in whose name the request is made.
+    /// The user on whose behalf the request is made.
     pub user: UserId,
     /// User name; `None` if the server has no accounts.
     pub name: Option<Arc<str>>,

@@ -1,4 +1,4 @@
-//! Creates, identifies, lists and revokes API keys. A request with an API key is made in the name of the key's user.
+//! Creates, identifies, lists and revokes API keys. A request with an API key is made on behalf of the key's user.
 
 use std::net::IpAddr;
 

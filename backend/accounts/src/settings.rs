@@ -12,21 +12,21 @@ pub enum AccountsMode {
     /// Off on a loopback address, on elsewhere.
     #[default]
     Auto,
-    /// On, also for a server on a loopback address behind a proxy.
+    /// On, even on a loopback address, as behind a proxy.
     On,
-    /// Off, which is only for loopback addresses.
+    /// Off; allowed only on a loopback address.
     Off,
 }
 
 /// Value of the setting `SIGN_UP`: who can create an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum SignUp {
-    /// Everybody who reaches the server.
+    /// Anyone who can reach the server.
     Open,
-    /// Whoever has an admin's link.
+    /// Only users with an invitation link of an admin.
     #[default]
     Invitation,
-    /// Nobody; admins make accounts.
+    /// Only admins create accounts.
     Closed,
 }
 

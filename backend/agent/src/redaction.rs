@@ -14,7 +14,7 @@ pub(crate) fn repeats<'a>(block: &AssistantBlock, mut secrets: impl Iterator<Ite
 /// The redaction of the calls of a turn.
 pub(crate) struct Redaction<'a> {
     pub(crate) offer: &'a Offer,
-    /// Secrets that no tool may receive. A call that contained one does not run.
+    /// Secrets that no tool may receive. A call with such a secret does not run.
     pub(crate) secrets: &'a Secrets,
 }
 

@@ -2,28 +2,28 @@
 
 use crate::failure::{FailureKind, classify};
 
-/// An error of opening a database. Messages tell the operator what to do, and never contain passwords.
+/// An error of opening a database. The messages say what the operator can do, and never contain passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// Neither `mysql:` nor `sqlite:`.
+    /// The URL begins with neither `mysql:` nor `sqlite:`.
     #[error("DATABASE_URL must begin with sqlite: or mysql:, as in mysql://USER:PASSWORD@HOST/DATABASE")]
     UnknownScheme,
-    /// The address does not parse.
+    /// The URL does not parse.
     #[error(
         "DATABASE_URL is not a valid URL: {0}. Write it as mysql://USER:PASSWORD@HOST/DATABASE. In a name or a \
          password, percent-encode characters such as @ : / # ? % (@ is %40)."
     )]
     BadUrl(String),
-    /// A server is named, and no database on it.
+    /// The URL has a server but no database name.
     #[error(
         "DATABASE_URL has no database name. Add one at the end, as in mysql://USER:PASSWORD@HOST/tallybook. To create \
          a database, run CREATE DATABASE tallybook."
     )]
     NoDatabase,
-    /// No file is named.
+    /// The URL has no file name.
     #[error("DATABASE_URL has no file name. Add one, as in sqlite://data/tallybook.db.")]
     NoFile,
-    /// The folder of an SQLite file could not be made.
+    /// The folder of an SQLite file could not be created.
     #[error("cannot create the folder {folder} for the database: {source}")]
     Folder {
         /// The folder.
@@ -31,7 +31,7 @@ pub enum DbError {
         /// The cause.
         source: std::io::Error,
     },
-    /// An SQLite file, or the one beside it that keeps it to one process, cannot be used.
+    /// An SQLite file, or its lock file next to it, cannot be used.
     #[error(
         "cannot create or lock the file {path}: {source}. Allow the program to write there, or set DATABASE_URL to \
          another file."
@@ -63,7 +63,7 @@ pub enum DbError {
         /// Number of the file's names.
         links: u64,
     },
-    /// It cannot be copied as a file.
+    /// A MySQL database cannot be copied as a file.
     #[error(
         "Tallybook can only back up and restore an embedded database (sqlite:). For MySQL, use its own tools, such as \
          mysqldump --single-transaction."
@@ -93,7 +93,7 @@ pub enum DbError {
          DATABASE_URL."
     )]
     Unreachable {
-        /// Where it should be.
+        /// Location of the database, from the URL.
         at: String,
         /// The cause.
         source: sqlx::Error,
@@ -104,7 +104,7 @@ pub enum DbError {
          Percent-encode characters such as @ : / # ? % in them (@ is %40)."
     )]
     AccessDenied {
-        /// Where.
+        /// Location of the database, from the URL.
         at: String,
         /// The user.
         user: String,
@@ -115,18 +115,18 @@ pub enum DbError {
          DATABASE_URL."
     )]
     UnknownDatabase {
-        /// Where.
+        /// Location of the database, from the URL.
         at: String,
-        /// Its name.
+        /// Name of the database.
         database: String,
     },
-    /// The user has no rights there.
+    /// The user lacks permissions on the database.
     #[error(
         "the user {user} lacks permissions on {database} ({at}), at least those for migrations. Grant them with GRANT \
          ALL ON {database}.* TO the user, or correct DATABASE_URL."
     )]
     NotAllowed {
-        /// Where.
+        /// Location of the database, from the URL.
         at: String,
         /// The user.
         user: String,
@@ -136,21 +136,21 @@ pub enum DbError {
     /// Some other failure to connect.
     #[error("cannot open the database ({at}): {source}. Check DATABASE_URL.")]
     Connect {
-        /// Where.
+        /// Location of the database, from the URL.
         at: String,
         /// The cause.
         source: sqlx::Error,
     },
-    /// The tables belong to something else.
+    /// The tables belong to another program.
     #[error(
-        "the database is not one of Tallybook: it contains {tables}. Set DATABASE_URL to a database for Tallybook \
+        "the database does not belong to Tallybook: it contains {tables}. Set DATABASE_URL to a database for Tallybook \
          alone; it can be empty."
     )]
     ForeignTables {
         /// Some of the tables.
         tables: String,
     },
-    /// A later Tallybook has used the database.
+    /// A newer version of Tallybook has used the database.
     #[error(
         "the database is newer than this program: its schema has version {found}, and this program supports {known}. \
          Start the version of Tallybook that was used last or a newer one, or restore an older backup."
@@ -158,27 +158,27 @@ pub enum DbError {
     Newer {
         /// The version of the tables.
         found: i64,
-        /// The latest that the program knows.
+        /// The latest version that the program supports.
         known: i64,
     },
-    /// The tables were made by a migration that has another text here.
+    /// Another build created the tables: one of its migrations differs from the one of this program.
     #[error(
         "another build of Tallybook created the database's tables: its migration {0} differs from that of this \
          program. Start the build that created the tables, or set DATABASE_URL to another database."
     )]
     Changed(i64),
-    /// A first start broke off, and there is something in the database that it cannot have made.
+    /// A first start was interrupted, and the database contains tables that it cannot have created.
     #[error(
         "an earlier start was interrupted while it created the database's tables, and the database contains tables of \
          another origin ({0}). Set DATABASE_URL to an empty database, or restore a backup."
     )]
     Unfinished(String),
-    /// Another process is bringing the tables up to date, and does not come to an end.
+    /// Another process is migrating the database and does not finish.
     #[error(
         "another process has been migrating the database for {0} seconds. Wait until it has finished, then start again."
     )]
     Migrating(u64),
-    /// The tables could not be brought up to date.
+    /// A migration failed.
     #[error("cannot migrate the database: {source}.{}", advice(.source))]
     Migrate {
         /// The cause.

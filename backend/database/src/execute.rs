@@ -76,7 +76,7 @@ fetch_methods!(&Reader, read);
 fetch_methods!(&mut Transaction, run_in_transaction);
 
 impl Query<&Writer> {
-    /// Runs the statement as a transaction of its own, after those who came before.
+    /// Runs the statement as a transaction of its own, after earlier writers in the queue.
     pub async fn execute(self) -> sqlx::Result<WriteResult> {
         let (sql, target, timeout) = self.into_parts()?;
         match target {

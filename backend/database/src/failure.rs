@@ -50,8 +50,8 @@ pub fn storage_failed(error: &sqlx::Error) -> &'static str {
 /// Returns `true` if the whole transaction was rolled back, so that a retry may succeed. After any other error it is unknown whether
 /// something was stored.
 pub fn is_rolled_back(error: &Error) -> bool {
-    // 1205 is a timeout of a lock, after which the caller drops its transaction. SQLite's writers queue up before they begin, for as
-    // long as we want to wait. Without a connection no transaction began.
+    // 1205 is a timeout of a lock, after which the caller drops its transaction. SQLite's writers queue before they
+    // begin, up to our own timeout. Without a connection, no transaction began.
     is_serialization_failure(error)
         || mysql_number(error) == Some(1205)
         || matches!(error, Error::PoolTimedOut)

@@ -1,5 +1,5 @@
-//! The database on either engine: its address, connections, statements, transactions and migrations, and the meaning of its
-//! errors. SQL is written in the crates that own the tables; this one knows only the tables that it needs for itself.
+//! The database on either engine: its address, connections, statements, transactions and migrations, and the meaning of
+//! its errors. SQL is written in the crates that own the tables; this crate only has the SQL for its own tables.
 
 mod backup;
 mod checkpoint;

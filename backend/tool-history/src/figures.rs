@@ -1,5 +1,6 @@
 //! Statistics of the last hours or days: calls per hour and status, call counts and durations per tool, and model
-//! costs. A job counts past hours once and sums up full days. Hours that are not yet counted are aggregated on request.
+//! costs. A job counts past hours once and aggregates full days. Hours that are not yet counted are aggregated on
+//! request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -208,7 +209,7 @@ impl ToolHistory {
         Ok(some.len() == HOURS_COUNTED_AT_ONCE || self.count_day().await?)
     }
 
-    /// Sums up the newest full day that is not summed up yet. A day is full when all its hours are counted. Returns
+    /// Aggregates the newest full day that is not aggregated yet. A day is full when all its hours are counted. Returns
     /// `true` if there was such a day.
     async fn count_day(&self) -> sqlx::Result<bool> {
         let db = &self.context.db;

@@ -1,4 +1,4 @@
-//! Playback of the turn that made a tool call, from its stored events, for the reader of the call.
+//! Playback of the turn that made a tool call, from its stored events.
 
 use tallybook_accounts::Caller;
 use tallybook_conversations::journal::{

@@ -87,9 +87,9 @@ pub(super) fn dot(imports: &Imports) -> String {
 }
 
 /// Lists each cycle, with the names that its files import from one another.
-pub(super) fn circles(imports: &Imports, circles: &[BTreeSet<&str>]) -> String {
+pub(super) fn cycles(imports: &Imports, cycles: &[BTreeSet<&str>]) -> String {
     let mut text = String::new();
-    for circle in circles {
+    for circle in cycles {
         let _ = writeln!(text, "\na cycle of {} files:", circle.len());
         for ((from, to), names) in &imports.names {
             if circle.contains(from.as_str()) && circle.contains(to.as_str()) {

@@ -43,11 +43,11 @@ impl Imports {
     }
 
     /// Returns the groups of files that import one another in a cycle.
-    pub(super) fn circles(&self) -> Vec<BTreeSet<&str>> {
+    pub(super) fn cycles(&self) -> Vec<BTreeSet<&str>> {
         let groups = tarjan_scc(&graph(self.between_files())).into_iter().filter(|group| group.len() > 1);
-        let mut circles: Vec<BTreeSet<_>> = groups.map(BTreeSet::from_iter).collect();
-        circles.sort();
-        circles
+        let mut cycles: Vec<BTreeSet<_>> = groups.map(BTreeSet::from_iter).collect();
+        cycles.sort();
+        cycles
     }
 
     /// Returns the pairs of an importing and an imported file.

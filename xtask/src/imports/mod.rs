@@ -45,13 +45,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for imports in &folders {
         draw::print(&if options.dot { draw::dot(imports) } else { draw::text(imports) })?;
     }
-    refuse_circles(&folders)
+    refuse_cycles(&folders)
 }
 
 /// Returns the number of files, or an error if there are cycles.
 pub(crate) fn check() -> Result<usize> {
     let folders = read(&workspace::root(), &crates::metadata()?)?;
-    refuse_circles(&folders)?;
+    refuse_cycles(&folders)?;
     Ok(folders.iter().map(|imports| imports.files.len()).sum())
 }
 
@@ -61,10 +61,10 @@ fn read(workspace: &Path, metadata: &Value) -> Result<Vec<Imports>> {
     folders.values().map(|roots| Ok(Imports::of(&load::load(workspace, roots)?))).collect()
 }
 
-fn refuse_circles(folders: &[Imports]) -> Result<()> {
-    let circles: String = folders.iter().map(|imports| draw::circles(imports, &imports.circles())).collect();
-    if circles.is_empty() {
+fn refuse_cycles(folders: &[Imports]) -> Result<()> {
+    let cycles: String = folders.iter().map(|imports| draw::cycles(imports, &imports.cycles())).collect();
+    if cycles.is_empty() {
         return Ok(());
     }
-    bail!("these files import each other in a cycle. Move the shared items to a file of their own.\n{circles}");
+    bail!("these files import each other in a cycle. Move the shared items to a file of their own.\n{cycles}");
 }

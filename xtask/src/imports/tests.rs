@@ -10,7 +10,7 @@ use super::{
     draw,
     graph::Imports,
     load::load,
-    refuse_circles,
+    refuse_cycles,
 };
 use crate::workspace;
 
@@ -48,7 +48,7 @@ fn a_cycle_through_re_exports_is_reported_with_its_names() {
         ("shop/till.rs", "use super::Wares;\npub struct Till(Vec<Wares>);"),
         ("shop/shelf.rs", "use crate::shop;\npub struct Goods;\npub struct Shelf { till: Option<shop::Till> }"),
     ]);
-    let error = refuse_circles(&[imports]).unwrap_err().to_string();
+    let error = refuse_cycles(&[imports]).unwrap_err().to_string();
     let expected = "a cycle of 2 files:\n  book/shop/shelf.rs → book/shop/till.rs: Till\n  \
                     book/shop/till.rs → book/shop/shelf.rs: Goods\n";
     assert!(error.ends_with(expected), "{error}");
@@ -66,7 +66,7 @@ fn a_parent_imports_the_items_that_its_code_names_and_not_those_that_it_lists() 
     assert_eq!(lines(&imports), ["tool/add.rs → tool/mod.rs: Tool", "tool/mod.rs → tool/add.rs: Add"]);
 
     let keeps = ("tool/mod.rs", "mod add;\nuse add::Add as _;\npub trait Tool {}");
-    assert_eq!(read(&[("lib.rs", "pub mod tool;"), keeps, child]).circles().len(), 1);
+    assert_eq!(read(&[("lib.rs", "pub mod tool;"), keeps, child]).cycles().len(), 1);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_tree_without_cycles_passes_and_is_drawn_from_the_top() {
         ("http/pages.rs", "use super::state::State;"),
         ("http/state.rs", "use crate::db::{self, Pool};\npub struct State(Pool, db::Pool);"),
     ]);
-    assert!(refuse_circles(slice::from_ref(&imports)).is_ok());
+    assert!(refuse_cycles(slice::from_ref(&imports)).is_ok());
     let drawn = draw::text(&imports);
     let order = ["book/http  → book/db", "pages.rs  → state.rs", "state.rs  → book/db/pool.rs"];
     let places: Vec<_> =
@@ -226,8 +226,8 @@ fn a_cycle_is_found_in_every_folder_of_the_workspace() {
         back.files.iter().collect::<Vec<_>>(),
         ["back/desk/bell.rs", "back/desk/main.rs", "back/shop/lib.rs", "back/shop/till.rs"]
     );
-    assert!(refuse_circles(slice::from_ref(back)).is_ok());
-    let error = refuse_circles(&read).unwrap_err().to_string();
+    assert!(refuse_cycles(slice::from_ref(back)).is_ok());
+    let error = refuse_cycles(&read).unwrap_err().to_string();
     assert!(
         error.ends_with("  wire/event.rs → wire/usage.rs: Usage\n  wire/usage.rs → wire/event.rs: Event\n"),
         "{error}"

@@ -13,7 +13,7 @@ pub(super) struct Text {
     lines: Vec<(usize, usize)>,
 }
 
-/// Where a text is found, as far as rules ask for it.
+/// Kind of place at which a text is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Place {
     /// The comment at the top of a Rust file.

@@ -2,7 +2,8 @@
 //! retried, or the rest is planned again. At the end the answer is written from the results of the steps.
 //!
 //! The next action follows from the stored plan, so a turn resumes where it was after an interruption or a wait. `make`
-//! makes plans, `judge` judges steps, `words` builds the prompts, and `ask` calls the models and parses their answers.
+//! makes plans, `judge` judges steps, `prompts` builds the prompts, and `ask` calls the models and parses their
+//! answers.
 
 mod ask;
 mod judge;

@@ -272,7 +272,7 @@ proptest! {
             prop_assert!(mended["properties"].is_object() && is_complete(&mended), "{schema} became {mended}");
             prop_assert!(super::NOT_AT_THE_TOP.iter().all(|&keyword| mended.get(keyword).is_none()));
             let again = mend(&mended).map(|mended| mended.schema);
-            prop_assert_eq!(again.as_ref(), Ok(&mended), "mending it once more changes nothing");
+            prop_assert_eq!(again.as_ref(), Ok(&mended), "repairing it again changes nothing");
         }
     }
 }

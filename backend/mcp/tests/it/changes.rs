@@ -11,7 +11,7 @@ use crate::support::{
     Logged, Pins, call, connected, over_http, over_stdio, pass, settings, start, start_with, stdio_entry, until,
 };
 
-/// Waits until the tool `echo` has this description for models.
+/// Waits until the tool `echo` has this description.
 async fn says(servers: &ToolServers, words: &str) {
     let is_so = |_: &_| servers.tools().find_spec("mock__echo").is_some_and(|spec| spec.description == words);
     until(servers, is_so).await;
@@ -30,10 +30,10 @@ async fn description_changed_between_two_turns() {
             servers.tools().find_spec("mock__echo").is_none_or(|spec| spec.description.contains("secrets"))
         })
         .await;
-        assert_eq!(before.find_spec("mock__echo").unwrap().description, "The tool echo.", "a turn keeps its set");
+        assert_eq!(before.find_spec("mock__echo").unwrap().description, "The tool echo.", "a turn keeps its tools");
         assert_eq!(servers.reports()[0].tools, tools);
         if let Some(spec) = servers.tools().find_spec("mock__echo") {
-            assert_eq!((spec.risk, spec.idempotent), (Risk::High, false), "its claims count no longer");
+            assert_eq!((spec.risk, spec.idempotent), (Risk::High, false), "its annotations no longer count");
         }
     }
 }
@@ -58,7 +58,7 @@ async fn a_tool_added_after_the_first_listing_is_named_in_the_log() {
 
 /// A tool's annotations count as soon as the accepted definitions can be read, even if the server reports no change.
 #[tokio::test]
-async fn definitions_that_could_not_be_asked_for_are_asked_for_again() {
+async fn accepted_definitions_are_loaded_again_after_an_error() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let entry = json!({ "url": mock.url(), "risk": "claimed", "pin": "warn" });
     let servers = start_with(settings(&json!({ "mock": entry })), Pins::failing(2));
@@ -68,7 +68,7 @@ async fn definitions_that_could_not_be_asked_for_are_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_newer_era_tells_of_changes_to_who_has_subscribed() {
+async fn a_server_of_the_newer_era_notifies_subscribers_of_changes() {
     let mock = MockMcp::start(&[]).await.unwrap();
     for servers in [over_http(&mock).await, over_stdio(&[]).await] {
         let before = servers.tools();
@@ -76,14 +76,14 @@ async fn a_server_of_the_newer_era_tells_of_changes_to_who_has_subscribed() {
             call(&servers, "change", &json!({ "to": words })).await.unwrap();
             says(&servers, words).await;
         }
-        assert_eq!(before.find_spec("mock__echo").unwrap().description, "The tool echo.", "a turn keeps its set");
+        assert_eq!(before.find_spec("mock__echo").unwrap().description, "The tool echo.", "a turn keeps its tools");
     }
     assert_eq!(mock.seen().iter().filter(|seen| *seen == "subscriptions/listen").count(), 1);
 }
 
 /// Networks close streams that are silent for a long time.
 #[tokio::test]
-async fn a_subscription_that_ended_is_asked_for_again() {
+async fn an_ended_subscription_is_renewed() {
     let mock = MockMcp::start(&[Fault::EndsSubscriptions]).await.unwrap();
     let servers = over_http(&mock).await;
     mock.describe_first_tool("Changed once.");
@@ -97,7 +97,7 @@ async fn a_subscription_that_ended_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_of_changes_is_looked_at_every_minute() {
+async fn a_server_of_the_older_era_is_polled_for_changes_every_minute() {
     let mock = MockMcp::start(&[Fault::OlderEra]).await.unwrap();
     let servers = over_http(&mock).await;
     mock.describe_first_tool("Changed.");

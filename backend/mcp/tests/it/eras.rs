@@ -31,7 +31,7 @@ async fn a_server_of_the_older_era_over_http() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_older_era_that_answers_anything() {
+async fn a_server_of_the_older_era_that_answers_unknown_methods() {
     let mock = MockMcp::start(&[Fault::AnswersAnything]).await.unwrap();
     works(&over_http(&mock).await).await;
     works(&over_stdio(&["answers-anything"]).await).await;
@@ -51,7 +51,7 @@ async fn a_server_of_the_older_era_over_stdio() {
 }
 
 #[tokio::test]
-async fn a_server_that_chats_on_its_streams_works() {
+async fn a_server_that_writes_other_output_on_its_streams_works() {
     works(&over_stdio(&["older-era", "chatty"]).await).await;
 }
 
@@ -76,7 +76,7 @@ async fn numbers_keep_every_digit_that_was_written() {
         over_stdio(&["repeats-digits", "older-era"]).await,
     ] {
         let called = servers.tools().call("mock__digits", &written);
-        let output = tokio::time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").unwrap();
+        let output = tokio::time::timeout(WAIT_TIMEOUT, called).await.expect("a call must end").unwrap();
         assert_eq!(output.text, exact);
     }
     let sent = newer.received().into_iter().find(|message| message.contains("tools/call")).unwrap();
@@ -84,7 +84,7 @@ async fn numbers_keep_every_digit_that_was_written() {
 }
 
 #[tokio::test]
-async fn the_settings_say_what_is_offered_and_whose_claims_count() {
+async fn settings_select_tools_and_decide_whether_annotations_count() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let of = |name: &str, more: serde_json::Value| {
         let mut server = more;
@@ -111,7 +111,7 @@ async fn the_settings_say_what_is_offered_and_whose_claims_count() {
 }
 
 #[tokio::test]
-async fn progress_is_told() {
+async fn progress_is_reported() {
     for servers in [over_stdio(&[]).await, over_http(&MockMcp::start(&[]).await.unwrap()).await] {
         let (sender, mut receiver) = progress();
         let call = tokio::spawn(call_for(UserKey(1), &servers, "slow", "{}", sender));

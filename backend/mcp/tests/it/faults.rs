@@ -31,7 +31,7 @@ async fn down_at_start() {
     assert_eq!(
         servers.tools().specs().len(),
         tallybook_tools::builtin().unwrap().specs().len(),
-        "the built-in tools are there all the same"
+        "the built-in tools are still available"
     );
     let said =
         "a tool server is unavailable; its tools are not offered server=\"mock\" error=the server is unreachable";
@@ -43,7 +43,7 @@ async fn down_at_start() {
 
 /// The error of a call is stored with it, where its user and the model read it.
 #[tokio::test]
-async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
+async fn call_errors_contain_no_address_and_the_log_has_details() {
     let log = Logged::new();
     let mock = MockMcp::start(&[]).await.unwrap();
     let servers = over_http(&mock).await;
@@ -71,7 +71,7 @@ async fn errors_of_calls_hold_no_address_and_the_log_says_the_rest() {
 
 /// A secret of the settings is redacted in every text of a tool.
 #[tokio::test]
-async fn secrets_are_hidden_in_what_servers_say_of_their_tools() {
+async fn secrets_are_redacted_in_tool_definitions() {
     let mock = MockMcp::start(&[]).await.unwrap();
     mock.describe_first_tool("Sends canary-5up3r.");
     let property =
@@ -100,12 +100,16 @@ async fn dies_in_mid_call_over_http() {
     let servers = over_http(&mock).await;
     assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
     assert_eq!(call(&servers, "echo", &json!({ "text": "on" })).await.unwrap(), "on");
-    assert_eq!(mock.seen().iter().filter(|seen| *seen == "tools/call die").count(), 1, "it may have been done");
+    assert_eq!(
+        mock.seen().iter().filter(|seen| *seen == "tools/call die").count(),
+        1,
+        "the call is not retried because it may have run"
+    );
 }
 
 /// A model that knows a tool from earlier still calls it, with the same secrets.
 #[tokio::test]
-async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
+async fn secret_arguments_are_remembered_after_a_server_is_lost() {
     let mock = MockMcp::start(&[Fault::RepeatsSecrets]).await.unwrap();
     let servers = over_http(&mock).await;
     let absent = || servers.tools().absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
@@ -120,7 +124,7 @@ async fn which_arguments_were_secret_is_known_after_a_server_is_lost() {
 
 /// Most servers close idle connections, and a request sent at that moment is lost.
 #[tokio::test]
-async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does() {
+async fn the_client_closes_an_idle_connection_before_the_server_does() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -153,7 +157,7 @@ async fn a_connection_on_which_nothing_happens_is_closed_before_the_server_does(
 }
 
 #[tokio::test]
-async fn eight_calls_of_a_server_run_at_once_and_half_of_them_are_anothers() {
+async fn a_server_runs_eight_calls_at_once_and_four_per_user() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let servers = over_http(&mock).await;
     let (sender, mut running_now) = unbounded_channel();
@@ -173,7 +177,7 @@ async fn eight_calls_of_a_server_run_at_once_and_half_of_them_are_anothers() {
     next(&mut running, 4).await;
     let _bobs: Vec<_> = (0..5).map(|number| call(2, number)).collect();
     next(&mut running, 8).await;
-    assert_eq!((sent(), running.iter().filter(|(whose, _)| *whose == 2).count()), (8, 4), "the others wait");
+    assert_eq!((sent(), running.iter().filter(|(whose, _)| *whose == 2).count()), (8, 4), "the other calls wait");
     anns[running.first().unwrap().1].abort();
     next(&mut running, 9).await;
     assert_eq!((sent(), running.iter().filter(|(whose, _)| *whose == 2).count()), (9, 4));
@@ -186,7 +190,7 @@ async fn session_lost() {
     mock.lose_sessions();
     assert_eq!(call(&servers, "echo", &json!({ "text": "again" })).await.unwrap(), "again");
     let calls = mock.seen().iter().filter(|seen| *seen == "tools/call echo").count();
-    assert_eq!(calls, 1, "what was refused was not done");
+    assert_eq!(calls, 1, "only one attempt reached the tool");
 }
 
 #[tokio::test]
@@ -230,7 +234,7 @@ async fn oversized_body() {
 }
 
 #[tokio::test]
-async fn an_unknown_version_of_the_protocol_fails_the_server_and_is_named() {
+async fn an_unsupported_protocol_version_fails_the_server() {
     let mock = MockMcp::start(&[Fault::UnknownVersion]).await.unwrap();
     for entry in [json!({ "url": mock.url() }), stdio_entry(&["unknown-version"])] {
         let servers = start(settings(&json!({ "mock": entry })));
@@ -252,7 +256,7 @@ async fn oversized_list() {
 }
 
 #[tokio::test]
-async fn two_tools_of_one_sanitised_name_and_one_named_add() {
+async fn two_tools_with_one_sanitized_name_and_one_named_add() {
     let mock = MockMcp::start(&[Fault::NameClash]).await.unwrap();
     let servers = over_http(&mock).await;
     let tools = servers.tools();
@@ -264,7 +268,7 @@ async fn two_tools_of_one_sanitised_name_and_one_named_add() {
 }
 
 #[tokio::test]
-async fn tools_of_two_servers_with_one_name_are_told_apart() {
+async fn tools_of_two_servers_with_one_name_stay_distinct() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let entry = || json!({ "url": mock.url(), "include": ["echo"] });
     // The order of the settings counts, not which server connects first.
@@ -322,7 +326,7 @@ async fn top_level_all_of_any_of_and_schema() {
     assert_eq!(spec.input_schema, json!({ "type": "object", "properties": {} }));
     let said = "é… (Left out here of its arguments' schema: anyOf, allOf, $schema.)";
     assert!(spec.description.ends_with(said), "{}", spec.description);
-    assert!((1000..=1024).contains(&spec.description.len()), "{} bytes in all", spec.description.len());
+    assert!((1000..=1024).contains(&spec.description.len()), "{} bytes in total", spec.description.len());
 }
 
 #[tokio::test]
@@ -335,12 +339,12 @@ async fn headers_of_the_settings_are_sent_with_every_request() {
     let received = mock.received();
     assert!(received.len() > 2);
     for message in received {
-        assert!(message.contains("x-api-key: tell nobody\n") && message.contains("x-team: tools\n"), "{message}");
+        assert!(message.contains("x-api-key: top secret\n") && message.contains("x-team: tools\n"), "{message}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_takes_no_connection_is_waited_for_ten_seconds() {
+async fn connecting_times_out_after_ten_seconds() {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(0).unwrap();
@@ -359,7 +363,7 @@ async fn a_server_that_takes_no_connection_is_waited_for_ten_seconds() {
 
 /// The server accepts the connection and sends nothing.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_given_up_and_tried_again() {
+async fn a_silent_server_times_out_and_is_retried() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", silent.local_addr().unwrap());
     let servers = start(settings(&json!({ "mock": { "url": url } })));
@@ -373,7 +377,7 @@ async fn a_server_that_says_nothing_is_given_up_and_tried_again() {
 
 /// After ten seconds, a turn starts without the tools. If the server has failed, the turn starts at once.
 #[tokio::test(start_paused = true)]
-async fn first_connections_are_waited_for_ten_seconds_and_failed_servers_never() {
+async fn a_turn_waits_ten_seconds_for_first_connections_but_not_for_failed_servers() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", silent.local_addr().unwrap());
     let servers = start(settings(&json!({ "mock": { "url": url } })));
@@ -390,7 +394,7 @@ async fn first_connections_are_waited_for_ten_seconds_and_failed_servers_never()
 }
 
 #[tokio::test]
-async fn settings_that_are_wrong_fail_their_server_alone() {
+async fn invalid_settings_fail_only_their_server() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let unset = json!({ "url": "https://${UNSET}/mcp" });
     let sse = json!({ "type": "sse", "url": "https://example.com/sse" });
@@ -404,7 +408,7 @@ async fn settings_that_are_wrong_fail_their_server_alone() {
 }
 
 #[tokio::test]
-async fn a_call_takes_no_longer_than_the_settings_say() {
+async fn a_call_times_out_after_the_configured_time() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let servers = start(settings(&json!({ "mock": { "url": mock.url(), "timeoutSecs": 1 } })));
     connected(&servers).await;
@@ -418,7 +422,7 @@ async fn a_call_takes_no_longer_than_the_settings_say() {
 }
 
 #[tokio::test]
-async fn shutting_down_is_quick_and_ends_calls() {
+async fn shutdown_is_quick_and_ends_calls() {
     let mock = MockMcp::start(&[]).await.unwrap();
     let servers = over_http(&mock).await;
     let call = tokio::spawn(servers.tools().call("mock__slow", "{}"));

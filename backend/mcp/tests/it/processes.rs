@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn dies_in_mid_call_and_is_started_again() {
+async fn a_program_that_dies_during_a_call_is_restarted() {
     let servers = over_stdio(&[]).await;
     assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
     until(&servers, |report| report.status == Status::Failed).await;
@@ -21,7 +21,7 @@ async fn dies_in_mid_call_and_is_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_is_started_again_after_growing_pauses() {
+async fn a_program_is_restarted_with_increasing_delays() {
     let servers = start(settings(&json!({ "mock": { "command": "/nonexistent/program" } })));
     let mut changes = servers.changes();
     let mut failed_at = Vec::new();
@@ -56,17 +56,17 @@ async fn environment_read_by_a_read_only_tool() {
     let mut names: Vec<_> = seen.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     names.sort_unstable();
     assert_eq!(names, ["GIVEN", "LITERAL", "MOCK_MCP_SERVE", "PATH"]);
-    assert!(seen.contains("LITERAL=a b") && seen.contains("GIVEN=tell nobody"), "{seen}");
+    assert!(seen.contains("LITERAL=a b") && seen.contains("GIVEN=top secret"), "{seen}");
 }
 
 #[tokio::test]
 async fn grandchild_left_alive() {
-    for is_told_to_end in [true, false] {
+    for is_shut_down in [true, false] {
         let servers = over_stdio(&[]).await;
         let grandchild = call(&servers, "spawn", &json!({})).await.unwrap();
         let process = format!("/proc/{grandchild}/stat");
         assert!(is_alive(&process));
-        if is_told_to_end {
+        if is_shut_down {
             servers.shut_down().await;
         } else {
             assert_eq!(failure(&servers, "die").await, "mcp_unavailable");
@@ -76,12 +76,12 @@ async fn grandchild_left_alive() {
                 sleep(Duration::from_millis(20)).await;
             }
         });
-        gone.await.expect("what a server started ends with it");
+        gone.await.expect("a server's child processes end with it");
     }
 }
 
 #[tokio::test]
-async fn what_a_server_says_beside_its_messages_is_logged_in_bounds() {
+async fn stderr_of_a_server_is_logged_up_to_a_limit() {
     let log = Logged::new();
     let servers = over_stdio(&["chatty"]).await;
     let flooded = timeout(WAIT_TIMEOUT, async {
@@ -104,7 +104,7 @@ fn is_alive(stat: &str) -> bool {
 }
 
 #[tokio::test]
-async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
+async fn stopping_a_call_cancels_it_on_a_server_over_stdio() {
     for faults in [&[][..], &["older-era"]] {
         let servers = over_stdio(faults).await;
         let (sender, mut receiver) = progress();
@@ -124,7 +124,7 @@ async fn stop_in_mid_call_is_seen_as_cancelled_over_stdio() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_not_there_is_said() {
+async fn a_missing_program_is_reported() {
     let servers = start(settings(&json!({ "mock": { "command": "/nonexistent/program" } })));
     let report = until(&servers, |report| report.status == Status::Failed).await;
     assert!(report.error.unwrap().contains("its program cannot be started"));

@@ -47,7 +47,7 @@ impl Drop for PythonServer {
 }
 
 #[tokio::test]
-async fn a_server_of_the_python_sdk_is_used_with_tokens_that_end() {
+async fn a_server_of_the_python_sdk_works_with_expiring_tokens() {
     let python = PythonServer::start();
     let entry = json!({ "url": python.url("mcp"), "requiresAuth": true, "risk": "claimed" });
     let mut settings = settings(&json!({ "mock": entry }));
@@ -72,7 +72,7 @@ async fn a_server_of_the_python_sdk_is_used_with_tokens_that_end() {
     let weight = call(&servers, "weigh", &json!({ "apples": 2, "pears": 1 })).await.unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&weight).unwrap()["grams"], 480);
     assert_eq!(failure(&servers, "fail").await, "tool_error");
-    assert_eq!(failure(&servers, "weigh").await, "tool_error", "what the arguments lack the server says");
+    assert_eq!(failure(&servers, "weigh").await, "tool_error", "the server reports missing arguments");
 
     let (sender, mut heard) = progress();
     let counted = call_for(UserKey(1), &servers, "count", r#"{"to":3}"#, sender).await.unwrap();

@@ -57,7 +57,7 @@ fn start_all(settings: ToolServersSettings, pins: Pins, secrets: &Secrets) -> To
         "PATH" => std::env::var("PATH").ok(),
         "CLIENT_ID" => Some("id".to_owned()),
         "CLIENT_SECRET" => Some("secret".to_owned()),
-        "SECRET" => Some("tell nobody".to_owned()),
+        "SECRET" => Some("top secret".to_owned()),
         _ => None,
     })
 }
@@ -163,7 +163,7 @@ impl Logged {
     }
 
     /// Returns the log so far.
-    #[expect(clippy::unused_self, reason = "the log is there while this is")]
+    #[expect(clippy::unused_self, reason = "the log exists while this value exists")]
     pub(crate) fn text(&self) -> String {
         LOG.with_borrow(|log| String::from_utf8_lossy(log.as_deref().unwrap_or_default()).into_owned())
     }
@@ -217,7 +217,7 @@ pub(crate) fn call_for(
 /// Calls a tool of the server `mock`.
 pub(crate) async fn call(servers: &ToolServers, tool: &str, arguments: &Value) -> Result<String, ToolError> {
     let called = servers.tools().call(&format!("mock__{tool}"), &arguments.to_string());
-    time::timeout(WAIT_TIMEOUT, called).await.expect("a call has to end").map(|output| output.text)
+    time::timeout(WAIT_TIMEOUT, called).await.expect("a call must end").map(|output| output.text)
 }
 
 /// Returns the `error_type` of a call that must fail.

@@ -35,7 +35,7 @@ async fn token_expired_under_ten_calls() {
 
 /// RFC 8707. If an endpoint refuses the parameter, the request is repeated without it.
 #[tokio::test]
-async fn a_token_is_asked_for_for_its_server() {
+async fn a_token_is_requested_for_its_server() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     connected(&with_token(&mock, "CLIENT_ID")).await;
     let resource = format!("resource=http%3A%2F%2F127.0.0.1%3A{}%2Fmcp", mock.port());
@@ -48,7 +48,7 @@ async fn a_token_is_asked_for_for_its_server() {
 
 /// A token is renewed five minutes before its expiry, or after half of its lifetime if that is less than five minutes.
 #[tokio::test]
-async fn a_token_is_renewed_before_its_end() {
+async fn a_token_is_renewed_before_it_expires() {
     let minutes = Duration::from_mins;
     for (life, after, tokens) in
         [(3600, minutes(54), 1), (3600, minutes(56), 2), (360, minutes(2), 1), (360, minutes(4), 2)]
@@ -65,7 +65,7 @@ async fn a_token_is_renewed_before_its_end() {
 }
 
 #[tokio::test]
-async fn a_new_token_that_is_refused_too_ends_the_call() {
+async fn a_call_fails_if_a_new_token_is_rejected_too() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     let servers = with_token(&mock, "CLIENT_ID");
     connected(&servers).await;
@@ -85,7 +85,7 @@ async fn token_endpoint_down() {
     let servers = with_token(&mock, "CLIENT_ID");
     let error = failed(&servers).await.error.unwrap();
     assert_eq!(error, "the server refused access: the token endpoint failed (HTTP 503)");
-    assert!(mock.seen().iter().all(|seen| seen == "token"), "nothing is asked without a token: {:?}", mock.seen());
+    assert!(mock.seen().iter().all(|seen| seen == "token"), "no request is sent without a token: {:?}", mock.seen());
     mock.set_tokens_down(false);
     connected(&servers).await;
     mock.expire_tokens();
@@ -94,14 +94,14 @@ async fn token_endpoint_down() {
 }
 
 #[tokio::test]
-async fn a_refused_client_is_said_without_its_secret() {
+async fn a_rejected_client_is_reported_without_its_secret() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     let error = failed(&with_token(&mock, "SECRET")).await.error.unwrap();
     assert_eq!(error, "the server refused access: the token endpoint rejected the client ID or secret (HTTP 401)");
 }
 
 #[tokio::test]
-async fn a_closed_server_without_a_token_is_said() {
+async fn a_server_that_requires_a_token_is_reported() {
     let mock = MockMcp::start_closed(&[]).await.unwrap();
     let servers = start(settings(&json!({ "mock": { "url": mock.url() } })));
     assert!(failed(&servers).await.error.unwrap().starts_with("the server refused access"));

@@ -21,8 +21,8 @@ pub(crate) const ENCODINGS: [(ContentEncoding, &str); 2] =
 /// `Cache-Control` of a file whose URL contains its version.
 pub(crate) const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Returns the encodings that the client accepts, smallest first, each with its file name suffix. The last one is no
-/// compression.
+/// Returns the encodings that the client accepts, smallest first, each with its file name suffix. The last entry means
+/// no compression.
 pub(crate) fn accepted_encodings(request: &HttpRequest) -> impl Iterator<Item = (ContentEncoding, &'static str)> {
     let accepted = AcceptEncoding::parse(request).ok();
     let compressed = ENCODINGS.into_iter().filter(move |(encoding, _)| {

@@ -87,11 +87,11 @@ pub(crate) fn respond_by(next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static
     respond_with(Duration::MAX, Bytes::new(), next)
 }
 
-/// Streams what `next` returns until it returns `None`. Sends `sign_of_life` after each `keep_alive` in which `next` returns
-/// nothing.
+/// Streams what `next` returns until it returns `None`. Sends `keep_alive_frame` after each `keep_alive` in which
+/// `next` returns nothing.
 pub(crate) fn respond_with(
     keep_alive: Duration,
-    sign_of_life: Bytes,
+    keep_alive_frame: Bytes,
     next: impl AsyncFnMut() -> Option<Vec<Frame>> + 'static,
 ) -> HttpResponse {
     let mut response = HttpResponse::Ok();
@@ -104,12 +104,12 @@ pub(crate) fn respond_with(
         .insert_header((header::CACHE_CONTROL, "no-store"))
         // Asks proxies (nginx) to pass on every event at once.
         .insert_header(("X-Accel-Buffering", "no"))
-        .streaming(kept_alive(keep_alive, sign_of_life, next))
+        .streaming(kept_alive(keep_alive, keep_alive_frame, next))
 }
 
 fn kept_alive(
     every: Duration,
-    sign_of_life: Bytes,
+    keep_alive_frame: Bytes,
     mut next: impl AsyncFnMut() -> Option<Vec<Frame>>,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream! {
@@ -129,7 +129,7 @@ fn kept_alive(
                     }
                 }
                 Ok(None) => break,
-                Err(_) => yield Ok(sign_of_life.clone()),
+                Err(_) => yield Ok(keep_alive_frame.clone()),
             }
         }
     }

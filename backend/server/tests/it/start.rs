@@ -84,7 +84,10 @@ async fn a_database_user_without_permissions() {
 async fn a_database_of_another_program() {
     for engine in Engine::every_mysql().await {
         engine.run("CREATE TABLE wp_posts (id INT)".to_owned()).await;
-        assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "wp_posts", "DATABASE_URL"]);
+        assert_says(
+            &refusal(&engine, &engine.url).await,
+            &["does not belong to Tallybook", "wp_posts", "DATABASE_URL"],
+        );
     }
     let engine = Engine::sqlite();
     let file = file_of(&engine);
@@ -94,7 +97,7 @@ async fn a_database_of_another_program() {
     sqlx::raw_sql("CREATE TABLE moz_places (id INTEGER)").execute(&mut other).await.unwrap();
     other.close().await.unwrap();
     let before = fs::read(&file).unwrap();
-    assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "moz_places", "DATABASE_URL"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["does not belong to Tallybook", "moz_places", "DATABASE_URL"]);
     assert_eq!(fs::read(&file).unwrap(), before, "the database is unchanged");
 }
 
@@ -114,7 +117,7 @@ async fn the_migrations_of_another_program() {
     let engine = Engine::sqlite();
     execute!(engine, "ALTER TABLE conversations RENAME TO chats");
     execute!(engine, "UPDATE _sqlx_migrations SET checksum = x'00'");
-    assert_says(&refusal(&engine, &engine.url).await, &["not one of Tallybook", "chats"]);
+    assert_says(&refusal(&engine, &engine.url).await, &["does not belong to Tallybook", "chats"]);
 }
 
 on_every_engine! {

@@ -1,5 +1,5 @@
-//! HTTP handlers for API keys, with which clients send requests on a user's behalf: `/api/keys`, and for admins the keys of a
-//! user.
+//! HTTP handlers for API keys, with which clients send requests on behalf of a user: `/api/keys`, and for admins the
+//! keys of a user.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use chrono::{DateTime, Utc};

@@ -38,8 +38,8 @@ impl ParsedConversation {
 pub(crate) struct ConversationParser {
     /// The parameter that contains the conversation.
     field: &'static str,
-    goes_on: bool,
-    said: ParsedConversation,
+    has_previous: bool,
+    parsed: ParsedConversation,
     open: OpenCalls,
     last: Last,
 }
@@ -53,49 +53,49 @@ enum Last {
 }
 
 impl ConversationParser {
-    /// Creates a builder for the parameter `field`. If the request has a previous response (`goes_on`), the conversation may
+    /// Creates a builder for the parameter `field`. If the request has a previous response (`has_previous`), the conversation may
     /// begin with the results of that response's calls.
-    pub(crate) fn new(field: &'static str, goes_on: bool) -> Self {
-        let said = ParsedConversation { is_first: !goes_on, ..ParsedConversation::default() };
+    pub(crate) fn new(field: &'static str, has_previous: bool) -> Self {
+        let parsed = ParsedConversation { is_first: !has_previous, ..ParsedConversation::default() };
         Self {
             field,
-            goes_on,
-            said,
-            open: OpenCalls { is_before: goes_on, ..OpenCalls::default() },
+            has_previous,
+            parsed,
+            open: OpenCalls { is_before: has_previous, ..OpenCalls::default() },
             last: Last::Person,
         }
     }
 
     pub(crate) fn system(&mut self, text: String) -> Result<(), Refusal> {
         if !self.open.calls.is_empty() {
-            self.open.close(&mut self.said.history)?;
+            self.open.close(&mut self.parsed.history)?;
         }
         if self.last == Last::Model {
             self.last = Last::Person;
         }
-        self.said.system.push(text);
+        self.parsed.system.push(text);
         Ok(())
     }
 
     pub(crate) fn user(&mut self, text: String) -> Result<(), Refusal> {
-        self.open.close(&mut self.said.history)?;
+        self.open.close(&mut self.parsed.history)?;
         self.last = Last::Person;
-        self.said.questions += 1;
-        self.said.history.push(ModelMessage::user_text(&text));
-        self.said.question = text;
+        self.parsed.questions += 1;
+        self.parsed.history.push(ModelMessage::user_text(&text));
+        self.parsed.question = text;
         Ok(())
     }
 
     /// Adds an assistant's message, whose calls are in the parameter `place`.
     pub(crate) fn answer(&mut self, place: String, text: &str, calls: Vec<ToolCallRequest>) -> Result<(), Refusal> {
-        self.open.close(&mut self.said.history)?;
+        self.open.close(&mut self.parsed.history)?;
         self.last = Last::Model;
-        self.said.is_first = false;
+        self.parsed.is_first = false;
         self.open.begin(place, &calls);
         let text = Some(without_shown_calls(text)).filter(|text| !text.is_empty());
         let text = text.map(|text| AssistantBlock::Text { text });
         let blocks = text.into_iter().chain(calls.into_iter().map(AssistantBlock::ToolCall)).collect();
-        self.said.history.push(ModelMessage::Assistant(blocks));
+        self.parsed.history.push(ModelMessage::Assistant(blocks));
         Ok(())
     }
 
@@ -107,9 +107,9 @@ impl ConversationParser {
 
     /// Returns the conversation. Refuses it if a result or the question is missing, or if it ends with an answer.
     pub(crate) fn end(mut self) -> Result<ParsedConversation, Refusal> {
-        self.open.close(&mut self.said.history)?;
-        let (mut said, field) = (self.said, self.field);
-        if said.question.trim().is_empty() && !(self.goes_on && self.last == Last::Tool) {
+        self.open.close(&mut self.parsed.history)?;
+        let (mut parsed, field) = (self.parsed, self.field);
+        if parsed.question.trim().is_empty() && !(self.has_previous && self.last == Last::Tool) {
             let message = "There is no question. Send at least one message of the role user with words in it.";
             return Err(Refusal::bad(field, message));
         }
@@ -117,11 +117,11 @@ impl ConversationParser {
             let message = "The last message is an answer. Send what is to be answered after it, as the role user.";
             return Err(Refusal::bad(field, message));
         }
-        if !self.goes_on && !matches!(said.history.first(), Some(ModelMessage::User(_))) {
+        if !self.has_previous && !matches!(parsed.history.first(), Some(ModelMessage::User(_))) {
             // Providers require that a user begins.
-            said.history.insert(0, ModelMessage::User(Vec::new()));
+            parsed.history.insert(0, ModelMessage::User(Vec::new()));
         }
-        Ok(said)
+        Ok(parsed)
     }
 }
 

@@ -46,7 +46,7 @@ impl Refusal {
     }
 
     /// Returns the refusal for a turn that can no longer be followed.
-    pub(crate) fn broken_off() -> Self {
+    pub(crate) fn interrupted() -> Self {
         Self::of_turn("The answer broke off. Open the conversation to see what became of it.", "interrupted")
     }
 
@@ -79,17 +79,17 @@ fn status_of(code: &str) -> StatusCode {
 }
 
 tokio::task_local! {
-    static IS_FOR_PROGRAMS: bool;
+    static WANTS_OPENAI_ERRORS: bool;
 }
 
 /// Runs the handling of a request. If the path is `/v1` or below it, its errors get OpenAI's format.
 pub(crate) fn with_error_format<F: Future>(path: &str, answering: F) -> impl Future<Output = F::Output> {
-    IS_FOR_PROGRAMS.scope(path == "/v1" || path.starts_with("/v1/"), answering)
+    WANTS_OPENAI_ERRORS.scope(path == "/v1" || path.starts_with("/v1/"), answering)
 }
 
 /// Returns `true` if the errors of the current request have OpenAI's format.
 pub(crate) fn wants_openai_errors() -> bool {
-    IS_FOR_PROGRAMS.try_with(|is_wanted| *is_wanted).unwrap_or(false)
+    WANTS_OPENAI_ERRORS.try_with(|is_wanted| *is_wanted).unwrap_or(false)
 }
 
 /// An error as a body, and as the last thing but one in a stream.

@@ -42,20 +42,20 @@ pub(crate) struct Follower {
 }
 
 enum Phase {
-    Reads(TurnSubscription),
+    Streaming(TurnSubscription),
     /// Waits for the user's approval.
-    Waits(AbortOnDropHandle<Result<NextRun, ServiceError>>),
+    WaitsForApproval(AbortOnDropHandle<Result<NextRun, ServiceError>>),
     /// Reads the calls that the client has to run. The turn has ended with these calls.
-    HandsOver(AbortOnDropHandle<Result<Vec<ClientCall>, ServiceError>>),
-    Over,
+    ReadsCalls(AbortOnDropHandle<Result<Vec<ClientCall>, ServiceError>>),
+    Done,
 }
 
 /// The next step after an event.
 enum FollowStep {
-    Taken,
-    Waits,
-    HandsOver,
-    Over(Progress),
+    Continue,
+    WaitsForApproval,
+    ReadsCalls,
+    Done(Progress),
 }
 
 impl Follower {
@@ -75,7 +75,7 @@ impl Follower {
             conversation,
             message_id,
             created_at,
-            phase: Phase::Reads(events),
+            phase: Phase::Streaming(events),
             sent: 0,
             reasoning_sent: HashMap::new(),
             usage: Usage::default(),
@@ -104,26 +104,26 @@ impl Follower {
     pub(crate) async fn next(&mut self, sink: &mut impl Sink) -> Progress {
         loop {
             let step = match &mut self.phase {
-                Phase::Over => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
-                Phase::Waits(run) => {
+                Phase::Done => FollowStep::Done(Progress::Failed(Refusal::interrupted())),
+                Phase::WaitsForApproval(run) => {
                     let run = run.await;
                     self.after_wait(run, sink)
                 }
-                Phase::HandsOver(calls) => {
+                Phase::ReadsCalls(calls) => {
                     let calls = calls.await;
-                    self.hand_over(calls, sink)
+                    self.send_calls(calls, sink)
                 }
-                Phase::Reads(events) => match events.next().await {
-                    None => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
-                    Some(entries) => self.take_all(entries.iter().map(LogEntry::event), sink),
+                Phase::Streaming(events) => match events.next().await {
+                    None => FollowStep::Done(Progress::Failed(Refusal::interrupted())),
+                    Some(entries) => self.apply_all(entries.iter().map(LogEntry::event), sink),
                 },
             };
             match step {
-                FollowStep::Taken => {}
-                FollowStep::Waits => self.wait(sink),
-                FollowStep::HandsOver => self.fetch_calls(),
-                FollowStep::Over(progress) => {
-                    self.phase = Phase::Over;
+                FollowStep::Continue => {}
+                FollowStep::WaitsForApproval => self.wait(sink),
+                FollowStep::ReadsCalls => self.fetch_calls(),
+                FollowStep::Done(progress) => {
+                    self.phase = Phase::Done;
                     return progress;
                 }
             }
@@ -133,17 +133,17 @@ impl Follower {
         }
     }
 
-    fn take_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> FollowStep {
+    fn apply_all<'a>(&mut self, events: impl Iterator<Item = &'a ChatEvent>, sink: &mut impl Sink) -> FollowStep {
         for event in events {
-            let step = self.take(event, sink);
-            if !matches!(step, FollowStep::Taken) {
+            let step = self.apply(event, sink);
+            if !matches!(step, FollowStep::Continue) {
                 return step;
             }
         }
-        FollowStep::Taken
+        FollowStep::Continue
     }
 
-    fn take(&mut self, event: &ChatEvent, sink: &mut impl Sink) -> FollowStep {
+    fn apply(&mut self, event: &ChatEvent, sink: &mut impl Sink) -> FollowStep {
         match event {
             ChatEvent::ContentDelta(delta) => {
                 let offset = usize::try_from(delta.offset).unwrap_or(usize::MAX);
@@ -170,11 +170,11 @@ impl Follower {
             }
             ChatEvent::ToolCallStart(call) => sink.tool_started(call),
             ChatEvent::ToolCallEnd(call) => sink.tool_ended(call),
-            ChatEvent::MessageEnd(end) => return self.take_end(end, sink),
-            ChatEvent::Error(error) => return FollowStep::Over(Progress::Failed(Refusal::of_error(error))),
+            ChatEvent::MessageEnd(end) => return self.apply_end(end, sink),
+            ChatEvent::Error(error) => return FollowStep::Done(Progress::Failed(Refusal::of_error(error))),
             _ => {}
         }
-        FollowStep::Taken
+        FollowStep::Continue
     }
 
     /// Takes back text that turned out to be reasoning.
@@ -203,24 +203,24 @@ impl Follower {
         }
     }
 
-    fn take_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> FollowStep {
+    fn apply_end(&mut self, end: &MessageEnd, sink: &mut impl Sink) -> FollowStep {
         self.catch_up_reasoning(&end.reasoning, sink);
         self.catch_up(&end.content, sink);
         sink.run_ended(end);
         self.usage = end.usage;
         match end.status {
-            MessageStatus::AwaitingApproval => FollowStep::Waits,
-            MessageStatus::Complete if end.stop_reason.as_deref() == Some(CLIENT_CALLS) => FollowStep::HandsOver,
+            MessageStatus::AwaitingApproval => FollowStep::WaitsForApproval,
+            MessageStatus::Complete if end.stop_reason.as_deref() == Some(CLIENT_CALLS) => FollowStep::ReadsCalls,
             MessageStatus::Complete | MessageStatus::Stopped => {
                 let finish = finish_of(end.stop_reason.as_deref().unwrap_or_default());
-                FollowStep::Over(Progress::Ended { finish, usage: end.usage })
+                FollowStep::Done(Progress::Ended { finish, usage: end.usage })
             }
             _ => {
                 let refusal = match (&end.error, &end.error_code) {
                     (Some(error), Some(code)) => Refusal::of_turn(error, code),
-                    _ => Refusal::broken_off(),
+                    _ => Refusal::interrupted(),
                 };
-                FollowStep::Over(Progress::Failed(refusal))
+                FollowStep::Done(Progress::Failed(refusal))
             }
         }
     }
@@ -235,7 +235,7 @@ impl Follower {
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let approval_timeout = self.approval_timeout;
         let wait = async move { service.next_run(user, conversation, message_id, approval_timeout).await };
-        self.phase = Phase::Waits(AbortOnDropHandle::new(tokio::spawn(wait)));
+        self.phase = Phase::WaitsForApproval(AbortOnDropHandle::new(tokio::spawn(wait)));
     }
 
     fn after_wait(
@@ -245,18 +245,18 @@ impl Follower {
     ) -> FollowStep {
         match run {
             Ok(Ok(NextRun::Resumed(events))) => {
-                self.phase = Phase::Reads(events);
-                FollowStep::Taken
+                self.phase = Phase::Streaming(events);
+                FollowStep::Continue
             }
             Ok(Ok(NextRun::Pending)) => {
                 sink.text("The call still waits for a decision. The answer continues there after the decision.");
-                FollowStep::Over(Progress::Ended { finish: "stop", usage: self.usage })
+                FollowStep::Done(Progress::Ended { finish: "stop", usage: self.usage })
             }
             Ok(Err(error)) => {
                 tracing::warn!(%error, "waiting for an API client's turn failed");
-                FollowStep::Over(Progress::Failed(Refusal::broken_off()))
+                FollowStep::Done(Progress::Failed(Refusal::interrupted()))
             }
-            Err(_) => FollowStep::Over(Progress::Failed(Refusal::broken_off())),
+            Err(_) => FollowStep::Done(Progress::Failed(Refusal::interrupted())),
         }
     }
 
@@ -265,10 +265,10 @@ impl Follower {
         let Self { service, user, conversation, message_id, .. } = self;
         let (service, user, conversation, message_id) = (service.clone(), *user, *conversation, *message_id);
         let fetch = async move { service.list_client_calls(user, conversation, message_id).await };
-        self.phase = Phase::HandsOver(AbortOnDropHandle::new(tokio::spawn(fetch)));
+        self.phase = Phase::ReadsCalls(AbortOnDropHandle::new(tokio::spawn(fetch)));
     }
 
-    fn hand_over(
+    fn send_calls(
         &mut self,
         calls: Result<Result<Vec<ClientCall>, ServiceError>, JoinError>,
         sink: &mut impl Sink,
@@ -276,11 +276,11 @@ impl Follower {
         match calls {
             Ok(Ok(calls)) if !calls.is_empty() => {
                 sink.client_calls(calls);
-                FollowStep::Over(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
+                FollowStep::Done(Progress::Ended { finish: finish_of(CLIENT_CALLS), usage: self.usage })
             }
             lost => {
                 tracing::warn!(?lost, "the calls for an API client could not be read");
-                FollowStep::Over(Progress::Failed(Refusal::broken_off()))
+                FollowStep::Done(Progress::Failed(Refusal::interrupted()))
             }
         }
     }
@@ -293,7 +293,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        if !matches!(self.phase, Phase::Over) {
+        if !matches!(self.phase, Phase::Done) {
             self.service.spawn_stop(self.user, self.conversation, self.message_id);
         }
     }

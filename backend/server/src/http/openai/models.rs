@@ -9,7 +9,7 @@ use tallybook_database::now;
 use utoipa::ToSchema;
 
 use super::super::{error::ApiError, state::State};
-use crate::http::openai::parse::{PLAIN, no_such_model};
+use crate::http::openai::parse::{DIRECT_SUFFIX, no_such_model};
 
 /// Time at which this process first listed its models. OpenAI's clients expect a time.
 static CREATED: LazyLock<i64> = LazyLock::new(|| now().timestamp());
@@ -54,7 +54,7 @@ fn all(models: &Catalog) -> Vec<Model> {
     let model =
         |id: String, owned_by: &str| Model { id, object: "model", created: *CREATED, owned_by: owned_by.to_owned() };
     let catalog = models.list().items;
-    let plain = |name: &str| format!("{name}{PLAIN}");
+    let plain = |name: &str| format!("{name}{DIRECT_SUFFIX}");
     let mut all = Vec::new();
     for item in &catalog {
         all.push(model(item.name.clone(), &item.provider));

@@ -16,10 +16,10 @@ use crate::http::openai::{
 };
 
 /// Suffix of a model name that asks for a direct model call, without the agent and its tools.
-pub(crate) const PLAIN: &str = ":plain";
+pub(crate) const DIRECT_SUFFIX: &str = ":plain";
 
 /// Prefix of the messages with which `Open WebUI` asks for background tasks such as titles.
-const TASK_BEGIN: &str = "### Task:";
+const TASK_PREFIX: &str = "### Task:";
 
 /// Headers that name a conversation.
 const CHAT_IDS: [&str; 2] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id"];
@@ -102,9 +102,9 @@ pub(crate) fn refuse_client_tools(is_direct: bool, tools: &[ClientTool]) -> Resu
 
 /// Returns `true` if the request is a background task such as writing a title.
 pub(crate) fn is_task(headers: &HeaderMap, parsed: &ParsedConversation, is_stream: bool) -> bool {
-    let looks_like_task =
-        !is_stream && parsed.is_first && parsed.questions == 1 && parsed.question.starts_with(TASK_BEGIN);
-    looks_like_task || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
+    let has_task_prefix =
+        !is_stream && parsed.is_first && parsed.questions == 1 && parsed.question.starts_with(TASK_PREFIX);
+    has_task_prefix || header(headers, "x-tallybook-task").is_some_and(|task| !task.trim().is_empty())
 }
 
 /// Returns the model's name as the client wrote it, its name in the catalog, and whether the client asks for a direct model
@@ -116,7 +116,7 @@ pub(crate) fn model(asked: Option<String>, models: &Catalog) -> Result<(String, 
     if models.find(&name).is_some() {
         return Ok((name.clone(), Some(name), false));
     }
-    match name.strip_suffix(PLAIN).filter(|bare| models.find(bare).is_some()) {
+    match name.strip_suffix(DIRECT_SUFFIX).filter(|bare| models.find(bare).is_some()) {
         Some(bare) => Ok((name.clone(), Some(bare.to_owned()), true)),
         None => Err(no_such_model(&name, models)),
     }
@@ -217,24 +217,24 @@ pub(crate) fn parse_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Pars
     if messages.len() > MAX_MESSAGES {
         return Err(Refusal::bad("messages", format!("There are too many messages. Send at most {MAX_MESSAGES}.")));
     }
-    let mut telling = ConversationParser::new("messages", false);
+    let mut parser = ConversationParser::new("messages", false);
     for (at, message) in messages {
         let ChatMessage { role, content, refusal, tool_calls, tool_call_id } = message;
         let kinds: &[&str] = if role == "assistant" { &["text", ContentPart::REFUSAL] } else { &["text"] };
         let text = text_of(&format!("messages[{at}].content"), content, kinds)?;
         match role.as_str() {
-            "system" | "developer" => telling.system(text)?,
-            "user" => telling.user(text)?,
+            "system" | "developer" => parser.system(text)?,
+            "user" => parser.user(text)?,
             "assistant" => {
                 let calls = tool_calls.unwrap_or_default().into_iter().map(|ToolCall { id, function }| {
                     ToolCallRequest { id, name: function.name, input_text: function.arguments, written_by: None }
                 });
                 let refusal = text_of(&format!("messages[{at}].refusal"), refusal.map(Content::Text), &[])?;
-                let said = with_refusal(text, &refusal);
-                telling.answer(format!("messages[{at}].tool_calls"), &said, calls.collect())?;
+                let parsed = with_refusal(text, &refusal);
+                parser.answer(format!("messages[{at}].tool_calls"), &parsed, calls.collect())?;
             }
             "tool" => {
-                telling.result(format!("messages[{at}].tool_call_id"), tool_call_id.unwrap_or_default(), text)?;
+                parser.result(format!("messages[{at}].tool_call_id"), tool_call_id.unwrap_or_default(), text)?;
             }
             _ => {
                 let message = format!("The role {role:?} is unknown. Use system, developer, user, assistant or tool.");
@@ -242,7 +242,7 @@ pub(crate) fn parse_numbered(messages: Vec<(usize, ChatMessage)>) -> Result<Pars
             }
         }
     }
-    telling.end()
+    parser.end()
 }
 
 /// Returns an assistant's text followed by its refusal, if the message has one.
@@ -262,8 +262,8 @@ mod tests {
 
     fn history(messages: &str) -> Result<Vec<ModelMessage>, (String, String)> {
         let request = read_chat_request(&format!(r#"{{"messages":{messages}}}"#));
-        let said = request.and_then(|request| parse_messages(request.messages));
-        said.map(|said| said.history).map_err(|refusal| (refusal.param.unwrap_or_default(), refusal.message))
+        let parsed = request.and_then(|request| parse_messages(request.messages));
+        parsed.map(|parsed| parsed.history).map_err(|refusal| (refusal.param.unwrap_or_default(), refusal.message))
     }
 
     #[test]

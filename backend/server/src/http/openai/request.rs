@@ -183,11 +183,11 @@ pub(crate) fn off() -> Object {
 
 /// Parses a body. The error names the field at fault.
 pub(crate) fn read_chat_request(body: &str) -> Result<ChatRequest, Refusal> {
-    read_as(body, "chat completion request")
+    parse_body(body, "chat completion request")
 }
 
 /// Parses a body as `T`, which error messages call `thing`.
-pub(crate) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
+pub(crate) fn parse_body<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Result<T, Refusal> {
     if body.starts_with('[') {
         let message = format!("The body is a list, and a {thing} is an object.");
         return Err(Refusal { param: None, ..Refusal::bad("", message) });
@@ -199,7 +199,7 @@ pub(crate) fn read_as<'a, T: Deserialize<'a>>(body: &'a str, thing: &str) -> Res
 }
 
 /// Parses the JSON in `field`. The error names the place at fault.
-pub(crate) fn read_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> Result<T, Refusal> {
+pub(crate) fn parse_part<'a, T: Deserialize<'a>>(json: &'a str, field: &str) -> Result<T, Refusal> {
     parse(json).map_err(|(path, reason)| unreadable(format!("{field}{}", path.unwrap_or_default()), &reason))
 }
 

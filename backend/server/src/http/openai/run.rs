@@ -174,7 +174,7 @@ impl Answer {
                     Progress::Failed(refusal) => return Err(refusal.stored_in(self.conversation())),
                 },
                 // The client has disconnected and cannot read the answer.
-                () = peer.gone() => return Err(Refusal::broken_off().stored_in(self.conversation())),
+                () = peer.gone() => return Err(Refusal::interrupted().stored_in(self.conversation())),
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Formats times, costs and numbers on the admin pages, the same in both languages. `words` formats durations and sizes, as in
-//! the chat.
+//! Formats times, costs and numbers on the admin pages, the same in both languages. `i18n` formats durations and sizes,
+//! as in the chat.
 
 use chrono::{DateTime, Utc};
 

@@ -1,6 +1,6 @@
-//! Tool history over HTTP: the pages under `/admin`, which the server renders and which work without scripts, and the access
-//! log (`access_log`). `words` has the text of the pages, `format` formats figures, `frame` is the frame of every page, and `script`
-//! serves the script that extends them.
+//! Tool history over HTTP: the pages under `/admin`, which the server renders and which work without scripts, and the
+//! access log (`access_log`). `i18n` has the text of the pages, `format` formats numbers and times, and `frame` is the
+//! frame of every page. `frame` also serves the script that extends the pages.
 
 mod access_log;
 mod call;

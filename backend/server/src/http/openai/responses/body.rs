@@ -74,7 +74,7 @@ impl Head {
     }
 
     fn response_id(&self) -> String {
-        format!("{}{}", super::request::ID_BEGIN, self.id)
+        format!("{}{}", super::request::ID_PREFIX, self.id)
     }
 
     /// Returns the items of the answer so far: a message, unless there are only calls, and the calls with which the answer

@@ -24,7 +24,7 @@ pub(crate) struct Events {
     /// Text that is not yet in an event. Text that arrives together is sent together.
     text: String,
     /// Text that is in an event.
-    said: String,
+    parsed: String,
     calls: Vec<ClientCall>,
     has_begun: bool,
     has_message: bool,
@@ -65,9 +65,9 @@ fn write<T: Serialize>(out: &mut Vec<u8>, number: &mut u64, kind: &str, fields: 
 
 impl Events {
     pub(crate) fn new(head: Head) -> Self {
-        let (out, text, said, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
+        let (out, text, parsed, calls) = (Vec::new(), String::new(), String::new(), Vec::new());
         let message_id = head.message_id();
-        Self { head, message_id, out, number: 0, text, said, calls, has_begun: false, has_message: false }
+        Self { head, message_id, out, number: 0, text, parsed, calls, has_begun: false, has_message: false }
     }
 
     fn event<T: Serialize>(&mut self, kind: &str, fields: T) {
@@ -76,9 +76,10 @@ impl Events {
 
     /// Appends an event with the whole response so far.
     fn state(&mut self, kind: &str, state: State<'_>) {
-        let Self { head, out, number, said, calls, .. } = self;
-        let is_empty = matches!(state, State::InProgress) || (said.is_empty() && calls.is_empty() && !self.has_message);
-        let output = if is_empty { Vec::new() } else { head.items(said, calls, state.item_status()) };
+        let Self { head, out, number, parsed, calls, .. } = self;
+        let is_empty =
+            matches!(state, State::InProgress) || (parsed.is_empty() && calls.is_empty() && !self.has_message);
+        let output = if is_empty { Vec::new() } else { head.items(parsed, calls, state.item_status()) };
         write(out, number, kind, json!({"response": head.body(state, output)}));
     }
 
@@ -104,7 +105,7 @@ impl Events {
         let delta =
             json!({"item_id": message_id, "output_index": 0, "content_index": 0, "delta": text, "logprobs": []});
         write(out, number, "response.output_text.delta", delta);
-        self.said.push_str(&self.text);
+        self.parsed.push_str(&self.text);
         self.text.clear();
     }
 
@@ -112,16 +113,16 @@ impl Events {
         if !self.has_message {
             return;
         }
-        let Self { out, number, message_id: id, said, .. } = self;
-        let done = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": said, "logprobs": []});
+        let Self { out, number, message_id: id, parsed, .. } = self;
+        let done = json!({"item_id": id, "output_index": 0, "content_index": 0, "text": parsed, "logprobs": []});
         write(out, number, "response.output_text.done", done);
-        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new(said)});
+        let part = json!({"item_id": id, "output_index": 0, "content_index": 0, "part": OutputText::new(parsed)});
         write(out, number, "response.content_part.done", part);
-        let item = OutputItem::message(id.clone(), Some(said), status);
+        let item = OutputItem::message(id.clone(), Some(parsed), status);
         write(out, number, "response.output_item.done", json!({"output_index": 0, "item": item}));
     }
 
-    fn tell_calls(&mut self) {
+    fn push_calls(&mut self) {
         let first = usize::from(self.has_message);
         let Self { head, out, number, calls, .. } = self;
         for (index, call) in calls.iter().enumerate() {
@@ -175,7 +176,7 @@ impl Writer for Events {
         self.begin();
         let state = State::Ended { finish, usage };
         self.end_message(state.item_status());
-        self.tell_calls();
+        self.push_calls();
         self.state(if state.status() == "completed" { "response.completed" } else { "response.incomplete" }, state);
     }
 

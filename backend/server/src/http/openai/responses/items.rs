@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::super::conversation::{ConversationParser, ParsedConversation, text_of};
 use crate::http::openai::{
     error::Refusal,
-    request::{Content, ContentPart, MAX_MESSAGES, read_part},
+    request::{Content, ContentPart, MAX_MESSAGES, parse_part},
 };
 
 /// An entry of the history. Which fields it has depends on its type.
@@ -35,27 +35,27 @@ const TEXTS: [&str; 3] = ["input_text", "output_text", "text"];
 /// Types of content parts that are text in an assistant's message.
 const ASSISTANT_TEXTS: [&str; 4] = ["input_text", "output_text", "text", ContentPart::REFUSAL];
 
-/// Parses an input. If the request has a previous response (`goes_on`), the input may begin with the results of that response's
+/// Parses an input. If the request has a previous response (`has_previous`), the input may begin with the results of that response's
 /// calls.
-pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<ParsedConversation, Refusal> {
-    let mut telling = ConversationParser::new("input", goes_on);
+pub(crate) fn read(input: &RawValue, has_previous: bool) -> Result<ParsedConversation, Refusal> {
+    let mut parser = ConversationParser::new("input", has_previous);
     if input.get().starts_with('"') {
-        let text: String = read_part(input.get(), "input")?;
-        telling.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
-        return telling.end();
+        let text: String = parse_part(input.get(), "input")?;
+        parser.user(text_of("input", Some(Content::Text(text)), &TEXTS)?)?;
+        return parser.end();
     }
-    let items: Vec<InputItem> = read_part(input.get(), "input")?;
+    let items: Vec<InputItem> = parse_part(input.get(), "input")?;
     if items.len() > MAX_MESSAGES {
         return Err(Refusal::bad("input", format!("There are too many items. Send at most {MAX_MESSAGES}.")));
     }
     let mut step = Step::default();
     for (at, item) in items.into_iter().enumerate() {
         match item.kind.as_deref().unwrap_or("message") {
-            "message" => message(at, item, &mut step, &mut telling)?,
+            "message" => message(at, item, &mut step, &mut parser)?,
             "function_call" => {
                 let call = call(at, item)?;
                 if step.is_over(&call) {
-                    step.tell(&mut telling)?;
+                    step.append_to(&mut parser)?;
                 }
                 step.begin(at);
                 step.calls.push(call);
@@ -75,26 +75,26 @@ pub(crate) fn read(input: &RawValue, goes_on: bool) -> Result<ParsedConversation
             }
         }
     }
-    step.tell(&mut telling)?;
-    telling.end()
+    step.append_to(&mut parser)?;
+    parser.end()
 }
 
-fn message(at: usize, item: InputItem, step: &mut Step, telling: &mut ConversationParser) -> Result<(), Refusal> {
+fn message(at: usize, item: InputItem, step: &mut Step, parser: &mut ConversationParser) -> Result<(), Refusal> {
     let role = item.role.unwrap_or_default();
     let kinds: &[&str] = if role == "assistant" { &ASSISTANT_TEXTS } else { &TEXTS };
     let text = text_of(&format!("input[{at}].content"), item.content, kinds)?;
     if role == "assistant" {
         if !step.results.is_empty() {
-            step.tell(telling)?;
+            step.append_to(parser)?;
         }
         step.begin(at);
         step.texts.push(text);
         return Ok(());
     }
-    step.tell(telling)?;
+    step.append_to(parser)?;
     match role.as_str() {
-        "user" => telling.user(text),
-        "system" | "developer" => telling.system(text),
+        "user" => parser.user(text),
+        "system" | "developer" => parser.system(text),
         _ => {
             let message = format!("The role {role:?} is unknown. Use user, assistant, system or developer.");
             Err(Refusal::bad(format!("input[{at}].role"), message))
@@ -159,13 +159,13 @@ impl Step {
     }
 
     /// Adds the step as an assistant's message, and then the results.
-    fn tell(&mut self, telling: &mut ConversationParser) -> Result<(), Refusal> {
+    fn append_to(&mut self, parser: &mut ConversationParser) -> Result<(), Refusal> {
         let Self { at, texts, calls, results } = std::mem::take(self);
         if let Some(at) = at {
-            telling.answer(format!("input[{at}]"), &texts.join("\n\n"), calls)?;
+            parser.answer(format!("input[{at}]"), &texts.join("\n\n"), calls)?;
         }
         for (place, id, text) in results {
-            telling.result(place, id, text)?;
+            parser.result(place, id, text)?;
         }
         Ok(())
     }
@@ -178,8 +178,8 @@ mod tests {
 
     use super::{ParsedConversation, read};
 
-    fn said(input: &Value, goes_on: bool) -> Result<ParsedConversation, String> {
-        read(&to_raw_value(input).unwrap(), goes_on).map_err(|refusal| refusal.param.unwrap_or_default())
+    fn parsed(input: &Value, has_previous: bool) -> Result<ParsedConversation, String> {
+        read(&to_raw_value(input).unwrap(), has_previous).map_err(|refusal| refusal.param.unwrap_or_default())
     }
 
     fn user(words: &str) -> Value {
@@ -195,8 +195,8 @@ mod tests {
     }
 
     /// Returns the shape of a history: u for a user, a with the number of calls, r with the number of results.
-    fn shape(said: &ParsedConversation) -> String {
-        let shape = said.history.iter().map(|message| match message {
+    fn shape(parsed: &ParsedConversation) -> String {
+        let shape = parsed.history.iter().map(|message| match message {
             ModelMessage::User(_) => "u".to_owned(),
             ModelMessage::Assistant(blocks) => {
                 format!("a{}", blocks.iter().filter(|block| block.tool_call().is_some()).count())
@@ -227,9 +227,9 @@ mod tests {
             (json!([user("q"), call("a"), output("a"), words, later]), "u a1 r1 a0 u"),
             (json!([words, later]), "u a0 u"),
         ] {
-            assert_eq!(shape(&said(&items, false).unwrap()), expected, "{items}");
+            assert_eq!(shape(&parsed(&items, false).unwrap()), expected, "{items}");
         }
-        let alone = said(&json!("q"), false).unwrap();
+        let alone = parsed(&json!("q"), false).unwrap();
         assert_eq!((shape(&alone).as_str(), alone.question.as_str(), alone.is_first), ("u", "q", true));
     }
 
@@ -242,12 +242,12 @@ mod tests {
             (json!([output("tb_1_0_0"), user("And?")]), "r1 u"),
             (json!([user("And?")]), "u"),
         ] {
-            let told = said(&items, true).unwrap();
+            let told = parsed(&items, true).unwrap();
             assert_eq!(shape(&told), expected, "{items}");
             assert!(!told.is_first);
         }
-        assert_eq!(said(&json!([developer]), true).unwrap_err(), "input");
-        assert_eq!(said(&json!([user("q"), output("a")]), true).unwrap_err(), "input[1].call_id");
+        assert_eq!(parsed(&json!([developer]), true).unwrap_err(), "input");
+        assert_eq!(parsed(&json!([user("q"), output("a")]), true).unwrap_err(), "input[1].call_id");
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
             (json!([user("q"), output("a")]), "input[1].call_id"),
             (json!([user("q"), {"role": "assistant", "content": "x"}]), "input"),
         ] {
-            assert_eq!(said(&input, false).unwrap_err(), param, "{input}");
+            assert_eq!(parsed(&input, false).unwrap_err(), param, "{input}");
         }
     }
 
@@ -284,22 +284,22 @@ mod tests {
             (json!([{"type": "output_text", "text": "Well."}, refusal]), "Well.\n\nI decline."),
         ] {
             let items = json!([user("q"), {"type": "message", "role": "assistant", "content": parts}, user("And?")]);
-            let told = said(&items, false).unwrap();
+            let told = parsed(&items, false).unwrap();
             let ModelMessage::Assistant(blocks) = &told.history[1] else { panic!("{told:?}") };
             let [AssistantBlock::Text { text }] = &blocks[..] else { panic!("{blocks:?}") };
             assert_eq!(text, expected);
         }
         let by_user = json!([{"role": "user", "content": [refusal]}]);
-        assert_eq!(said(&by_user, false).unwrap_err(), "input[0].content[0]");
+        assert_eq!(parsed(&by_user, false).unwrap_err(), "input[0].content[0]");
         let empty = json!([user("q"), {"role": "assistant", "content": [{"type": "refusal"}]}, user("r")]);
-        assert_eq!(said(&empty, false).unwrap_err(), "input[1].content[0]");
+        assert_eq!(parsed(&empty, false).unwrap_err(), "input[1].content[0]");
     }
 
     #[test]
     fn an_image_result_is_described_in_text() {
         let parts = json!([{"type": "input_text", "text": "Here:"}, {"type": "input_image", "image_url": "data:"}]);
         let given = json!({"type": "function_call_output", "call_id": "a", "output": parts});
-        let told = said(&json!([user("q"), call("a"), given]), false).unwrap();
+        let told = parsed(&json!([user("q"), call("a"), given]), false).unwrap();
         let Some(ModelMessage::ToolResults(results)) = told.history.last() else { panic!("{told:?}") };
         assert_eq!(results[0].content, "Here:\n\n[What the call gave as input_image cannot be read here.]");
     }

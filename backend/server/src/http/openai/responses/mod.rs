@@ -118,7 +118,7 @@ pub(crate) async fn find(
     let find = move |service: ConversationService| async move { service.find_response(program, message_id).await };
     let stored: StoredResponse = state.run(find).await?;
     let repeated = Repeated {
-        previous_response_id: stored.previous.map(|id| format!("{}{id}", request::ID_BEGIN)),
+        previous_response_id: stored.previous.map(|id| format!("{}{id}", request::ID_PREFIX)),
         store: true,
         ..Repeated::default()
     };

@@ -24,7 +24,7 @@ use crate::http::openai::{
         AnswerRequest, StreamOptions, at_least_one, chat_id, check_temperature, direct_weight, is_task, model,
         refuse_client_tools,
     },
-    request::{ChoiceOfTool, FunctionDefinition, ResponseFormat, is_set, nothing, off, read_as},
+    request::{ChoiceOfTool, FunctionDefinition, ResponseFormat, is_set, nothing, off, parse_body},
     responses::items::{self, full_name},
     tools,
 };
@@ -86,7 +86,7 @@ fn text_or_items() -> Schema {
 }
 
 /// Prefix of every response id.
-pub(crate) const ID_BEGIN: &str = "resp_";
+pub(crate) const ID_PREFIX: &str = "resp_";
 
 /// Headers that name a conversation. Codex names its session in the last one.
 const CHAT_IDS: [&str; 3] = ["X-Tallybook-Conversation", "X-OpenWebUI-Chat-Id", "Session-Id"];
@@ -119,7 +119,7 @@ pub(crate) fn parse_response_request(
     program: Program,
     models: &Catalog,
 ) -> Result<(AnswerRequest, Repeated), Refusal> {
-    let request: ResponseRequest = read_as(body, "response request")?;
+    let request: ResponseRequest = parse_body(body, "response request")?;
     refuse_unsupported(&request)?;
     let max_output_tokens = at_least_one("max_output_tokens", request.max_output_tokens)?;
     check_temperature(request.temperature)?;
@@ -169,7 +169,7 @@ pub(crate) fn parse_response_request(
 
 /// Returns the answer with this response id; `None` if the id is malformed.
 pub(crate) fn message_of(id: &str) -> Option<MessageId> {
-    let number = id.strip_prefix(ID_BEGIN)?;
+    let number = id.strip_prefix(ID_PREFIX)?;
     let message_id = MessageId(number.parse().ok()?);
     // Accepts an id only in the form in which the server writes it.
     (message_id.to_string() == number).then_some(message_id)

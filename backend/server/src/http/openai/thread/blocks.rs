@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::http::openai::{
     error::Refusal,
-    request::{ChatMessage, Content, ContentPart, Function, ToolCall, read_part},
+    request::{ChatMessage, Content, ContentPart, Function, ToolCall, parse_part},
 };
 
 /// A message, in the words of chat completions or with Anthropic's blocks as its content.
@@ -73,12 +73,12 @@ fn read_message(place: &str, message: ThreadChatMessage, push: &mut impl FnMut(C
         return Ok(());
     };
     if !content.get().starts_with('[') {
-        let content = Some(read_part(content.get(), place)?);
+        let content = Some(parse_part(content.get(), place)?);
         push(ChatMessage { role, content, refusal, tool_calls, tool_call_id });
         return Ok(());
     }
     let (mut parts, mut has_results) = (Vec::new(), false);
-    for (at, block) in read_part::<Vec<Block>>(content.get(), place)?.into_iter().enumerate() {
+    for (at, block) in parse_part::<Vec<Block>>(content.get(), place)?.into_iter().enumerate() {
         let place = format!("{place}[{at}]");
         match (block.kind.as_str(), role.as_str()) {
             ("thinking" | "redacted_thinking", "assistant") => {}
@@ -110,7 +110,7 @@ impl Block {
             return Err(Refusal::bad(place, "A tool_result block needs a tool_use_id."));
         };
         let place = format!("{place}.content");
-        let content = self.content.map(|content| read_part(content.get(), &place)).transpose()?;
+        let content = self.content.map(|content| parse_part(content.get(), &place)).transpose()?;
         Ok(ChatMessage { role: "tool".to_owned(), content, refusal: None, tool_calls: None, tool_call_id: Some(id) })
     }
 }

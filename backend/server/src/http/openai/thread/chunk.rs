@@ -54,13 +54,13 @@ pub(crate) struct StreamChunks {
     text: String,
     /// Names of the running calls.
     calls: HashMap<ToolCallId, String>,
-    is_used_up: bool,
+    reached_step_limit: bool,
 }
 
 impl StreamChunks {
     pub(crate) fn new(thread_id: String) -> Self {
         let (out, text, calls) = (Vec::new(), String::new(), HashMap::new());
-        Self { thread_id, out, text, calls, is_used_up: false }
+        Self { thread_id, out, text, calls, reached_step_limit: false }
     }
 
     fn flush(&mut self) {
@@ -99,7 +99,7 @@ impl Sink for StreamChunks {
     }
 
     fn run_ended(&mut self, end: &MessageEnd) {
-        self.is_used_up = end.stop_reason.as_deref() == Some(STEP_LIMIT);
+        self.reached_step_limit = end.stop_reason.as_deref() == Some(STEP_LIMIT);
     }
 
     fn is_ready(&self) -> bool {
@@ -122,7 +122,7 @@ impl Writer for StreamChunks {
 
     fn end(&mut self, finish_reason: &str, usage: Usage) {
         self.flush();
-        if self.is_used_up {
+        if self.reached_step_limit {
             let error = "The agent used up the steps of one answer. Ask in the thread for the rest.";
             write(&mut self.out, &Chunk::Error { error, code: STEP_LIMIT });
         }

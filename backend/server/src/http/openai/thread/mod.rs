@@ -26,7 +26,7 @@ use crate::http::{
         error::{ErrorBody, Refusal},
         follow::Follower,
         parse::parse_numbered,
-        request::{ChatMessage, read_as},
+        request::{ChatMessage, parse_body},
         run::{Answer, follow_turn, program_of},
         thread::{
             blocks::ThreadChatMessage,
@@ -84,7 +84,7 @@ fn thread_id(id: Option<String>) -> Result<Option<Uuid>, ApiError> {
 
 /// Parses a body. The error names the field that cannot be read.
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a RawValue) -> Result<T, Refusal> {
-    read_as(body.get(), "chat request")
+    parse_body(body.get(), "chat request")
 }
 
 /// A question.

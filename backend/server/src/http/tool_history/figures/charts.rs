@@ -42,7 +42,7 @@ pub(crate) struct Chart {
 /// The column of one hour or day.
 pub(crate) struct Column {
     pub(crate) x: i64,
-    /// Text that the browser shows when the user points at the column.
+    /// Tooltip of the column.
     pub(crate) words: String,
     pub(crate) parts: Vec<Part>,
 }

@@ -1,5 +1,5 @@
-//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, as charts and in words.
-//! The charts over time are in `charts`, the tables in `tables`, and the text of both in `words`.
+//! HTTP handler for `/admin/figures`: statistics on the number, failures, duration and cost of calls, as charts and in
+//! words. The charts over time are in `charts`, the tables in `tables`, and the text of both in `i18n`.
 
 mod charts;
 mod i18n;

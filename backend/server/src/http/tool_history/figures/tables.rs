@@ -10,8 +10,8 @@ use super::{
     charts::percent,
 };
 
-/// Maximum number of rows of a table: at first (`FIRST_ROWS`), and if the user asks for all (`MAX_ROWS`). One line sums up the
-/// rest.
+/// Maximum number of rows of a table: at first (`FIRST_ROWS`), and if the user asks for all (`MAX_ROWS`). One line has
+/// the total of the other rows.
 const FIRST_ROWS: usize = 50;
 const MAX_ROWS: usize = 2000;
 
