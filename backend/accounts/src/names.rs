@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_before_are_still_found() {
+    fn names_of_earlier_versions_are_still_found() {
         assert_eq!(spellings(" Ｒｏｏｔ "), ["ｒｏｏｔ", "root"]);
         assert_eq!(spellings("Root"), ["root"]);
         assert_eq!(spellings(&"a".repeat(65)), [""; 0]);

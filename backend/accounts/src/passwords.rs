@@ -72,7 +72,7 @@ pub(crate) struct Hasher {
     at_once: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
     /// Hash with which passwords of unknown users are compared, so that the answer takes as long as for existing users.
-    nobody: Arc<OnceLock<String>>,
+    dummy_hash: Arc<OnceLock<String>>,
 }
 
 impl Default for Hasher {
@@ -80,7 +80,7 @@ impl Default for Hasher {
         Self {
             at_once: Arc::new(Semaphore::new(MAX_HASHES_AT_ONCE)),
             waiting: Arc::new(Semaphore::new(MAX_HASHES_WAITING)),
-            nobody: Arc::default(),
+            dummy_hash: Arc::default(),
         }
     }
 }
@@ -99,16 +99,16 @@ impl Hasher {
         if !password.is_short_enough() {
             return Ok(false);
         }
-        let nobody = Arc::clone(&self.nobody);
+        let dummy_hash = Arc::clone(&self.dummy_hash);
         self.run(move || {
             if let Some(hash) = hash {
                 return password.is_of(&hash);
             }
-            let hash = match nobody.get() {
+            let hash = match dummy_hash.get() {
                 Some(hash) => hash.clone(),
                 None => Password::new("an account that does not exist").hash()?,
             };
-            password.is_of(nobody.get_or_init(|| hash)).map(|_| false)
+            password.is_of(dummy_hash.get_or_init(|| hash)).map(|_| false)
         })
         .await
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_and_not_endless() {
+    fn passwords_have_a_minimum_and_a_maximum_length() {
         assert!(Password::new("十二文字の合言葉がこれです").check("ann").is_ok());
         for text in ["", "elevenchars", "123456789012", &"a password ".repeat(100)] {
             assert!(Password::new(text).check("ann").is_err(), "{text}");

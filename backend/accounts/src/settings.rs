@@ -63,7 +63,7 @@ mod tests {
     use super::{AccountsMode, AccountsSettings};
 
     #[test]
-    fn only_a_loopback_address_can_do_without_accounts() {
+    fn accounts_can_be_off_only_on_a_loopback_address() {
         for (mode, address, required) in [
             (AccountsMode::Auto, "127.0.0.1", Some(false)),
             (AccountsMode::Auto, "::1", Some(false)),

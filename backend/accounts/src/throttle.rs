@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_elsewhere_delay_a_user_by_seconds() {
+    fn failures_of_other_clients_delay_a_user_by_seconds() {
         let (name, now) = (Subject::name("alice"), Utc::now());
         assert_eq!(name.blocked_until(100, now), None);
         assert_eq!(name.blocked_until(1_000_000, now), Some(now + Duration::seconds(10)));

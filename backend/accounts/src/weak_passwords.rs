@@ -199,7 +199,7 @@ mod tests {
     use super::is_weak;
 
     #[test]
-    fn what_is_guessed_first_is_weak() {
+    fn common_passwords_are_weak() {
         for password in [
             "123456789012",
             "passwordpassword",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn several_words_are_not() {
+    fn several_words_are_strong() {
         for password in [
             "a password of some length",
             "another one of some length",

@@ -31,7 +31,7 @@ mod zone;
 
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
-pub use memory::{SummedExchange, sum_up_conversation};
+pub use memory::{SummedExchange, summarize_conversation};
 pub use prompt::SystemPrompt;
 pub use react::{CLIENT_CALLS, STEP_LIMIT};
 pub use reasoning::{MAX_REASONING_LINES, SummedCall, explain_reasoning, reasoning_lines};

@@ -144,7 +144,7 @@ mod tests {
     use super::Limits;
 
     #[test]
-    fn so_many_calls_run_at_the_same_time() {
+    fn the_default_limits_of_concurrent_calls() {
         let Limits { concurrent_calls_per_turn, concurrent_calls, .. } = Limits::default();
         assert_eq!((concurrent_calls_per_turn, concurrent_calls), (16, 256));
     }

@@ -55,7 +55,7 @@ struct Prompt {
 
 /// Asks the model for a summary and returns its unchecked answer, which may be too long. Sends `temperature` if it is
 /// set. Fails only if the prompt cannot be rendered; if the model fails, the error is in [`SideCall::text`].
-pub async fn sum_up_conversation(
+pub async fn summarize_conversation(
     model: &dyn ModelClient,
     before: Option<&str>,
     exchanges: &[SummedExchange],

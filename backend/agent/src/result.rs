@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_json_that_says_how_it_went() {
+    fn results_are_json_with_a_success_flag() {
         assert_eq!(success_json("add", "0.3", 3, None, 99), r#"{"result":"0.3","success":true}"#);
         let of_a_server = success_json("docs__read", r#"x","server":"me"#, 15, None, 99);
         assert_eq!(of_a_server, r#"{"result":"x\",\"server\":\"me","server":"docs","success":true}"#);

@@ -36,9 +36,9 @@ pub(crate) struct Running {
     progress_in: mpsc::Sender<(usize, Progress)>,
     progress_out: mpsc::Receiver<(usize, Progress)>,
     /// The latest unreported progress of each call.
-    untold: BTreeMap<usize, Progress>,
+    unreported: BTreeMap<usize, Progress>,
     /// The earliest time of the next report.
-    tell_at: Instant,
+    report_at: Instant,
 }
 
 pub(crate) struct RunningCall {
@@ -62,15 +62,15 @@ pub(crate) enum Next {
 impl Running {
     pub(crate) fn new(slots: Arc<Semaphore>) -> Self {
         let (progress_in, progress_out) = mpsc::channel(MAX_WAITING_PROGRESS);
-        let (tasks, calls, untold) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
+        let (tasks, calls, unreported) = (JoinSet::new(), HashMap::new(), BTreeMap::new());
         Self {
             slots: PollSemaphore::new(slots),
             tasks,
             calls,
             progress_in,
             progress_out,
-            untold,
-            tell_at: Instant::now(),
+            unreported,
+            report_at: Instant::now(),
         }
     }
 
@@ -86,17 +86,17 @@ impl Running {
             return None;
         }
         loop {
-            let Self { slots, tasks, progress_out, untold, tell_at, .. } = self;
+            let Self { slots, tasks, progress_out, unreported, report_at, .. } = self;
             tokio::select! {
                 biased;
                 error = turn_deadline.cancelled_or_elapsed() => return Some(Next::TurnDeadline(error)),
                 slot = poll_fn(|context| slots.poll_acquire(context)), if may_start => return Some(Next::Start(slot)),
                 Some(ended) = tasks.join_next_with_id() => return Some(Next::Ended(ended)),
-                () = sleep_until(*tell_at), if !untold.is_empty() => {
-                    *tell_at = Instant::now() + PROGRESS_INTERVAL;
-                    return Some(Next::Progress(std::mem::take(untold)));
+                () = sleep_until(*report_at), if !unreported.is_empty() => {
+                    *report_at = Instant::now() + PROGRESS_INTERVAL;
+                    return Some(Next::Progress(std::mem::take(unreported)));
                 }
-                Some((index, progress)) = progress_out.recv() => drop(untold.insert(index, progress)),
+                Some((index, progress)) = progress_out.recv() => drop(unreported.insert(index, progress)),
             }
         }
     }

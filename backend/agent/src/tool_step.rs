@@ -216,8 +216,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     async fn cancel_all(&mut self) {
         self.running.tasks.abort_all();
         let mut reacted = HashMap::new();
-        let patience = Instant::now() + CANCEL_TIMEOUT;
-        while let Ok(Some(ended)) = timeout_at(patience, self.running.tasks.join_next_with_id()).await {
+        let cancel_deadline = Instant::now() + CANCEL_TIMEOUT;
+        while let Ok(Some(ended)) = timeout_at(cancel_deadline, self.running.tasks.join_next_with_id()).await {
             let (id, returned) = ended.map_or_else(|error| (error.id(), None), |(id, returned)| (id, Some(returned)));
             reacted.insert(id, returned);
         }

@@ -49,7 +49,7 @@ mod tests {
     use super::Zone;
 
     #[test]
-    fn the_date_is_the_zones_own() {
+    fn the_date_is_that_of_the_time_zone() {
         let time = "2026-03-01T22:30:00Z".parse().unwrap();
         for (name, date) in [
             ("UTC", "2026-03-01"),

@@ -20,6 +20,6 @@ impl Database {
         let orphans: Vec<(String, String, i64)> =
             within(COMMAND_TIMEOUT, sqlx::query_as(orphans).bind(MAX_TOLD).fetch_all(pool)).await?;
         let orphan = |(table, parent, count)| format!("{count} rows of {table} refer to missing rows of {parent}");
-        Ok(damage.into_iter().filter(|told| told != "ok").chain(orphans.into_iter().map(orphan)).collect())
+        Ok(damage.into_iter().filter(|line| line != "ok").chain(orphans.into_iter().map(orphan)).collect())
     }
 }

@@ -179,13 +179,13 @@ async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result
     let checked = migrations::check_sqlite(&mut connection).await;
     connection.close().await?;
     checked.map_err(|error| match error {
-        DbError::Migrate { source } if is_no_database(&source) => DbError::NotADatabase { path: at() },
+        DbError::Migrate { source } if is_not_a_database(&source) => DbError::NotADatabase { path: at() },
         error => error,
     })
 }
 
 /// `SQLITE_NOTADB`.
-fn is_no_database(error: &sqlx::Error) -> bool {
+fn is_not_a_database(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
 }
 

@@ -45,12 +45,17 @@ pub(crate) fn make_private(database: &Path) -> io::Result<()> {
         }
         match tighten(&file) {
             Ok(()) => {
-                tracing::info!(file = %file.display(), "changed the file's mode so that other users of this machine \
-                                                        cannot read it")
+                tracing::info!(
+                    file = %file.display(),
+                    "changed the file's mode so that other users of this machine cannot read it"
+                );
             }
             Err(error) => {
-                tracing::warn!(file = %file.display(), %error, "other users of this machine can read the file; cannot \
-                                                                change its mode");
+                tracing::warn!(
+                    file = %file.display(),
+                    %error,
+                    "other users of this machine can read the file; cannot change its mode"
+                );
             }
         }
     }

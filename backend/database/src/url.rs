@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_invalid_url_is_reported_without_its_password() {
-        for (url, told) in [
+        for (url, expected) in [
             ("postgres://tally:s3cret@localhost/book", "sqlite: or mysql:"),
             ("s3cret", "sqlite: or mysql:"),
             ("mysql://tally:s3cret@localhost", "has no database name"),
@@ -146,7 +146,7 @@ mod tests {
             ("sqlite:data.db?journal=wal", "unknown query parameter"),
         ] {
             let error = parse(url).unwrap_err();
-            assert!(error.contains(told) && error.contains("DATABASE_URL"), "{url}: {error}");
+            assert!(error.contains(expected) && error.contains("DATABASE_URL"), "{url}: {error}");
             assert!(!error.contains("s3cret"), "{url}: {error}");
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Parser<'a> {
     earlier: Option<&'a str>,
     items: Vec<Expr>,
     /// `true` if the expression being read continues from the last of `items` and will replace it.
-    goes_on: bool,
+    is_continuation: bool,
     /// `true` if the question refers to an earlier result that does not exist.
     lacks_earlier: bool,
 }
@@ -39,7 +39,15 @@ pub(crate) struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// Creates a parser of a question. `earlier` is the last result of the conversation.
     pub(crate) fn new(tokens: &'a [Token], earlier: Option<&'a str>) -> Self {
-        Self { tokens, position: 0, nesting: 0, earlier, items: Vec::new(), goes_on: false, lacks_earlier: false }
+        Self {
+            tokens,
+            position: 0,
+            nesting: 0,
+            earlier,
+            items: Vec::new(),
+            is_continuation: false,
+            lacks_earlier: false,
+        }
     }
 
     /// Returns all expressions to compute, after the complete question has been read.
@@ -88,7 +96,7 @@ impl<'a> Parser<'a> {
     /// all.
     pub(crate) fn current(&mut self) -> Expr {
         if let Some(item) = self.items.last() {
-            self.goes_on = true;
+            self.is_continuation = true;
             return item.clone();
         }
         self.lacks_earlier |= self.earlier.is_none();
@@ -115,7 +123,7 @@ impl<'a> Parser<'a> {
         if expr.size() > MAX_SIZE {
             return Err(NotParsed::TooLong);
         }
-        if std::mem::take(&mut self.goes_on) {
+        if std::mem::take(&mut self.is_continuation) {
             self.items.pop();
         }
         self.items.push(expr);

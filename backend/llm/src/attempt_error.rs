@@ -73,7 +73,7 @@ mod tests {
     use crate::{ModelError, http_error, reason::Reason};
 
     #[test]
-    fn only_what_passes_by_itself_is_asked_again() {
+    fn only_temporary_errors_are_retried() {
         let retry = |status| AttemptError::from(http_error::from_status(status, &Reason::default(), "m")).retry;
         for status in [408, 409, 429, 500, 502, 503, 504, 529] {
             assert_eq!(retry(status), Retry::Backoff, "{status}");

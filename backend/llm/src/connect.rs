@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn public_addresses_want_a_key_and_others_do_not() {
+    fn public_addresses_require_a_key() {
         for kind in [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter] {
             let error = connect(&ModelSettings::new(kind)).err().unwrap();
             assert!(matches!(error, ConnectError::NoKey { .. }), "{error}");

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_follow_each_providers_custom() {
+    fn paths_follow_each_providers_convention() {
         for (base, url) in [
             ("http://h:1", "http://h:1/v1/messages"),
             ("http://h:1/v1/", "http://h:1/v1/messages"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_for_https_has_what_it_needs() {
+    fn an_https_client_can_be_created() {
         // This needs ring and the system's certificates, as in production.
         assert!(Endpoint::openai(&settings(ProviderKind::OpenAi, "https://example.com/v1")).is_ok());
     }

@@ -278,22 +278,22 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_for_event_streams_holds_for_the_seeds() {
+    fn seeds_satisfy_the_invariants_of_event_streams() {
         check("event_stream", event_stream);
     }
 
     #[test]
-    fn what_holds_for_answers_of_anthropic_holds_for_the_seeds() {
+    fn seeds_satisfy_the_invariants_of_anthropic_answers() {
         check("anthropic_stream", anthropic_stream);
     }
 
     #[test]
-    fn what_holds_for_chat_completions_holds_for_the_seeds() {
+    fn seeds_satisfy_the_invariants_of_chat_completions() {
         check("openai_stream", openai_stream);
     }
 
     #[test]
-    fn what_holds_for_calls_in_text_holds_for_the_seeds() {
+    fn seeds_satisfy_the_invariants_of_calls_in_text() {
         check("prompted_text", prompted_text);
     }
 }

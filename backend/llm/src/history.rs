@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_stay_parts_and_blank_ones_go() {
+    fn parts_are_kept_and_blank_parts_dropped() {
         let text = |words: &str| UserPart::Text(words.into());
         let messages = [ModelMessage::User(vec![text("one"), text(" \n"), text("two")])];
         assert_eq!(shown(&messages), r#"user [Text("one"), Text("two")]"#);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_models_own_blocks_go_back() {
+    fn only_the_models_own_blocks_are_sent_back() {
         let opaque = |provider: &str, model: Option<&str>, json: &str| AssistantBlock::Opaque {
             provider: provider.into(),
             model: model.map(Into::into),
@@ -331,7 +331,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_in_calls_and_results_pair(messages in proptest::collection::vec(any_message(), 0..9)) {
+        fn calls_and_results_pair_for_any_history(messages in proptest::collection::vec(any_message(), 0..9)) {
             let mut seen = std::collections::HashSet::new();
             for entry in repair(&reader(), &messages) {
                 if let Entry::Step { blocks, results } = entry {

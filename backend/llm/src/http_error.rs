@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_counts_for_more_than_a_status() {
+    fn a_reason_has_priority_over_the_status() {
         let quota = "You exceeded your current quota, please check your plan and billing details.";
         for (status, message, cause) in [
             (403, "Country, region, or territory not supported", "model_refused_request"),

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn near_misses_mean_the_tool_that_they_are_near() {
+    fn near_misses_resolve_to_the_nearest_tool() {
         let tools = builtin().unwrap().specs();
         for (written, expected) in [
             ("add", Some("add")),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_counts_for_one_harmless_tool_only() {
+    fn a_typo_resolves_only_to_a_single_low_risk_tool() {
         let tools = [spec("window", Risk::Low), spec("windows", Risk::Low), spec("delete_file", Risk::High)];
         assert_eq!(resolve("windos", &tools), None);
         assert_eq!(resolve("delete_fil", &tools), None);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tools_name_counts_before_anothers_alias() {
+    fn a_name_has_priority_over_an_alias() {
         let mut other = spec("other", Risk::Low);
         other.aliases = vec!["sum".to_owned()];
         assert_eq!(resolve("Sum", &[other, spec("sum", Risk::Low)]), Some("sum"));

@@ -81,7 +81,7 @@ impl PendingCall {
     /// [`PROGRESS_STEP_BYTES`].
     pub(crate) fn growth(&mut self) -> Option<ModelEvent> {
         let bytes = self.input.len();
-        let is_news = self.reported_bytes.is_none_or(|told| bytes - told >= PROGRESS_STEP_BYTES);
+        let is_news = self.reported_bytes.is_none_or(|reported| bytes - reported >= PROGRESS_STEP_BYTES);
         (is_news && !self.name.is_empty()).then(|| {
             self.reported_bytes = Some(bytes);
             // The event is sent many times, and the name may be as long as an answer.
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_there_and_unique() {
+    fn ids_are_present_and_unique() {
         let (calls, _) = finished(
             vec![call("", "1"), call("a", "2"), call("a", "2"), call("a", "3"), call("", "1")],
             StopReason::ToolUse,

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_in_a_schema_is_safe_and_no_two_are_alike() {
+    fn names_in_a_schema_are_safe_and_unique() {
         let names = ToolNames::of(&schema()).unwrap();
         let safe = names.safe_schema(&names.schema);
         assert_eq!(names.safe["@filter"], "_filter_3");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_travel_there_and_back_with_every_digit() {
+    fn arguments_round_trip_with_every_digit() {
         let names = ToolNames::of(&schema()).unwrap();
         let original = r#"{"$filter":"x","_filter":1.00000000000000000000001,"user[name]":{"a b":1e400,"other":[{"a b":1}]},"list":[{"名前":"$filter"}],"free":{"a_b":1,"$filter":2,"_filter_2":3},"":{"le/ft":{"le/ft":{}}},"plain":{"a b":2}}"#;
         let mut input = original.to_owned();

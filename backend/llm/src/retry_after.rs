@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_asks_for_nothing() {
+    fn invalid_values_are_ignored() {
         for nonsense in ["-1", "+1", "NaN", "inf", "infinity", "", "later", "99 Foo 2015", "1,000", "0x10", "１"] {
             assert_eq!(found(&[("retry-after", nonsense)]), None, "{nonsense:?}");
             assert_eq!(found(&[("retry-after-ms", nonsense)]), None, "{nonsense:?}");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_measure_are_the_longest_wait_and_not_none() {
+    fn huge_numbers_are_the_maximum_wait() {
         let digits = "9".repeat(5000);
         for huge in ["1000000000000000000000000000000", "1e999", digits.as_str()] {
             assert_eq!(found(&[("retry-after", huge)]), Some(Duration::MAX));

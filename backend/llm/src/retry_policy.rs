@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_is_obeyed_up_to_a_minute() {
+    fn the_providers_wait_is_honored_up_to_a_minute() {
         let mut backoff = RetryPolicy { retries: 5, ..RetryPolicy::default() }.backoff();
         let mut delay = |seconds| backoff.next_delay(Retry::After(Duration::from_secs(seconds)));
         assert_eq!((delay(0), delay(60), delay(61)), (Some(Duration::ZERO), Some(Duration::from_mins(1)), None));

@@ -65,11 +65,11 @@ impl Marks<'_> {
             || is_word(self.object)
             || is_word(self.kind)
             || self.base_resp.is_some_and(has_failed)
-            || (self.is_no_answer() && self.gives_a_reason())
+            || (self.lacks_answer_fields() && self.gives_a_reason())
     }
 
     /// Returns `true` if the frame has none of the fields of normal answer frames.
-    fn is_no_answer(&self) -> bool {
+    fn lacks_answer_fields(&self) -> bool {
         self.kind.is_none() && self.choices.is_none() && self.usage.is_none()
     }
 

@@ -236,7 +236,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_halves_come_each_frame_can_be_read(
+        fn frames_stay_valid_for_any_surrogates(
             units in proptest::collection::vec((0xd7ff_u16..=0xe000, any::<bool>()), 0..20),
         ) {
             let expected = String::from_utf16_lossy(&units.iter().map(|(unit, _)| *unit).collect::<Vec<_>>());

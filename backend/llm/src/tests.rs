@@ -215,7 +215,7 @@ async fn headers_and_paths_are_each_providers_own() {
 }
 
 #[tokio::test]
-async fn web_search_is_openrouters_alone_and_the_version_anthropics() {
+async fn web_search_is_only_for_openrouter_and_the_version_for_anthropic() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         model.reply([text("hi")]);
@@ -251,7 +251,7 @@ async fn reasoning_is_not_part_of_the_answer() {
 }
 
 #[tokio::test]
-async fn error_statuses_say_what_to_fix_and_never_the_key() {
+async fn errors_say_what_to_fix_and_never_contain_the_key() {
     let body = json!({"error": {"type": "x", "message": format!("wrong:\n{KEY}")}}).to_string();
     for provider in PROVIDERS {
         for (status, code, words) in [
@@ -276,7 +276,7 @@ async fn error_statuses_say_what_to_fix_and_never_the_key() {
 }
 
 #[tokio::test]
-async fn answers_that_break_off_are_errors_and_what_was_written_came_through() {
+async fn aborted_answers_are_errors_after_their_text() {
     for provider in PROVIDERS {
         let beginning = || text("The beginning");
         let cases: [[Part; 2]; 3] =
@@ -307,7 +307,7 @@ async fn a_response_that_is_not_a_stream_fails() {
 
 /// Some servers never stream, even if the request asks for it.
 #[tokio::test]
-async fn an_answer_that_comes_as_a_whole() {
+async fn an_answer_in_one_body() {
     let call = json!({"id": "a", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}});
     let message = json!({"role": "assistant", "content": "Let me see.", "tool_calls": [call]});
     let completion =
@@ -379,7 +379,7 @@ async fn dropping_the_stream_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn deltas_come_as_they_are_written() {
+async fn deltas_are_passed_on_as_they_arrive() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let gate = model.reply_gated([text("before")], [text(" after")]);

@@ -66,7 +66,7 @@ mod tests {
     use crate::{AssistantBlock, ModelMessage, ToolCallRequest, ToolResult};
 
     #[test]
-    fn every_script_has_its_measure() {
+    fn estimates_depend_on_the_script() {
         for (text, tokens) in [
             ("", 0),
             ("a", 1),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_results_count_with_what_is_around_them() {
+    fn calls_and_results_count_with_their_overhead() {
         let call = ToolCallRequest {
             id: "a".to_owned(),
             name: "add".to_owned(),

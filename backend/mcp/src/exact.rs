@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_of_json_is_refused() {
+    fn arguments_that_are_not_a_json_object_are_refused() {
         let deep = |levels| format!(r#"{{"a":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
         let refused = ["", "[]", "1", "null", "{", r#"{"a":01}"#, r#"{"a":"\ud800"}"#, "{} x", r#"{"a":1e}"#];
         for input in refused.into_iter().map(str::to_owned).chain([deep(5_000), deep(200)]) {

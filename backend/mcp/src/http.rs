@@ -221,7 +221,7 @@ mod tests {
     use super::NoLinkLocal;
 
     #[tokio::test]
-    async fn a_name_that_leads_to_this_network_segment_leads_nowhere() {
+    async fn names_that_resolve_to_link_local_addresses_are_refused() {
         for (name, leads_somewhere) in [("169.254.169.254", false), ("fe80::1", false), ("127.0.0.1", true)] {
             assert_eq!(NoLinkLocal.resolve(name.parse().unwrap()).await.is_ok(), leads_somewhere, "{name}");
         }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_bound_to_tools_and_reasons() {
+    fn tools_and_reasons_are_bounded() {
         let mut listing = Listing::default();
         for index in 0..1000 {
             listing.add(&json!({ "name": format!("t{index}"), "inputSchema": {} }));

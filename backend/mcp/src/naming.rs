@@ -26,7 +26,7 @@ mod tests {
     use super::tool_name;
 
     #[test]
-    fn names_are_plain_where_they_can_be_and_hashed_where_not() {
+    fn names_are_hashed_only_if_needed() {
         assert_eq!(tool_name("docs", "search.pages", |_| false).unwrap(), "docs__search_pages");
         // printf 'docs\0search.pages' | sha256sum | cut -c -8
         let clash = tool_name("docs", "search.pages", |name| name == "docs__search_pages").unwrap();

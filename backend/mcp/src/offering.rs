@@ -112,7 +112,7 @@ mod tests {
     use super::is_like;
 
     #[test]
-    fn patterns_are_matched_as_a_whole() {
+    fn patterns_match_the_complete_name() {
         for (pattern, name, like) in [
             ("search", "search", true),
             ("search", "search_all", false),

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn without_text_the_structured_content_speaks() {
+    fn structured_content_is_used_if_there_is_no_text() {
         assert_eq!(output(&json!({ "content": [], "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
         assert_eq!(output(&json!({ "structuredContent": { "a": 1 } })), r#"{"a":1}"#);
         let empty = |content: Value| output(&json!({ "content": content, "structuredContent": { "a": 1 } }));

@@ -119,7 +119,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_called_a_secret_is_one_and_what_is_not_is_none() {
+    fn values_are_secret_by_their_name() {
         let file = r#"{"mcpServers": {
             "one": {"url": "https://x.example/mcp?key=${MY_TOKEN}", "headers": {
                 "Authorization": "Bearer abc.def", "X-Api-Key": "k 1", "Accept": "application/json", "X-Title": "My Tallybook"}},

@@ -142,7 +142,11 @@ impl Server {
         let transport = match &self.transport {
             Ok(transport) => transport,
             Err(error) => {
-                tracing::error!(server, %error, "the settings of a tool server are not valid; correct them and restart");
+                tracing::error!(
+                    server,
+                    %error,
+                    "the settings of a tool server are not valid; correct them and restart"
+                );
                 return;
             }
         };
@@ -161,8 +165,12 @@ impl Server {
                 pauses = backoff.build();
             }
             let pause = pauses.next().map_or(MAX_PAUSE, |pause| pause.min(MAX_PAUSE));
-            tracing::warn!(server, %error, retry_secs = pause.as_secs(), "a tool server is unavailable; its tools are \
-                                                                          not offered");
+            tracing::warn!(
+                server,
+                %error,
+                retry_secs = pause.as_secs(),
+                "a tool server is unavailable; its tools are not offered"
+            );
             self.lose(&error);
             changed();
             tokio::select! {
@@ -205,7 +213,7 @@ impl Server {
             }
             let listed_at = Instant::now();
             let ended = open.ended.clone();
-            let told = async {
+            let notified = async {
                 open.tools_changed().await;
                 // Limits how often the server can cause a new list.
                 sleep_until(listed_at + MIN_REFRESH).await;
@@ -216,7 +224,7 @@ impl Server {
                     return Err(ServerError::Unavailable("its program ended".to_owned()));
                 }
                 () = self.doubted.notified() => {}
-                () = told => {}
+                () = notified => {}
                 // Tries again to read the accepted definitions. Until then, only definitions that were read before are accepted.
                 () = sleep_until(listed_at + MIN_REFRESH), if !is_known => {}
                 _ = refresh.tick() => open.subscribe_again().await,

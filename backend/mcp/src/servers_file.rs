@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ways_of_writing_servers_have_one_meaning() {
+    fn all_notations_of_servers_have_the_same_meaning() {
         let file = r#"{
             "httpStreamableServers": {
                 "met-data": { "url": "http://127.0.0.1:13388/mcp" },
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_written_as_a_server_fails_alone() {
+    fn an_invalid_entry_fails_only_its_server() {
         let file = r#"{ "mcpServers": {
             "number": {
                 "url": 5 }, "list": [], "old": { "type": "sse", "url": "https://example.com" }, "good": { "command": "x" },
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_the_file_is_said_with_its_line() {
+    fn errors_of_the_file_name_the_line() {
         let twice = "two tool servers are named \"a\"; rename one of them.";
         for (file, line, problem) in [
             ("{\"mcpServers\":{\"a\":{\"command\":\"x\"}},\n\"servers\":{\"a\":{\"command\":\"y\"}}}", 2, twice),

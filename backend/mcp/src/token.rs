@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_renewed_before_their_end() {
+    fn tokens_are_renewed_before_they_expire() {
         assert_eq!(cache_duration(Duration::from_hours(1)), Duration::from_mins(55));
         assert_eq!(cache_duration(Duration::from_mins(6)), Duration::from_mins(3));
         assert_eq!(cache_duration(Duration::ZERO), Duration::ZERO);

@@ -115,8 +115,8 @@ impl OpenTransport {
 /// of the older era, reports no changes, or does not accept the subscription in time.
 async fn subscription(connection: &Connection) -> Option<Subscription> {
     let info = connection.peer.peer_info()?;
-    let tells = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
-    if info.protocol_version.has_initialize() || !tells {
+    let reports_changes = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
+    if info.protocol_version.has_initialize() || !reports_changes {
         return None;
     }
     let filter = SubscriptionFilter::builder().tools_list_changed().build();

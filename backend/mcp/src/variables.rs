@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_put_in_place_once() {
+    fn variables_are_expanded_once() {
         let find = |name: &str| match name {
             "A" => Some("${B}".to_owned()),
             "EMPTY" => Some(String::new()),

@@ -273,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn of_whole_days_the_longest_row_is_taken() {
+    fn the_longest_run_of_full_days_is_used() {
         let days = [0, 48, 72, 120].map(hour);
         assert_eq!(whole_days(hour(-3), &days), (hour(48), hour(96)));
         assert_eq!(whole_days(hour(-3), &[]), (hour(-3), hour(-3)));
     }
 
     #[test]
-    fn a_share_of_the_calls_is_done_within_a_time() {
+    fn percentiles_of_durations_are_estimated() {
         let figures = ToolFigures { durations: [(10, 90), (100, 9), (1000, 1)].into(), ..ToolFigures::default() };
         assert_eq!([50, 90, 91, 99, 100].map(|percent| figures.within_ms(percent)), [10, 10, 100, 100, 1000].map(Some));
         assert_eq!(ToolFigures::default().within_ms(50), None);

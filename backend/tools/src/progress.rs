@@ -18,9 +18,9 @@ pub struct Progress {
 pub struct ProgressSender(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl ProgressSender {
-    /// Creates a sender that calls `tell` with each report. `tell` must return at once.
-    pub fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+    /// Creates a sender that calls `report` with each report. `report` must return at once.
+    pub fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
     }
 
     /// Creates a sender that discards all reports.

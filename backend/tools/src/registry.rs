@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_marks_secrets_is_known_of_tools_that_are_not_on_offer() {
+    fn schemas_that_mark_secrets_are_kept_for_unavailable_tools() {
         let known =
             |registry: &ToolRegistry| registry.absent_schemas().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
         let secret = serde_json::json!({ "properties": { "pin": { "writeOnly": true } } });

@@ -75,7 +75,7 @@ mod tests {
     use super::FairSemaphore;
 
     #[tokio::test]
-    async fn one_person_has_half_of_them_and_keeps_no_other_waiting() {
+    async fn one_user_gets_half_of_the_slots_and_does_not_block_others() {
         let (slots, ann, bob, eve) = (FairSemaphore::new(4), 1, 2, 3);
         let anns = [slots.acquire(ann).await.unwrap(), slots.try_acquire(ann).unwrap()];
         assert!(slots.try_acquire(ann).is_none());

@@ -111,7 +111,7 @@ mod tests {
     use super::{Risk, ToolSpec};
 
     #[test]
-    fn whatever_a_tool_says_of_itself_changes_its_hash() {
+    fn every_part_of_a_definition_changes_its_hash() {
         let spec = ToolSpec {
             name: "order".to_owned(),
             description: "Orders a pizza.".to_owned(),

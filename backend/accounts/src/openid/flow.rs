@@ -126,7 +126,7 @@ mod tests {
     use super::{Flow, Purpose};
 
     #[test]
-    fn what_was_changed_on_the_way_no_longer_fits_the_state() {
+    fn a_changed_cookie_does_not_match_the_state() {
         let purpose = Purpose::SignIn { next: "/c/検索?x=1".to_owned() };
         let flow = Flow::begin(&purpose, None).unwrap();
         let (again, found) = Flow::parse(flow.value(), None).unwrap();
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_ended_in_the_session_that_began_it() {
+    fn linking_ends_in_the_session_that_started_it() {
         let flow = Flow::begin(&Purpose::Link, Some("mine")).unwrap();
         let is_state = |session| Flow::parse(flow.value(), session).unwrap().0.is_state(&flow.state());
         assert!(is_state(Some("mine")) && !is_state(Some("another")) && !is_state(None));
     }
 
     #[test]
-    fn what_is_too_old_or_nothing_of_ours_is_not_taken() {
+    fn expired_and_malformed_cookies_are_rejected() {
         let secret = "a".repeat(64);
         for parse in ["", "..", "x.1.l", &format!("{secret}.1.l"), &format!("{secret}.99999999999.l"), &secret] {
             assert!(Flow::parse(parse, None).is_none(), "{parse}");

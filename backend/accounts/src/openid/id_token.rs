@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_for_the_client_that_asked_for_it() {
+    fn a_token_is_only_valid_for_its_client() {
         for (audience, party, is_ours) in [
             (json!("us"), Value::Null, true),
             (json!(["us"]), Value::Null, true),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_an_end_however_it_is_written() {
+    fn expiration_times_are_read_in_every_form() {
         for (end, is_valid) in [
             (json!(1001), true),
             (json!("1001"), true),
@@ -253,17 +253,17 @@ mod tests {
                 .map(|verified| verified.claims["sub"].clone())
         };
         let (one, two) = (signing_key(1, Some("1")), signing_key(2, Some("2")));
-        let (nameless, stranger) = (signing_key(3, None), signing_key(4, Some("1")));
+        let (nameless, foreign) = (signing_key(3, None), signing_key(4, Some("1")));
         let ours = Ok(json!("s-1"));
         assert_eq!(verify(&sign(&two, Some("2"), ""), &[&one, &two]), ours);
         assert_eq!(verify(&sign(&two, Some("2"), "="), &[&one, &two]), ours);
         assert_eq!(verify(&sign(&two, None, ""), &[&one, &two]), ours);
         assert_eq!(verify(&sign(&nameless, Some("3"), ""), &[&one, &nameless]), ours);
         assert_eq!(verify(&sign(&nameless, None, ""), &[&one, &nameless]), ours);
-        assert_eq!(verify(&sign(&stranger, Some("1"), ""), &[&one, &two]), Err(TokenError::WrongSignature));
+        assert_eq!(verify(&sign(&foreign, Some("1"), ""), &[&one, &two]), Err(TokenError::WrongSignature));
         // With this error the keys are requested again, since the provider may have a new key.
         for id in [None, Some("4")] {
-            assert_eq!(verify(&sign(&stranger, id, ""), &[&one, &nameless]), Err(TokenError::UnknownKey));
+            assert_eq!(verify(&sign(&foreign, id, ""), &[&one, &nameless]), Err(TokenError::UnknownKey));
         }
     }
 

@@ -119,9 +119,11 @@ impl Issuer {
                 Err(error) => {
                     let pause = known.pauses.get_or_insert_with(pauses).next().unwrap_or(MAX_PAUSE);
                     known.asked_again_at = Some(Instant::now() + pause);
-                    tracing::warn!(issuer = self.settings.issuer, %error, "cannot load the identity provider's \
-                                                                           metadata, so sign-in with it is \
-                                                                           unavailable");
+                    tracing::warn!(
+                        issuer = self.settings.issuer,
+                        %error,
+                        "cannot load the identity provider's metadata, so sign-in with it is unavailable"
+                    );
                 }
             }
         }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_verified_where_its_issuer_says_so_in_any_form() {
+    fn email_verified_is_read_in_every_form() {
         for (said, is_verified) in [
             (json!(true), true),
             (json!("true"), true),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_verified_is_that_very_address() {
+    fn only_the_address_that_was_verified_counts() {
         let verified = json!({"email": "a@example.org", "email_verified": true});
         let or = |one: Value, other: &Value| claims(one).or(claims(other.clone())).verified_email().map(str::to_owned);
         let ours = Some("a@example.org".to_owned());

@@ -71,7 +71,7 @@ mod tests {
     use super::OpenIdSettings;
 
     #[test]
-    fn an_issuer_is_asked_over_tls_or_on_this_machine() {
+    fn issuers_need_tls_except_on_localhost() {
         for address in
             ["https://id.example.org", "https://id.example.org/realms/a/", "http://localhost:8080", "http://[::1]/x"]
         {

@@ -102,8 +102,12 @@ impl Subject<'_> {
             Ok(text) => read(&text),
             Err(AgentError::Model(_)) if Instant::now() >= deadline => (Verdict::Abstain, LATE.to_owned()),
             Err(AgentError::Model(error)) => {
-                tracing::warn!(reviewer = reviewer.name, code = error.code(), %error, "a call to a reviewing model \
-                                                                                       failed");
+                tracing::warn!(
+                    reviewer = reviewer.name,
+                    code = error.code(),
+                    %error,
+                    "a call to a reviewing model failed"
+                );
                 (Verdict::Abstain, format!("It could not be asked ({}).", error.code()))
             }
             Err(error) => return (Err(error), Some(call)),
@@ -149,7 +153,7 @@ mod tests {
     use super::{NO_VOTE, Prompt, Template as _, read};
 
     #[test]
-    fn only_the_json_that_was_asked_for_is_a_vote() {
+    fn only_the_requested_json_is_a_vote() {
         let yes = (Verdict::Approve, "It is asked for.".to_owned());
         for text in [
             r#"{"verdict":"approve","reason":"It is asked for."}"#,

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_votes_decide_by_their_majority_and_nothing_else_does() {
+    fn a_quorum_of_votes_decides_by_majority() {
         let decide = |quorum, letters| ruling(ReviewMode::Decide, quorum, letters);
         assert_eq!(decide(2, "aa"), Some((Decision::Approve, "M0: a0 M1: a1".to_owned())));
         assert_eq!(decide(2, "rar"), Some((Decision::Deny, "M0: r0 M2: r2".to_owned())));

@@ -79,7 +79,7 @@ async fn high_risk_calls_wait_while_the_others_run() {
 }
 
 #[tokio::test]
-async fn high_risk_calls_with_consent_run_after_the_others_one_by_one_in_order() {
+async fn approved_high_risk_calls_run_last_one_by_one_in_order() {
     let model = MockLlm::start().await.unwrap();
     model.reply([
         tool_call("launch", r#"{"n":1}"#),

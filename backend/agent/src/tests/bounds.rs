@@ -21,7 +21,7 @@ impl Tool for Rants {
 }
 
 #[tokio::test]
-async fn an_error_without_measure_fits_its_columns() {
+async fn a_huge_error_fits_its_columns() {
     let model = MockLlm::start().await.unwrap();
     model.reply([tool_call("rants", r#"{"n":1000000}"#)]);
     model.reply([text("It failed.")]);
@@ -41,7 +41,7 @@ async fn an_error_without_measure_fits_its_columns() {
 }
 
 #[tokio::test]
-async fn arguments_longer_than_any_tool_takes_are_a_failed_call() {
+async fn arguments_over_the_limit_fail_the_call() {
     for provider in [ProviderKind::Anthropic, ProviderKind::OpenAi] {
         let model = MockLlm::start().await.unwrap();
         let input = format!(r#"{{"n":1,"x":"{}"}}"#, "数".repeat(MAX_INPUT_BYTES));
@@ -76,7 +76,7 @@ async fn arguments_longer_than_any_tool_takes_are_a_failed_call() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_name_is_a_failed_call() {
+async fn a_call_without_a_name_fails() {
     for provider in [ProviderKind::Anthropic, ProviderKind::OpenAi] {
         let model = MockLlm::start().await.unwrap();
         model.reply([tool_call("", r#"{"n":1}"#)]);
@@ -92,7 +92,7 @@ async fn a_call_without_a_name_is_a_failed_call() {
 }
 
 #[tokio::test]
-async fn many_results_share_what_a_step_may_tell() {
+async fn many_results_share_the_output_limit_of_a_step() {
     let model = MockLlm::start().await.unwrap();
     model.reply(vec![tool_call("flood", r#"{"n":65536}"#); 100]);
     model.reply([text("Much.")]);

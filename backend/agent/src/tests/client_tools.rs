@@ -37,7 +37,7 @@ async fn run(model: &MockLlm, client_tools: Vec<ToolSpec>, tool_choice: ToolChoi
 }
 
 #[tokio::test]
-async fn in_a_step_with_both_ours_run_and_theirs_end_the_turn() {
+async fn in_a_mixed_step_server_calls_run_and_client_calls_end_the_turn() {
     let model = MockLlm::start().await.unwrap();
     model.reply([tool_call("look", "{}"), tool_call("echo", r#"{"n":1}"#), tool_call("look", "{}")]);
     let (word, events) = run(&model, vec![theirs("look")], ToolChoice::Auto).await;
@@ -45,7 +45,7 @@ async fn in_a_step_with_both_ours_run_and_theirs_end_the_turn() {
 }
 
 #[tokio::test]
-async fn of_two_tools_of_one_name_the_programs_is_meant_and_told() {
+async fn a_client_tool_takes_precedence_over_a_server_tool_of_the_same_name() {
     let model = MockLlm::start().await.unwrap();
     model.reply([tool_call("echo", r#"{"n":1}"#)]);
     let (word, events) = run(&model, vec![theirs("echo")], ToolChoice::Auto).await;
@@ -55,7 +55,7 @@ async fn of_two_tools_of_one_name_the_programs_is_meant_and_told() {
 }
 
 #[tokio::test]
-async fn where_nothing_may_be_called_nothing_is_and_a_choice_is_passed_on() {
+async fn the_tool_choice_is_passed_on_and_none_prevents_calls() {
     let model = MockLlm::start().await.unwrap();
     for (choice, context) in [
         (ToolChoice::None, json!({"type": "none"})),

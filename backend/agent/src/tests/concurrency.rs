@@ -58,7 +58,7 @@ fn started(events: &[RecordedEvent]) -> usize {
 }
 
 #[tokio::test]
-async fn of_a_thousand_calls_in_one_step_sixteen_run_at_a_time_and_the_rest_have_no_row_before_their_turn() {
+async fn a_thousand_calls_run_sixteen_at_a_time_and_waiting_calls_have_no_row() {
     let model = MockLlm::start().await.unwrap();
     calls(&model, 1000);
     model.reply([text("Done.")]);
@@ -110,7 +110,7 @@ async fn all_turns_of_a_process_share_the_slots() {
 }
 
 #[tokio::test]
-async fn a_stop_counts_for_calls_that_wait() {
+async fn a_stop_ends_waiting_calls() {
     let model = MockLlm::start().await.unwrap();
     let tool = Waits::new();
     let limits = Limits { concurrent_calls: 2, ..Limits::default() };
@@ -136,7 +136,7 @@ async fn a_stop_counts_for_calls_that_wait() {
 }
 
 #[tokio::test]
-async fn the_turns_time_counts_for_calls_that_wait() {
+async fn the_turns_timeout_ends_waiting_calls() {
     let model = MockLlm::start().await.unwrap();
     calls(&model, 3);
     let limits = Limits { concurrent_calls_per_turn: 1, turn_time: Duration::from_secs(2), ..Limits::default() };

@@ -132,7 +132,7 @@ fn ends(events: &[RecordedEvent]) -> Vec<(i64, ToolCallStatus, Option<&str>)> {
 }
 
 #[tokio::test]
-async fn of_ten_calls_in_one_step_the_one_that_hangs_times_out_alone() {
+async fn only_the_hanging_call_of_a_step_times_out() {
     let model = MockLlm::start().await.unwrap();
     model.reply((0..10).map(|n| tool_call("echo", format!(r#"{{"n":{n}}}"#))).collect::<Vec<_>>());
     model.reply([text("Nine answered.")]);
@@ -174,7 +174,7 @@ async fn at_the_time_limit_the_connection_to_the_model_is_closed() {
 }
 
 #[tokio::test]
-async fn a_cancelled_turn_asks_no_more() {
+async fn a_cancelled_turn_sends_no_further_request() {
     let model = MockLlm::start().await.unwrap();
     model.reply([hang()]);
     let cancel = CancellationToken::new();
@@ -186,7 +186,7 @@ async fn a_cancelled_turn_asks_no_more() {
 }
 
 #[tokio::test]
-async fn a_huge_output_is_cut_for_the_row_and_further_for_the_model() {
+async fn a_huge_output_is_truncated_for_storage_and_further_for_the_model() {
     let model = MockLlm::start().await.unwrap();
     model.reply([tool_call("flood", r#"{"n":100000000}"#)]);
     model.reply([text("Much.")]);
@@ -231,7 +231,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
 
 /// The turn's final event lists every call, and must remain an event that clients accept.
 #[tokio::test]
-async fn a_turn_that_used_up_its_calls_answers_without() {
+async fn a_turn_at_its_step_limit_answers_without_tools() {
     let model = MockLlm::start().await.unwrap();
     let two_calls = || [tool_call("echo", r#"{"n":1}"#), tool_call("echo", r#"{"n":2}"#)];
     model.reply(two_calls());

@@ -20,7 +20,7 @@ fn turn(model: &MockLlm, stored: &watch::Sender<bool>) -> (Agent, TurnInput, Mem
 }
 
 #[tokio::test]
-async fn a_model_is_asked_while_it_is_stored_how_its_calls_ended() {
+async fn the_next_model_call_starts_while_results_are_being_stored() {
     let model = MockLlm::start().await.unwrap();
     let stored = watch::Sender::new(false);
     let (agent, input, mut recorder) = turn(&model, &stored);
@@ -39,7 +39,7 @@ async fn a_model_is_asked_while_it_is_stored_how_its_calls_ended() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_stopped_meanwhile_keeps_how_its_calls_ended() {
+async fn a_turn_that_is_stopped_while_storing_keeps_its_results() {
     let model = MockLlm::start().await.unwrap();
     let stored = watch::Sender::new(false);
     let (agent, input, mut recorder) = turn(&model, &stored);

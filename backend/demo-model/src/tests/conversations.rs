@@ -48,7 +48,7 @@ fn call_ids_are_unique_in_the_conversation_even_when_its_beginning_is_cut_off() 
 }
 
 #[test]
-fn when_tools_may_not_be_called_it_answers_with_what_it_has() {
+fn without_tools_it_answers_from_its_results() {
     let mut talk = Talk::new();
     talk.messages.push(ModelMessage::user_text("2 * 3 and (4 + 5) * 6"));
     let (_, calls) = talk.step(ToolChoice::Auto);
@@ -70,7 +70,7 @@ fn a_tool_that_is_switched_off_is_named() {
 }
 
 #[test]
-fn results_of_any_shape_are_survived() {
+fn results_of_any_shape_do_not_panic() {
     for (content, is_error, expected) in [
         (r#"{"success":true,"result":5}"#, false, "Done: 2 + 3 = **5**."),
         (
@@ -112,7 +112,7 @@ fn an_empty_history_is_answered() {
 }
 
 #[tokio::test]
-async fn words_come_one_by_one_at_the_pace_asked_for() {
+async fn words_are_sent_one_by_one_at_the_configured_pace() {
     let request = ModelRequest {
         system: Vec::new(),
         messages: vec![ModelMessage::user_text("Hello!")],

@@ -109,7 +109,7 @@ fn two_questions_get_two_answers() {
 }
 
 #[test]
-fn what_was_asked_is_shown_as_it_was_meant() {
+fn the_answer_shows_the_expression_as_understood() {
     for (question, shown) in [
         ("2 * (3 - (4 - 5))", "2 × (3 − (4 − 5))"),
         ("(2 ^ 3) ^ 2", "(2^3)^2"),
@@ -141,7 +141,7 @@ fn failures_are_explained() {
 }
 
 #[test]
-fn what_is_not_surely_understood_is_not_computed() {
+fn ambiguous_questions_are_not_computed() {
     for question in [
         "",
         "   ",

@@ -79,7 +79,7 @@ fn failures_are_explained() {
 }
 
 #[test]
-fn what_is_not_surely_understood_is_not_computed() {
+fn ambiguous_questions_are_not_computed() {
     for question in [
         "今日の天気は？",
         "2024年の出来事を教えて",

@@ -37,7 +37,7 @@ fn result(answer: &str) -> BigDecimal {
 
 proptest! {
     #[test]
-    fn answers_are_exact_and_shown_as_asked(expr in exact_expr()) {
+    fn answers_are_exact_and_show_the_expression(expr in exact_expr()) {
         prop_assume!(!expr.is_bare());
         for question in [format!("What is {expr}?"), format!("{expr}を計算して")] {
             let turn = Talk::new().ask(&question);

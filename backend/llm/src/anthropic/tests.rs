@@ -243,7 +243,7 @@ fn a_delta_without_its_kind_or_with_an_object_is_read() {
 }
 
 #[test]
-fn a_message_that_begins_with_its_content_is_read() {
+fn a_message_start_with_content_is_read() {
     let call = json!({"type": "tool_use", "id": "a", "name": "add", "input": {"a": 1}});
     let content = json!([{"type": "text", "text": "Let me see."}, call]);
     let begin = json!({"type": "message_start", "message": {"content": content, "usage": null}});
@@ -255,7 +255,7 @@ fn a_message_that_begins_with_its_content_is_read() {
 }
 
 #[test]
-fn a_field_of_another_type_ends_no_answer() {
+fn a_field_of_another_type_does_not_end_the_answer() {
     for odd in [
         json!({"type": "content_block_delta", "index": "0", "delta": {"type": "text_delta", "text": "A"}}),
         json!({"type": "content_block_delta", "index": -1, "delta": {"type": "text_delta", "text": "A"}}),
@@ -307,7 +307,7 @@ fn a_frame_that_is_not_json() {
 }
 
 #[test]
-fn tool_input_that_is_not_json_is_handed_on_as_it_is() {
+fn tool_input_that_is_not_json_is_passed_on_unchanged() {
     let events = [tool_block(0, &["{\"a\": ", "oops"]), end("tool_use").to_vec()].concat();
     assert_eq!(calls(&read(&events).0), [("toolu_0", "{\"a\": oops")]);
 }
@@ -435,7 +435,7 @@ fn cache_breakpoints_mark_system_tools_and_history_at_most_four() {
 }
 
 #[test]
-fn no_sampling_parameter_unless_set_and_tools_stay_when_none_may_be_called() {
+fn sampling_parameters_are_optional_and_tools_stay_without_tool_choice() {
     let request = wire(a_step(), vec![add_spec()], ToolChoice::None);
     assert_eq!((&request["temperature"], &request["tool_choice"]), (&Value::Null, &json!({"type": "none"})));
     let without = wire(a_step(), vec![], ToolChoice::Auto);
@@ -472,7 +472,7 @@ fn digits_of_replayed_arguments_survive() {
 }
 
 #[test]
-fn thinking_is_asked_for_by_an_effort_or_in_tokens_where_the_api_takes_it() {
+fn reasoning_is_requested_by_effort_or_budget_if_the_api_supports_it() {
     let body = |options: &request::Options, tool_choice, max_tokens| -> Value {
         let request = ModelRequest {
             system: Vec::new(),

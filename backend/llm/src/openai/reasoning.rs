@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_text_are_joined_and_take_their_signature() {
+    fn text_pieces_are_joined_with_their_signature() {
         let piece = |text: &str| json!({"type": "reasoning.text", "text": text, "signature": null, "index": 0});
         let signature = json!({"type": "reasoning.text", "signature": "c2ln", "format": "f", "index": 0});
         let next = json!({"type": "reasoning.text", "text": "And", "index": 1});
@@ -196,12 +196,12 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_left_out() {
+    fn malformed_details_are_left_out() {
         assert_eq!(block(&[json!(7), json!(["x"]), json!(null), json!([])]), Value::Null);
     }
 
     #[test]
-    fn it_is_bounded() {
+    fn the_details_are_bounded() {
         let mut budget = AnswerBudget::default();
         let piece = to_raw_value(&json!([{"type": "reasoning.text", "text": "x".repeat(1 << 20)}])).unwrap();
         let mut reasoning = Reasoning::default();

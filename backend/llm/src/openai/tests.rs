@@ -165,7 +165,7 @@ fn a_message_is_read_like_a_delta() {
 }
 
 #[test]
-fn a_field_of_another_type_ends_no_answer() {
+fn a_field_of_another_type_does_not_end_the_answer() {
     for odd in [
         json!({"choices": [null, 7, [], "x", {"index": "0", "delta": {"content": "A"}}]}),
         json!({"choices": [{"index": -1, "delta": {"content": "A"}}]}),
@@ -230,7 +230,7 @@ fn content_in_parts_is_read_part_by_part() {
 }
 
 #[test]
-fn a_byte_order_mark_begins_no_word() {
+fn a_byte_order_mark_is_ignored() {
     for stream in
         [format!("\u{feff}{}{}", say("Well."), finish("stop")), say("Well.").replace("data: ", "data: \u{feff}") + DONE]
     {

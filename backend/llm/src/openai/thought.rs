@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_tags_before_the_answer_is_thinking() {
+    fn text_between_tags_before_the_answer_is_reasoning() {
         for (answer, thought, text) in [
             ("<think>\nHm: 1 < 2.\n</think>\n\nThree.", "Hm: 1 < 2.\n", "Three."),
             (" \n<think>a</think>b", "a", "b"),

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_become_json_is_noticed_at_once() {
+    fn invalid_json_is_detected_at_once() {
         for text in ["[l", "{'", "{a", "[1,]", "{\"a\":1,}", "{\"a\" 1", "[1 2", "{]", "[}", "[\"a\n", "1", "{\"a\":}"]
         {
             assert_eq!(scan(text), (Progress::Broken, text.chars().count()), "{text:?}");
@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_serde_writes_is_done_at_its_end(texts in proptest::collection::vec(".*", 0..4), deep in 0usize..30) {
+        fn json_written_by_serde_is_complete_at_its_end(texts in proptest::collection::vec(".*", 0..4), deep in 0usize..30) {
             let mut value = serde_json::json!({"texts": texts, "n": 1e300});
             for _ in 0..deep {
                 value = serde_json::json!([{"x": value}]);

@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn when_no_more_tools_may_be_used_the_prompt_says_so() {
+    fn the_prompt_says_when_no_more_tools_may_be_used() {
         let prompt = describe(&builtin().unwrap().specs(), &ToolChoice::None).unwrap();
         assert!(prompt.starts_with("# Tools\nNo more tools can be called in this answer"), "{prompt}");
         assert!(!prompt.contains("## add"), "{prompt}");
     }
 
     #[test]
-    fn when_a_tool_must_be_called_the_prompt_says_so() {
+    fn the_prompt_says_when_a_tool_must_be_called() {
         let described = |choice| describe(&builtin().unwrap().specs(), &choice).unwrap();
         let must = "answer without any block.\nIn this answer, call ";
         assert!(!described(ToolChoice::Auto).contains(must));

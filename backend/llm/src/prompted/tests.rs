@@ -189,7 +189,7 @@ fn calls_that_begin_within_a_line_are_found() {
 }
 
 #[test]
-fn a_tag_that_holds_no_call_hides_no_call_after_it() {
+fn a_tag_without_a_call_does_not_hide_a_later_call() {
     for before in ["<tool_call>\n", "<tool_call>", "<tool_call>words ", "<tool_call><tool_call>x</tool_call> "] {
         let answer = format!("{before}<tool_call>{{\"tool\":\"add\",\"args\":{{}}}}</tool_call>");
         assert_eq!(read(&answer), (before.to_owned(), vec![call("add", "{}")]), "{answer}");
@@ -208,7 +208,7 @@ fn calls_after_ordinary_blocks_are_found() {
 }
 
 #[test]
-fn an_unknown_name_is_still_a_call_so_that_the_model_hears_of_it() {
+fn an_unknown_name_is_still_a_call_so_that_the_model_gets_an_error() {
     for answer in [
         "```tool\n{\"tool\": \"search the web\", \"args\": {\"q\": \"x\"}, \"why\": 1}\n```",
         "```json\n{\"name\": \"search the web\", \"arguments\": {\"q\": \"x\"}}\n```",
@@ -283,7 +283,7 @@ fn a_block_that_is_not_closed_counts_when_its_call_is_complete_and_the_answer_wa
 }
 
 #[test]
-fn what_a_model_invents_after_its_calls_is_left_out() {
+fn text_after_the_calls_is_left_out() {
     let block = "```tool\n{\"tool\":\"add\",\"args\":{}}\n```\n";
     let answer = format!("Well.\n{block}The result is 5.\n{block}```tool_result\n{{\"output\": 5}}\n```\nSo:\n{block}");
     assert_eq!(read(&answer), ("Well.\n".to_owned(), vec![call("add", "{}"), call("add", "{}")]));
@@ -329,7 +329,7 @@ fn text_is_held_back_only_if_needed() {
 }
 
 #[test]
-fn what_is_held_back_is_bounded() {
+fn held_back_text_is_bounded() {
     let beginnings = [
         "```tool\n{\"tool\":\"add\",\"args\":\"",
         "```json\n{\"tool\":\"",
@@ -411,7 +411,7 @@ fn calls_in_the_dialects_that_models_were_taught() {
 }
 
 #[test]
-fn a_dialects_marks_in_words_are_words() {
+fn a_dialects_marks_within_text_are_text() {
     for answer in [
         "[TOOL_CALLS] comes before calls.",
         "[TOOL_CALLS]add[ARGS] and then JSON",
@@ -449,7 +449,7 @@ fn a_call_in_pythons_form_that_cannot_be_read_becomes_an_error_for_the_model() {
 }
 
 #[test]
-fn where_a_model_thinks_nothing_is_a_call() {
+fn reasoning_contains_no_calls() {
     let tagged = format!("<tool_call>{{\"name\":\"add\",\"arguments\":{EXACT}}}</tool_call>");
     let thought = format!(
         "Let me see. <think>I could write {tagged} or\n```tool\n{{\"tool\":\"add\",\"args\":{{}}}}\n```\n</think>"

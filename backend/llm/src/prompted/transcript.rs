@@ -11,40 +11,40 @@ use crate::{
 
 /// Returns the history as text messages with alternating roles.
 pub(crate) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<ModelMessage> {
-    let mut told = Vec::new();
+    let mut converted = Vec::new();
     for entry in history::repair(reader, messages) {
         match entry {
-            Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut told, words)),
+            Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut converted, words)),
             Entry::Step { blocks, results } => {
-                push_assistant(&mut told, &joined(blocks.iter().filter_map(said)));
-                push_user(&mut told, &joined(results.iter().map(result)));
+                push_assistant(&mut converted, &joined(blocks.iter().filter_map(said)));
+                push_user(&mut converted, &joined(results.iter().map(result)));
             }
         }
     }
-    told
+    converted
 }
 
-fn push_user(told: &mut Vec<ModelMessage>, words: &str) {
+fn push_user(converted: &mut Vec<ModelMessage>, words: &str) {
     if words.is_empty() {
         return;
     }
-    if let Some(ModelMessage::User(parts)) = told.last_mut()
+    if let Some(ModelMessage::User(parts)) = converted.last_mut()
         && let Some(UserPart::Text(before)) = parts.last_mut()
     {
         append(before, words);
         return;
     }
-    told.push(ModelMessage::user_text(words));
+    converted.push(ModelMessage::user_text(words));
 }
 
-fn push_assistant(told: &mut Vec<ModelMessage>, words: &str) {
-    if let Some(ModelMessage::Assistant(blocks)) = told.last_mut()
+fn push_assistant(converted: &mut Vec<ModelMessage>, words: &str) {
+    if let Some(ModelMessage::Assistant(blocks)) = converted.last_mut()
         && let Some(AssistantBlock::Text { text }) = blocks.last_mut()
     {
         append(text, words);
         return;
     }
-    told.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: words.to_owned() }]));
+    converted.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: words.to_owned() }]));
 }
 
 fn append(before: &mut String, words: &str) {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_what_the_schema_says_with_every_digit_as_it_was_written() {
+    fn values_have_the_schemas_type_and_keep_their_digits() {
         for (key, value, expected) in [
             ("n", "0.1000000000000000000001", r#"{"n":0.1000000000000000000001}"#),
             ("n", "1e400", r#"{"n":1e400}"#),

@@ -52,7 +52,7 @@ fn sent_ids(body: &Value) -> (Vec<String>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn call_ids_go_back_unchanged_to_the_model_that_wrote_them_and_to_others_in_a_form_that_all_take() {
+async fn call_ids_are_unchanged_for_their_model_and_portable_for_others() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let client = patient(provider, &model);
@@ -101,7 +101,7 @@ async fn a_question_never_follows_a_tool_message() {
 }
 
 #[tokio::test]
-async fn names_of_arguments_that_anthropic_refuses_are_mapped_and_mapped_back() {
+async fn argument_names_that_anthropic_rejects_are_mapped_and_mapped_back() {
     let schema = json!({
         "type": "object",
         "properties": {"$filter": {"type": "string"}, "_filter": {}, "a b": {"properties": {"user[name]": {}}}},

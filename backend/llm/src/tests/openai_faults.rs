@@ -152,7 +152,7 @@ async fn reasoning_details_are_joined_and_replayed_within_the_turn() {
 
 /// Through its compatible API, Gemini refuses a call's result without the signature.
 #[tokio::test]
-async fn a_thought_signature_goes_back_with_its_call_within_the_turn() {
+async fn a_thought_signature_is_sent_back_with_its_call_within_the_turn() {
     let model = MockLlm::start().await.unwrap();
     model.reply(fault("thought_signature").unwrap());
     model.reply([text("Done.")]);

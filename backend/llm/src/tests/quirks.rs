@@ -31,7 +31,7 @@ fn quirks_of(client: &dyn ModelClient) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_one_part_after_another_is_asked_without_them_and_answers() {
+async fn parts_that_a_server_rejects_are_left_out_one_after_another() {
     let model = MockLlm::start().await.unwrap();
     let refusals = [
         "Unrecognized request argument supplied: stream_options",
@@ -84,7 +84,7 @@ async fn a_server_that_refuses_one_part_after_another_is_asked_without_them_and_
 }
 
 #[tokio::test]
-async fn each_part_is_left_out_in_each_format_that_has_it() {
+async fn each_part_can_be_left_out_in_each_format() {
     let effort = |settings| ModelSettings { reasoning_effort: Some(ReasoningEffort::High), ..settings };
     let plain = |settings| settings;
     let cases: [(ProviderKind, Setting, &str, &str); 6] = [
@@ -122,7 +122,7 @@ async fn each_part_is_left_out_in_each_format_that_has_it() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_names_nothing_known_or_nothing_sent_is_final() {
+async fn a_rejection_of_an_unknown_part_is_final() {
     for provider in PROVIDERS {
         for message in [
             "the request is not as it should be",
@@ -147,7 +147,7 @@ async fn a_refusal_that_names_nothing_known_or_nothing_sent_is_final() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_everything_is_asked_no_more_often_than_there_are_parts() {
+async fn a_server_that_rejects_everything_is_retried_once_per_part() {
     for provider in PROVIDERS {
         let model = MockLlm::start().await.unwrap();
         let everything = "Unsupported: stream_options, max_tokens, max_completion_tokens, temperature, stop_sequences, \
@@ -165,7 +165,7 @@ async fn a_server_that_refuses_everything_is_asked_no_more_often_than_there_are_
 }
 
 #[tokio::test]
-async fn a_refusal_after_something_was_said_is_final() {
+async fn a_rejection_after_text_is_final() {
     let model = MockLlm::start().await.unwrap();
     let error = raw(format!("data: {}\n\n", json!({"error": {"code": 400, "message": "System role not supported"}})));
     model.reply([text("Well"), error.clone()]);
@@ -179,7 +179,7 @@ async fn a_refusal_after_something_was_said_is_final() {
 }
 
 #[tokio::test]
-async fn settings_say_what_is_known_from_the_start_and_what_is_never_assumed() {
+async fn settings_confirm_and_deny_quirks_from_the_start() {
     let model = MockLlm::start().await.unwrap();
     let set = |quirks: &[(Quirk, bool)]| {
         let quirks = quirks.iter().copied().collect();
@@ -198,7 +198,7 @@ async fn settings_say_what_is_known_from_the_start_and_what_is_never_assumed() {
 }
 
 #[tokio::test]
-async fn two_questions_at_once_both_learn() {
+async fn two_concurrent_requests_both_learn_a_quirk() {
     let model = MockLlm::start().await.unwrap();
     let client = patient(ProviderKind::OpenAi, &model);
     let busy = model.reply_late(Reply::fail(400, refusal("Unknown field: stream_options")));
@@ -216,7 +216,7 @@ async fn two_questions_at_once_both_learn() {
 }
 
 #[tokio::test]
-async fn several_calls_go_one_by_one_to_a_server_that_takes_no_more() {
+async fn several_calls_are_sent_one_by_one_if_required() {
     let model = MockLlm::start().await.unwrap();
     let client = patient(ProviderKind::OpenAi, &model);
     model.fail(400, refusal("This model only supports single tool-calls at once!"));
@@ -233,7 +233,7 @@ async fn several_calls_go_one_by_one_to_a_server_that_takes_no_more() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_name_in_a_tool_message_is_sent_none() {
+async fn tool_messages_have_no_name_if_the_server_rejects_it() {
     let model = MockLlm::start().await.unwrap();
     let client = patient(ProviderKind::OpenAi, &model);
     model.fail(

@@ -10,7 +10,7 @@ use super::{
 use crate::SettingNames;
 
 #[tokio::test]
-async fn an_error_is_understood_before_the_key_is_taken_out_of_it() {
+async fn an_error_is_interpreted_before_the_key_is_redacted() {
     let message = json!({"error": {"message": "This model's maximum context length is 8192 tokens. Key x, sk-12345."}});
     for (key, shown) in [("x", "maximum context length"), ("sk-12345", "[key]"), ("maximum context", "[key] length")] {
         let model = MockLlm::start().await.unwrap();
@@ -75,7 +75,7 @@ async fn errors_name_the_settings_of_the_model_in_question() {
 }
 
 #[tokio::test]
-async fn an_account_without_credit_is_not_asked_again() {
+async fn an_account_without_credit_is_not_retried() {
     for provider in PROVIDERS {
         for (status, body) in [
             (429, json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}})),

@@ -53,7 +53,7 @@ fn answer() -> Reply {
 }
 
 #[tokio::test]
-async fn statuses_408_409_429_5xx_and_529_are_asked_again() {
+async fn statuses_408_409_429_5xx_and_529_are_retried() {
     for provider in PROVIDERS {
         for name in [
             "request_timeout",
@@ -133,7 +133,7 @@ async fn statuses_400_401_403_404_and_413_and_an_account_without_credit_are_fina
 }
 
 #[tokio::test]
-async fn retry_after_is_obeyed_and_milliseconds_come_first() {
+async fn retry_after_is_honored_and_milliseconds_come_first() {
     for provider in PROVIDERS {
         for headers in [
             vec![("retry-after-ms", "1")],
@@ -174,7 +174,7 @@ async fn a_retry_after_beyond_a_minute_fails_at_once() {
 }
 
 #[tokio::test]
-async fn overloaded_error_after_http_200_with_nothing_shown_yet_is_asked_again() {
+async fn overloaded_error_after_http_200_before_any_text_is_retried() {
     for provider in PROVIDERS {
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("overloaded_in_stream"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
@@ -196,7 +196,7 @@ async fn overloaded_error_after_text_keeps_the_text_and_is_final() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_before_anything_was_said_is_asked_for_again() {
+async fn an_answer_that_is_aborted_before_any_text_is_retried() {
     for provider in PROVIDERS {
         let (said, attempt, error, _) = asked(provider, AT_ONCE, vec![named("cut_at_once"), answer()]).await;
         assert_eq!((said.as_str(), attempt), ("Here I am.", 2), "{error:?}");
@@ -214,7 +214,7 @@ async fn an_answer_that_breaks_off_before_anything_was_said_is_asked_for_again()
 }
 
 #[tokio::test]
-async fn a_connection_that_cannot_be_made_is_tried_again() {
+async fn a_failed_connection_is_retried() {
     for provider in PROVIDERS {
         let client = client_with_retries(provider, UNREACHABLE, AT_ONCE);
         let (_, events, error) = ask(&*client, question()).await;

@@ -74,7 +74,7 @@ async fn a_stall_before_headers() {
 #[tokio::test(start_paused = true)]
 async fn a_stall_between_chunks() {
     for provider in PROVIDERS {
-        assert_silence_ends(provider, &[HEAD, b": one sign of life\n\n"].concat()).await;
+        assert_silence_ends(provider, &[HEAD, b": one keep-alive\n\n"].concat()).await;
     }
 }
 
@@ -102,9 +102,9 @@ async fn a_ping_starts_the_idle_timer_over() {
 
 /// A proxy may have dropped the request, so the client retries it, as after a 529.
 #[tokio::test(start_paused = true)]
-async fn a_model_that_is_silent_from_the_beginning_is_asked_again() {
+async fn a_model_that_is_silent_from_the_start_is_retried() {
     for provider in PROVIDERS {
-        for beginning in [&b""[..], &[HEAD, b": one sign of life\n\n"].concat()] {
+        for beginning in [&b""[..], &[HEAD, b": one keep-alive\n\n"].concat()] {
             let listener = listener().await;
             let settings = settings(provider, &format!("http://{}", listener.local_addr().unwrap()));
             let retries = RetryPolicy { retries: 1, ..RetryPolicy::default() };
@@ -125,7 +125,7 @@ async fn a_model_that_is_silent_from_the_beginning_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_falls_silent_after_a_word_is_not_asked_again() {
+async fn a_model_that_falls_silent_after_text_is_not_retried() {
     let listener = listener().await;
     let settings = settings(ProviderKind::OpenAi, &format!("http://{}", listener.local_addr().unwrap()));
     let client = connect(&ModelSettings { retries: RetryPolicy::default(), ..settings }).unwrap();
@@ -155,7 +155,7 @@ fn finished(provider: ProviderKind) -> String {
 
 /// Without a time limit, the client would read as long as the server sends pings.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_has_said_why_it_ended_is_complete_although_pings_follow_without_end() {
+async fn an_answer_with_a_stop_reason_is_complete_despite_endless_pings() {
     for provider in PROVIDERS {
         let listener = listener().await;
         let client = client(provider, listener.local_addr().unwrap());
@@ -177,7 +177,7 @@ async fn an_answer_that_has_said_why_it_ended_is_complete_although_pings_follow_
 
 /// The client counts usage that is sent within the grace period.
 #[tokio::test(start_paused = true)]
-async fn usage_may_follow_the_reason_to_finish_and_the_connection_may_stay_open() {
+async fn usage_may_follow_the_finish_reason_on_an_open_connection() {
     for provider in PROVIDERS {
         let listener = listener().await;
         let client = client(provider, listener.local_addr().unwrap());

@@ -104,7 +104,7 @@ async fn an_error_frame_of_a_messages_server_is_never_a_finished_answer() {
 }
 
 #[tokio::test]
-async fn fields_that_say_there_is_no_error_are_none() {
+async fn fields_that_mean_no_error_are_ignored() {
     for field in [
         r#""error":null"#,
         r#""error":false"#,

@@ -16,7 +16,7 @@ fn a_bare_schema_becomes_an_object() {
 }
 
 #[test]
-fn references_are_put_in_place_and_arrays_get_items() {
+fn references_are_resolved_and_arrays_get_items() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
@@ -40,7 +40,7 @@ fn references_are_put_in_place_and_arrays_get_items() {
 }
 
 #[test]
-fn alternatives_at_the_top_are_dropped_and_said() {
+fn top_level_alternatives_are_dropped_and_reported() {
     for keyword in ["oneOf", "anyOf", "allOf"] {
         let schema =
             json!({ "type": "object", keyword: [{ "required": ["a"] }], "properties": { "a": { "anyOf": [{}] } } });
@@ -67,7 +67,7 @@ fn arguments_of_alternatives_at_the_top_are_kept() {
 }
 
 #[test]
-fn references_of_every_draft_are_put_in_place() {
+fn references_of_every_draft_are_resolved() {
     for (reference, defs) in [
         (json!({ "$ref": "#/definitions/A" }), json!({ "definitions": { "A": { "type": "int" } } })),
         (
@@ -96,7 +96,7 @@ fn references_of_every_draft_are_put_in_place() {
 }
 
 #[test]
-fn what_cannot_be_mended_says_why() {
+fn schemas_that_cannot_be_repaired_are_reported() {
     let external = mend(&json!({ "properties": { "a": { "$ref": "https://example.com/x" } } })).unwrap_err();
     assert_eq!(external, "its schema refers to another document: https://example.com/x");
     assert!(mend(&json!({ "properties": { "a": { "$ref": "#/$defs/None" } } })).is_err());
@@ -121,7 +121,7 @@ fn references_that_multiply_are_bounded() {
 
 /// Tests each schema as the schema of a property, of array items and of an alternative.
 #[test]
-fn malformed_keywords_are_mended_wherever_they_stand() {
+fn malformed_keywords_are_repaired_at_every_level() {
     for (written, expected) in [
         (json!({ "type": "object", "required": null }), json!({ "type": "object" })),
         (json!({ "type": "object", "required": false }), json!({ "type": "object" })),
@@ -191,7 +191,7 @@ fn malformed_keywords_are_mended_wherever_they_stand() {
 }
 
 #[test]
-fn the_top_is_mended_too() {
+fn the_top_level_is_repaired() {
     let schema =
         json!({ "type": "Dict", "properties": null, "required": null, "enum": [{}], "not": { "required": ["a"] } });
     let top = mend(&schema).unwrap();
@@ -264,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn whatever_goes_in_what_comes_out_is_valid(schema in json_of_any_kind()) {
+    fn repaired_schemas_are_valid_for_any_input(schema in json_of_any_kind()) {
         if let Ok(Mended { schema: mended, .. }) = mend(&schema) {
             prop_assert!(jsonschema::draft202012::meta::is_valid(&mended), "{schema} became {mended}");
             prop_assert!(jsonschema::draft202012::new(&mended).is_ok(), "{schema} became {mended}");

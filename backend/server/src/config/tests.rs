@@ -31,7 +31,7 @@ fn without_a_key_the_demo_answers() {
 }
 
 #[test]
-fn a_key_chooses_its_provider() {
+fn a_key_selects_its_provider() {
     let settings = read(&["--openai-api-key", "sk-secret"]).unwrap();
     assert_eq!(provider_settings(&settings).provider, ProviderKind::OpenAi);
     assert!(!format!("{settings:?}").contains("sk-secret"));
@@ -74,7 +74,7 @@ fn retries_web_search_and_the_version_of_the_api() {
 }
 
 #[test]
-fn names_that_other_programs_use_for_the_same_settings_count() {
+fn aliases_of_settings_are_accepted() {
     let anthropic = ["--llm-provider", "anthropic", "--llm-api-key", "sk-1", "--anthropic-model", "claude-x"];
     let settings = read(&anthropic).unwrap();
     assert_eq!(provider_settings(&settings).model.as_deref(), Some("claude-x"));
@@ -92,7 +92,7 @@ fn names_that_other_programs_use_for_the_same_settings_count() {
 }
 
 #[test]
-fn titles_are_written_unless_that_is_switched_off() {
+fn titles_are_on_by_default() {
     assert!(read(&[]).unwrap().titles);
     assert!(!read(&["--llm-titles", "false"]).unwrap().titles);
 }
@@ -122,7 +122,7 @@ fn a_bad_value_is_named() {
         (["--oidc-issuer", "http://id.example.org"], "OIDC_ISSUER must begin with https://"),
         (["--oidc-client-id", "tallybook"], "OIDC_ISSUER"),
         (["--trusted-proxies", "10.0.0.0/99"], "10.0.0.0/8"),
-        (["--allowed-hosts", "chat.example.org,https://b.example"], "ALLOWED_HOSTS holds \"https://b.example\""),
+        (["--allowed-hosts", "chat.example.org,https://b.example"], "ALLOWED_HOSTS contains \"https://b.example\""),
         (["--database-url", "postgres://localhost/x"], "DATABASE_URL"),
         (["--max-tool-turns", "0"], "MAX_TOOL_TURNS"),
         (["--llm-max-retries", "11"], "LLM_MAX_RETRIES"),

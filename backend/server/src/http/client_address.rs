@@ -34,7 +34,7 @@ mod tests {
     use super::of;
 
     #[test]
-    fn only_a_trusted_proxy_is_believed() {
+    fn only_trusted_proxies_set_the_client_address() {
         for (peer, trusted, forwarded, address) in [
             ("192.0.2.1", "", "198.51.100.7", "192.0.2.1"),
             ("192.0.2.1", "192.0.2.1/32", "198.51.100.7", "198.51.100.7"),

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_secure_but_on_this_machine() {
+    fn the_session_cookie_is_secure_except_on_localhost() {
         let common = "HttpOnly; SameSite=Lax;";
         let elsewhere = holding(&asking("chat.example.org").to_http_request(), "s").to_string();
         assert!(
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_a_plain_one_which_anybody_on_the_way_can_set_is_not_read() {
+    fn a_cookie_without_the_host_prefix_counts_only_on_localhost() {
         let plain =
             |host| read_session(&asking(host).insert_header(("cookie", "tallybook_session=x")).to_http_request());
         assert_eq!((plain("localhost"), plain("chat.example.org")), (Some("x".to_owned()), None));
     }
 
     #[test]
-    fn only_without_tls_and_from_elsewhere_browsers_refuse_it() {
+    fn browsers_reject_the_cookie_without_tls_except_on_localhost() {
         for (host, origin, refused) in [
             ("chat.example.org", Some("http://chat.example.org"), true),
             ("chat.example.org", Some("https://chat.example.org"), false),

@@ -117,7 +117,7 @@ impl From<FilterError> for ApiError {
 
 impl ApiError {
     /// Returns the error in OpenAI's format, with a status that OpenAI's clients know.
-    fn for_programs(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
+    fn for_api_clients(&self, status: StatusCode, kind: &str) -> (StatusCode, ErrorBody) {
         if let Self::Refused(refusal) = self {
             return (status, refusal.body());
         }
@@ -157,7 +157,7 @@ impl ApiError {
                 | ServiceError::TooManyTools
                 | ServiceError::ToolChanged { .. }
                 | ServiceError::NoSuchApproval),
-            ) => consent_kind(error),
+            ) => approval_kind(error),
             Self::Service(ServiceError::NothingToContinue) => {
                 (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
             }
@@ -186,7 +186,7 @@ impl ApiError {
             Self::Service(ServiceError::Storage(error)) => storage_kind(error),
             Self::Accounts(error) => accounts_kind(error),
             Self::Refused(refusal) => (refusal.status, "refused", "No answer"),
-            Self::ToolHistory(error) => book_kind(error),
+            Self::ToolHistory(error) => tool_history_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Admins only"),
             Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
@@ -216,7 +216,7 @@ impl ApiError {
 }
 
 /// Returns status, problem type and title of an approval error.
-fn consent_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
+fn approval_kind(error: &ServiceError) -> (StatusCode, &'static str, &'static str) {
     match error {
         ServiceError::AwaitingApproval => (StatusCode::CONFLICT, "awaiting_approval", "A turn waits for approval"),
         ServiceError::ToolChanged { .. } | ServiceError::DefinitionChanged => {
@@ -310,7 +310,7 @@ fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) 
 }
 
 /// Returns status, problem type and title of a tool history error.
-fn book_kind(error: &ToolHistoryError) -> (StatusCode, &'static str, &'static str) {
+fn tool_history_kind(error: &ToolHistoryError) -> (StatusCode, &'static str, &'static str) {
     match error {
         ToolHistoryError::NeedsReason { .. } => (StatusCode::FORBIDDEN, "needs-reason", "Reason required"),
         ToolHistoryError::NoReason => (StatusCode::UNPROCESSABLE_ENTITY, "no-reason", "Invalid reason"),
@@ -372,7 +372,7 @@ impl ResponseError for ApiError {
             response.insert_header((CONVERSATION, uuid.to_string()));
         }
         if wants_openai_errors() {
-            let (status, body) = self.for_programs(status, kind);
+            let (status, body) = self.for_api_clients(status, kind);
             return response.status(status).json(body);
         }
         response.content_type("application/problem+json").json(Problem {
@@ -389,7 +389,7 @@ impl ResponseError for ApiError {
 mod tests {
     /// All problem types are string literals in this file.
     #[test]
-    fn the_document_of_the_api_has_every_type_of_problem() {
+    fn the_api_document_has_every_problem_type() {
         let (code, _) = include_str!("error.rs").split_once("#[cfg(test)]").unwrap();
         let document = include_str!("../../../../docs/api.md");
         let (_, table) = document.split_once("## Problem types").unwrap();

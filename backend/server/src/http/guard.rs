@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn on_loopback_only_names_of_this_machine_are_asked_for() {
+    fn on_loopback_only_localhost_names_are_accepted() {
         for host in [
             "localhost",
             "LocalHost:3000",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_the_host_that_was_asked() {
+    fn the_origin_must_match_the_host() {
         for (origin, host) in [
             ("http://localhost:3000", "localhost:3000"),
             ("http://LOCALHOST", "localhost:80"),

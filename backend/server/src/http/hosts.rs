@@ -75,7 +75,7 @@ mod tests {
     use super::{HostName, Hosts};
 
     #[test]
-    fn a_name_is_found_however_it_is_written() {
+    fn names_match_in_every_notation() {
         for (allowed, asked) in [
             ("chat.example.org", "Chat.Example.ORG"),
             ("Chat.example.org.", "chat.example.org"),

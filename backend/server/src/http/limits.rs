@@ -106,7 +106,7 @@ mod tests {
     use super::Limits;
 
     #[test]
-    fn connections_leave_files_for_the_rest() {
+    fn connections_leave_file_handles_for_other_uses() {
         let limits = Limits { connections: 1000, ..Limits::default() };
         for (open_files, workers, connections) in
             [(u64::MAX, 4, 250), (1024, 2, 384), (300, 2, 75), (64, 8, 4), (1, 2, 1), (1024, 0, 768)]

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_goes_first_and_nonsense_counts_as_nothing() {
+    fn the_users_choice_comes_first_and_invalid_values_are_ignored() {
         let chosen = |language: &str, theme: &str| {
             let cookies =
                 format!("other=1; tallybook_language={language};tallybook_theme={theme}; xtallybook_theme=light");

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn what_the_client_has_is_not_sent_again() {
+    async fn files_that_the_client_has_are_not_sent_again() {
         let site = style();
         for known in ["\"brotli\"", "W/\"brotli\"", "\"other\", \"brotli\"", "*"] {
             let (status, headers, body) =
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn another_version_has_another_address() {
+    async fn the_path_depends_on_the_version() {
         let changed = site(&[("pkg/a.css", "changed")]);
         assert_ne!(style().folder, changed.folder);
         assert_eq!(
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn names_lead_nowhere_else() {
+    async fn names_do_not_leave_the_folder() {
         let site = style();
         for name in ["", "b.css", "../favicon.svg", "..%2ffavicon.svg", "/etc/passwd", "a.css/"] {
             assert_eq!(get(&site, name, &[]).await.0, StatusCode::NOT_FOUND, "{name}");

@@ -278,7 +278,7 @@ fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
             2,
             "models[0].name must be text in quotes, but is a whole",
         ),
-        ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is no model provider"),
+        ("[[models]]\nname = \"A\"\nprovider = \"hal9000\"".to_owned(), 3, "\"hal9000\" is not a model provider"),
         ("[[models]]\nname = \"A\"\nprovider = \"demo\"\nmodel = \"x\"".to_owned(), 4, "the demo model has no model"),
         (
             "[[models]]\nname = \" A\"\nprovider = \"demo\"".to_owned(),

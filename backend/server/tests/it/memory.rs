@@ -244,8 +244,7 @@ on_every_engine! {
         assert!(!model.requests()[requests].body_text.contains(SO_FAR));
         summarized_up_to(&app, 6).await;
         let asked = model.requests();
-        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no \
-                                                                                       summary");
+        assert_eq!(asked.iter().filter(|request| is_for_summary(request)).count(), 3, "a direct model call has no summary");
         model.assert_calls_paired();
     }
 

@@ -96,6 +96,7 @@ async fn refused_empty_and_truncated_answers_have_a_notice() {
     let app = TestApp::spawn(&Engine::sqlite(), &model).await;
     let sum = || tool_call("add", r#"{"a":1,"b":2}"#);
     let cases: [(Vec<Reply>, &str); 7] = [
+        // prose-ok: a text of the page
         (vec![fault("refusal").unwrap()], "The model declined to go on."),
         (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."),
         (vec![fault("nothing_to_say").unwrap()], "Finished with no output."),

@@ -233,8 +233,7 @@ on_every_engine! {
         eventually("the tool server's text is in the log", async || read().contains("stderr of a tool server")).await;
         let log = read();
         let line = |word: &str| log.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
-        assert!(line("stderr of a tool server").contains("[hidden] is not the password"), "{}", line("stderr of a tool \
-                                                                                                      server"));
+        assert!(line("stderr of a tool server").contains("[hidden] is not the password"), "{}", line("stderr of a tool server"));
         assert!(!log.contains("5up3r"), "{}", line("5up3r"));
     }
 }

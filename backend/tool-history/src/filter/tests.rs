@@ -11,7 +11,7 @@ fn read(text: &str) -> Filter {
 }
 
 #[test]
-fn what_is_typed_is_written_in_one_way() {
+fn filters_have_a_canonical_form() {
     for (typed, written) in [
         ("", ""),
         ("  not\tfound　エラー ", "not found エラー"),
@@ -53,7 +53,7 @@ fn each_part_can_be_left_out() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn invalid_filters_are_reported() {
     let wrong = |text: &str| text.parse::<Filter>().unwrap_err();
     assert_eq!(wrong("\"open"), FilterError::OpenQuote);
     assert_eq!(wrong("user:\"a\"b"), FilterError::AfterQuote);
@@ -125,12 +125,12 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(filter in filters()) {
+    fn filters_round_trip(filter in filters()) {
         prop_assert_eq!(&read(&filter.to_string()), &filter);
     }
 
     #[test]
-    fn whatever_is_typed_is_read_or_refused(typed in "(\\PC|[\"\\\\: ]){0,60}") {
+    fn any_text_is_parsed_or_refused(typed in "(\\PC|[\"\\\\: ]){0,60}") {
         if let Ok(filter) = typed.parse::<Filter>() {
             prop_assert_eq!(&read(&filter.to_string()), &filter);
         }

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_arguments_are_redacted_whole() {
+    fn unreadable_arguments_are_redacted_completely() {
         for input in [r#"{"password":"hun"#, r#"["hunter2"]"#, "hunter2", ""] {
             assert_eq!(hide_arguments(&schema(), input).unwrap().text, r#""[hidden]""#, "{input}");
         }

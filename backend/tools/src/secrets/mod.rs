@@ -26,7 +26,7 @@ pub struct Secrets {
     /// Sorted by length, longest first, so that a value that contains another one is redacted completely.
     values: Arc<[String]>,
     tokens: Arc<RecentSecrets>,
-    lately: Arc<RecentSecrets>,
+    recent: Arc<RecentSecrets>,
 }
 
 impl Secrets {
@@ -73,7 +73,7 @@ impl Secrets {
 
     /// Adds the secret arguments of a call to the recent ones, which only [`Self::hide_with_arguments`] redacts.
     pub fn remember(&self, arguments: &Self) {
-        self.lately.add(&arguments.values);
+        self.recent.add(&arguments.values);
     }
 
     /// Returns `true` if the text contains one of the values or tokens.
@@ -92,7 +92,7 @@ impl Secrets {
     /// cannot be assigned to a call.
     pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.hide(text);
-        self.lately.all().iter().fold(text, |text, values| hide(text, values))
+        self.recent.all().iter().fold(text, |text, values| hide(text, values))
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_a_secret_from_when_there_is_one() {
+    fn tokens_are_redacted_as_soon_as_they_are_known() {
         let secrets = secrets(&["sk-canary"]);
         let (log, of_call) = (secrets.clone(), secrets.and(&Secrets::of_arguments(["hunter2".to_owned()])));
         secrets.learn("token-canary");
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_of_values_within_each_other_goes_whole() {
+    fn the_longest_of_nested_values_is_redacted() {
         assert_eq!(secrets(&["canaries", "canaries-sing"]).hide("the canaries-sing"), "the [hidden]");
     }
 }

@@ -50,17 +50,17 @@ mod tests {
 
     #[test]
     fn a_bounded_number_is_remembered_and_the_latest_stay() {
-        let lately = RecentSecrets::default();
-        let add = |value: String| lately.add(&[value].into());
+        let recent = RecentSecrets::default();
+        let add = |value: String| recent.add(&[value].into());
         for number in 0..2 * MAX_CALLS {
             add(number.to_string());
             add("again".to_owned());
         }
-        let calls = lately.all();
+        let calls = recent.all();
         assert_eq!((calls.len(), &*calls[MAX_CALLS - 1]), (MAX_CALLS, &["again".to_owned()][..]));
         add("x".repeat(MAX_BYTES + 1));
-        assert_eq!(lately.all().len(), 1);
-        lately.add(&[].into());
-        assert_eq!(lately.all().len(), 1);
+        assert_eq!(recent.all().len(), 1);
+        recent.add(&[].into());
+        assert_eq!(recent.all().len(), 1);
     }
 }

@@ -52,7 +52,7 @@ async fn numbers_come_in_many_spellings() {
 }
 
 #[tokio::test]
-async fn notation_is_scientific_only_where_plain_would_be_silly() {
+async fn notation_is_scientific_only_for_extreme_numbers() {
     for (number, expected) in [
         ("1e-6", "0.000001"),
         ("1e-7", "1e-7"),

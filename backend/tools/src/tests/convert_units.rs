@@ -17,7 +17,7 @@ async fn refuses(value: &str, from: &str, to: &str, reason: &str) {
 }
 
 #[tokio::test]
-async fn exact_where_it_can_be() {
+async fn results_are_exact_if_possible() {
     gives("26.2", "miles", "km", "26.2 miles = 42.1648128 km").await;
     gives("1", "lb", "g", "1 lb = 453.59237 g").await;
     gives("1", "GB", "MiB", "1 GB = 953.67431640625 MiB").await;
@@ -143,7 +143,7 @@ async fn large_units_of_data_are_not_taken_for_their_neighbors() {
 }
 
 #[tokio::test]
-async fn what_a_name_was_taken_for_is_said() {
+async fn the_result_names_the_understood_unit() {
     gives("1", "Cal", "kJ", "1 Cal (kcal) = 4.184 kJ").await;
     gives("1", "gallon", "L", "1 gallon (US gallon) = 3.785411784 L").await;
     gives("1", "gallon (US)", "L", "1 gallon (US) = 3.785411784 L").await;
@@ -196,7 +196,7 @@ async fn capitals_matter_where_they_change_the_meaning() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_says_why() {
+async fn incompatible_units_are_reported() {
     let error = call("convert_units", &input("1", "m", "kg")).await.unwrap_err();
     assert_eq!(error.error_type, "conversion_failed");
     assert_eq!(error.message, r#"cannot convert "m" to "kg": the units are incompatible, m and kg in base units"#);
@@ -218,7 +218,7 @@ async fn what_does_not_fit_says_why() {
 }
 
 #[tokio::test]
-async fn nothing_but_units_is_understood() {
+async fn only_units_are_accepted() {
     for unit in [
         "m^99999999",
         "m^-12",

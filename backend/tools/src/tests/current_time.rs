@@ -46,7 +46,7 @@ async fn summer_time_counts() {
 }
 
 #[tokio::test]
-async fn a_city_is_enough_where_there_is_one_of_that_name() {
+async fn a_unique_city_name_is_enough() {
     assert!(at(winter, json!("tokyo")).await.unwrap().ends_with("in Asia/Tokyo (JST)"));
     // Zones with the same city name count as one if they have the same time.
     assert!(at(winter, json!("Buenos Aires")).await.unwrap().ends_with("in America/Argentina/Buenos_Aires"));
@@ -89,7 +89,7 @@ async fn the_rules_are_those_of_2026() {
 }
 
 #[tokio::test]
-async fn an_abbreviation_is_enough_where_it_means_one_offset() {
+async fn an_unambiguous_abbreviation_is_enough() {
     for (zone, expected) in [
         ("JST", "2026-11-23T05:55:07+09:00, Monday, in UTC+09:00 (JST)"),
         ("jst", "2026-11-23T05:55:07+09:00, Monday, in UTC+09:00 (JST)"),

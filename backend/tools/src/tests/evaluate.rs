@@ -30,7 +30,7 @@ async fn operators_functions_and_constants() {
 }
 
 #[tokio::test]
-async fn it_is_floating_point_and_says_so() {
+async fn results_are_marked_as_floating_point() {
     gives("0.1 + 0.2", "0.30000000000000004").await;
     gives("10^21", "1e21").await;
     gives("2^100", "1.2676506002282294e30").await;
@@ -48,7 +48,7 @@ async fn other_spellings_are_understood() {
 }
 
 #[tokio::test]
-async fn numbers_read_as_the_other_tools_read_them() {
+async fn numbers_are_parsed_like_in_the_other_tools() {
     for half in [".5", "0.5", "00.5", "5e-1", "5E-1", "5.e-1", ".05e+1", "．５", "−−.5", "+.5"] {
         gives(half, "0.5").await;
     }
@@ -67,7 +67,7 @@ async fn numbers_read_as_the_other_tools_read_them() {
 }
 
 #[tokio::test]
-async fn a_separator_of_thousands_is_not_taken_for_a_separator_of_arguments() {
+async fn thousands_separators_are_not_argument_separators() {
     let ambiguous = r#""1,000" may be one number or two; write 1000, or "1, 000" with a space"#;
     for expression in
         ["max(1,000, 5)", "1,000", "min(2, 1,000)", "max(1,000,000)", "max(1,000.5, 2)", "sqrt(１，０００)"]

@@ -35,7 +35,7 @@ fn compute(tool: &str, a: &str, b: &str) -> String {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back_as_the_same_number(text in number()) {
+    fn numbers_round_trip(text in number()) {
         let number = decimal(&text);
         let written = number.to_string();
         prop_assert_eq!(decimal(&written), number, "{}", written);
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_in_the_fields_gives_an_error_that_names_one(a in any::<String>(), b in r#"[\[{"0-9eE.,+\-:nul\]}]{0,20}"#) {
+    fn invalid_fields_give_an_error_that_names_one(a in any::<String>(), b in r#"[\[{"0-9eE.,+\-:nul\]}]{0,20}"#) {
         let a = serde_json::to_string(&a).unwrap();
         for tool in ["add", "subtract", "multiply", "divide"] {
             if let Err(error) = call(tool, &format!(r#"{{"a":{a},"b":{b}}}"#)) {

@@ -316,7 +316,7 @@ fn is_close(one: &Decimal, other: &Decimal) -> bool {
 }
 
 #[tokio::test]
-async fn every_unit_is_what_its_definition_says() {
+async fn every_unit_matches_its_definition() {
     let mut rows: BTreeMap<String, &Row> = BTreeMap::new();
     for row in UNITS {
         for name in names_of(row.0) {

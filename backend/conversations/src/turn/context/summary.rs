@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_agent::{AgentError, SideCall, SummedExchange, sum_up_conversation};
+use tallybook_agent::{AgentError, SideCall, SummedExchange, summarize_conversation};
 use tallybook_llm::tokens;
 use tallybook_protocol::MessageId;
 
@@ -199,7 +199,7 @@ async fn ask(
     // Temperature 0, so that the same conversation gives the same summary. Some models refuse every temperature, so the
     // second attempt sets none.
     for temperature in [Some(0.0), None] {
-        let asked = sum_up_conversation(writer.client(), before, exchanges, max_chars, temperature);
+        let asked = summarize_conversation(writer.client(), before, exchanges, max_chars, temperature);
         let SideCall { text, call } = asked.await?;
         side_call::record(context, answer, &call).await?;
         match text {

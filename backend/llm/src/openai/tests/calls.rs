@@ -61,7 +61,7 @@ fn tool_calls_with_truncated_json() {
 }
 
 #[test]
-fn arguments_that_come_again_are_one_object() {
+fn repeated_arguments_are_one_object() {
     let part = |arguments: &str| {
         call_part(&json!({"index": 0, "id": "a", "function": {"name": "add", "arguments": arguments}}))
     };
@@ -84,7 +84,7 @@ fn arguments_that_come_again_are_one_object() {
 }
 
 #[test]
-fn a_call_is_put_together_however_its_fragments_name_it() {
+fn fragments_of_a_call_are_joined_in_every_form() {
     let expected = vec![("a", "{\"a\":1}")];
     let part = |part: Value| call_part(&part);
     for parts in [

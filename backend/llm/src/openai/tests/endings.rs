@@ -64,7 +64,7 @@ fn an_unknown_finish_reason_is_kept_as_it_is() {
 }
 
 #[test]
-fn a_finish_reason_that_gives_no_reason_is_none() {
+fn an_empty_finish_reason_counts_as_absent() {
     for word in [json!("null"), json!("None"), json!(""), json!(null), json!(false), json!({}), json!(0)] {
         let chunk =
             format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "half"}, "finish_reason": word}]}));

@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[test]
-fn reasoning_goes_back_under_the_name_it_came_by() {
+fn reasoning_is_sent_back_in_the_field_it_came_in() {
     let tagged = "<think>\nHm.\n</think>\n\n";
     for (delta, block, sent) in [
         (
@@ -150,7 +150,7 @@ fn a_call_can_be_required() {
 }
 
 #[test]
-fn the_limit_of_tokens_goes_where_the_server_looks_for_it() {
+fn the_token_limit_is_sent_in_the_servers_field() {
     for (host, field) in [
         ("api.openai.com", "max_completion_tokens"),
         ("my.openai.azure.com", "max_completion_tokens"),

@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn text_without_calls_comes_through_byte_for_byte(text in prop_oneof![near_calls(), ".*", words()], cut_off: bool) {
+    fn text_without_calls_is_passed_on_unchanged(text in prop_oneof![near_calls(), ".*", words()], cut_off: bool) {
         let (shown, calls) = read_portions(&[&text], cut_off);
         // If there are calls, the shown text is still the text before them.
         prop_assert!(text.starts_with(&shown));

@@ -77,7 +77,7 @@ async fn ask(client: &dyn ModelClient, messages: Vec<ModelMessage>, tool_choice:
 }
 
 #[tokio::test]
-async fn a_call_and_its_result_travel_as_text() {
+async fn calls_and_results_are_sent_as_text() {
     for provider in [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter, ProviderKind::Ollama] {
         let model = MockLlm::start().await.unwrap();
         let client = client(provider, &model, ToolMode::Prompt);
@@ -133,7 +133,7 @@ async fn when_no_tools_may_be_used_calls_are_dropped() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_or_breaks_runs_no_half_call() {
+async fn a_truncated_or_aborted_answer_runs_no_incomplete_call() {
     let half = BLOCK.trim_end().trim_end_matches('`');
     let model = MockLlm::start().await.unwrap();
     let client = client(ProviderKind::Anthropic, &model, ToolMode::Prompt);
@@ -149,7 +149,7 @@ async fn an_answer_that_is_cut_off_or_breaks_runs_no_half_call() {
 }
 
 #[tokio::test]
-async fn a_server_that_reads_calls_out_of_the_text_itself_is_understood() {
+async fn a_server_that_extracts_calls_itself_works() {
     let model = MockLlm::start().await.unwrap();
     let client = client(ProviderKind::Ollama, &model, ToolMode::Prompt);
     model.reply([text("Well. "), tool_call("add", r#"{"a":1,"b":2}"#)]);
@@ -173,7 +173,7 @@ async fn auto_falls_back_once_and_remembers() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_busy_before_it_refuses_tools_is_asked_without() {
+async fn a_server_that_rejects_tools_after_a_busy_error_is_asked_without_tools() {
     let model = MockLlm::start().await.unwrap();
     let client = client(ProviderKind::Ollama, &model, ToolMode::Auto);
     model.fail(503, "busy");

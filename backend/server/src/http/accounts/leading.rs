@@ -39,7 +39,7 @@ mod tests {
     use super::local_address;
 
     #[test]
-    fn after_signing_in_one_stays_here() {
+    fn redirects_stay_on_this_server() {
         for (next, address) in [
             ("/c/1?x=1", "/c/1?x=1"),
             ("/検索", "/%E6%A4%9C%E7%B4%A2"),

@@ -47,7 +47,7 @@ impl Refusal {
 
     /// Returns the refusal for a turn that can no longer be followed.
     pub(crate) fn interrupted() -> Self {
-        Self::of_turn("The answer broke off. Open the conversation to see what became of it.", "interrupted")
+        Self::of_turn("The answer was interrupted. Open the conversation to see its current state.", "interrupted")
     }
 
     /// Returns the refusal for a direct model call that failed.

@@ -13,32 +13,32 @@ use utoipa::{
 
 use crate::http::{body::parse, openai::error::Refusal};
 
-/// What a program asks.
+/// A request for a chat completion.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ChatRequest {
-    /// As `GET /v1/models` lists it; the default when absent.
+    /// Name of a model in `GET /v1/models`. Absent: the default model.
     pub(crate) model: Option<String>,
-    /// The history, which ends with a question or with results of the program's own tools.
+    /// The history, which ends with a question or with results of the client's own tools.
     #[serde(default)]
     #[schema(required = true, min_items = 1, max_items = 10_000)]
     pub(crate) messages: Vec<ChatMessage>,
     pub(crate) stream: Option<bool>,
     pub(crate) stream_options: Option<RequestedStream>,
-    /// The lower of this and `max_completion_tokens` counts.
+    /// Maximum length of the answer, in tokens. If `max_completion_tokens` is also set, the lower one applies.
     #[schema(minimum = 1)]
     pub(crate) max_tokens: Option<i64>,
     #[schema(minimum = 1)]
     pub(crate) max_completion_tokens: Option<i64>,
     #[schema(minimum = 0, maximum = 2)]
     pub(crate) temperature: Option<f64>,
-    /// One text, or at most four.
+    /// One text, or up to four, at which the answer ends.
     pub(crate) stop: Option<Stop>,
     #[schema(minimum = 1, maximum = 1)]
     pub(crate) n: Option<i64>,
     #[schema(schema_with = off)]
     pub(crate) logprobs: Option<bool>,
     pub(crate) response_format: Option<ResponseFormat>,
-    /// Tools that the program runs itself, beside ours.
+    /// Tools that the client runs itself, in addition to Tallybook's.
     #[schema(max_items = 128)]
     pub(crate) tools: Option<Vec<ToolDefinition>>,
     pub(crate) tool_choice: Option<ChoiceOfTool>,
@@ -46,7 +46,7 @@ pub(crate) struct ChatRequest {
     pub(crate) functions: Option<Box<RawValue>>,
     #[schema(schema_with = nothing, required = false)]
     pub(crate) audio: Option<Box<RawValue>>,
-    /// Nothing but `text`.
+    /// Only `text`.
     pub(crate) modalities: Option<Vec<String>>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct FunctionDefinition {
     pub(crate) parameters: Option<Box<RawValue>>,
 }
 
-/// Whether the model may call tools.
+/// Tool choice: the model may, must, or must not call tools.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum ChoiceOfTool {
@@ -115,13 +115,13 @@ pub(crate) struct ChatMessage {
     #[schema(pattern = "^(system|developer|user|assistant|tool)$")]
     pub(crate) role: String,
     pub(crate) content: Option<Content>,
-    /// Text by which an assistant declined to answer.
+    /// Text with which the assistant declined to answer.
     pub(crate) refusal: Option<String>,
     pub(crate) tool_calls: Option<Vec<ToolCall>>,
     pub(crate) tool_call_id: Option<String>,
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Content {

@@ -29,8 +29,7 @@ use crate::http::{
     servers((url = "/")),
     tags(
         (name = "Programs", description = "The agent as a model. Errors under `/v1` have OpenAI's JSON format."),
-        (name = "Conversations", description = "Conversations. Errors here and in the following sections are \
-                                                `application/problem+json`."),
+        (name = "Conversations", description = "Conversations. Errors here and in the following sections are `application/problem+json`."),
         (name = "Turns", description = "A turn: one message and its answer, as a stream of events."),
         (name = "Consent", description = "Approvals: high-risk tool calls wait for a user's decision."),
         (name = "Tools", description = "The available tools, and tool calls."),

@@ -164,7 +164,7 @@ mod tests {
     use super::Line;
 
     #[test]
-    fn a_line_is_markup_and_nothing_in_it_is() {
+    fn text_in_a_line_is_escaped() {
         let line = Line::read("Of `a<b>` & more: <https://example.org/x>.");
         assert_eq!(
             line.to_string(),

@@ -31,7 +31,7 @@ mod tests {
     use super::{cost, number};
 
     #[test]
-    fn figures_are_as_exact_as_matters() {
+    fn numbers_have_a_suitable_precision() {
         assert_eq!(cost(1_234_567_890), "1.234567");
         assert_eq!([number(7), number(1234), number(1_234_567)], ["7", "1,234", "1,234,567"]);
     }

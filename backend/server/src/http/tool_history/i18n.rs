@@ -332,7 +332,7 @@ impl Messages {
     /// Returns the error message for a page that cannot be shown.
     pub(crate) fn problem(self, error: &ApiError) -> String {
         let is_ours = error.status_code().is_server_error();
-        let ApiError::ToolHistory(book) = error else {
+        let ApiError::ToolHistory(refusal) = error else {
             return if is_ours && self.0 == Language::Japanese {
                 FAILED_IN_JAPANESE.to_owned()
             } else {
@@ -340,7 +340,7 @@ impl Messages {
             };
         };
         if self.0 == Language::English {
-            return match book {
+            return match refusal {
                 ToolHistoryError::NeedsReason { owner: Some(owner) } => {
                     format!("This belongs to {owner}. Enter a reason to open it.")
                 }
@@ -350,7 +350,7 @@ impl Messages {
                 other => other.to_string(),
             };
         }
-        match book {
+        match refusal {
             ToolHistoryError::NeedsReason { owner: Some(owner) } => {
                 format!("これは{owner}さんのものです。閲覧の理由を入力してください。")
             }

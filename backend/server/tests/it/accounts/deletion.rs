@@ -63,8 +63,7 @@ on_every_engine! {
             page(&team, &admin, &address, StatusCode::FORBIDDEN).await;
             say_why(&team, &admin, &address, "ann asked for help").await;
             let read = page(&team, &admin, &address, StatusCode::OK).await;
-            assert!(read.contains("Its owner deleted this on 20") && read.contains("It will be purged from the tool \
-                                                                                    history"), "{read}");
+            assert!(read.contains("Its owner deleted this on 20") && read.contains("It will be purged from the tool history"), "{read}");
             // Deletes the reason, which would be valid for an hour and for all of ann's data.
             execute!(team.app, "DELETE FROM audit_log WHERE action = 'reason_given'");
         }
@@ -121,8 +120,7 @@ on_every_engine! {
         assert!(is_done && words.contains("conversations: 1 day (") && words.contains("Purged conversations: 0."), "{words}");
         let (is_done, words) = purge("0");
         assert!(is_done && words.contains("Purged conversations: 2.\nRetained deleted conversations: 0."), "{words}");
-        let left = rows!(team.app, (i64, i64), "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM \
-                                                users)");
+        let left = rows!(team.app, (i64, i64), "SELECT (SELECT COUNT(*) FROM conversations), (SELECT COUNT(*) FROM users)");
         assert_eq!(left, [(1, 2)]);
     }
 }

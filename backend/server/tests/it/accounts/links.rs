@@ -154,8 +154,7 @@ on_every_engine! {
             team.json(&admin, Method::DELETE, &format!("/api/invitations/{id}"), Value::Null, status).await;
         }
         assert_eq!(fill_in(&team, "/invitation", token_of(link), "eve").await.status(), StatusCode::GONE);
-        let noted = crate::support::rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = \
-                                                             'invitation_revoked'");
+        let noted = crate::support::rows!(team.app, (i64,), "SELECT COUNT(*) FROM audit_log WHERE action = 'invitation_revoked'");
         assert_eq!(noted, [(1,)]);
     }
 

@@ -184,9 +184,7 @@ on_every_engine! {
         let (is_done, words) = said(&admin(&engine, &model, &["keys"]));
         let lines: Vec<&str> = words.lines().collect();
         assert!(is_done && lines.len() == 2, "{words}");
-        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last \
-                                                                                                                    used \
-                                                                                                                    20")] {
+        for (line, who, key, used) in [(lines[0], "1  root", &first, "never used"), (lines[1], "2  olga", &second, "last used 20")] {
             let key = key.key.as_ref().unwrap();
             assert!(line.starts_with(who) && line.contains(used) && line.ends_with("a program"), "{line}");
             let shown = line.split_whitespace().nth(2).unwrap().trim_end_matches('…');

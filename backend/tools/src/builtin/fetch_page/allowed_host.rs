@@ -60,7 +60,7 @@ mod tests {
     use crate::builtin::fetch_page::allowed_host::{AllowedHost, BadHost};
 
     #[test]
-    fn a_host_covers_itself_and_a_wildcard_what_is_below() {
+    fn a_host_covers_itself_and_a_wildcard_its_subdomains() {
         for (allowed, address, is_covered) in [
             ("example.org", "https://example.org/a?b=c", true),
             ("Example.ORG.", "http://EXAMPLE.org.:8080/", true),

@@ -54,6 +54,7 @@ impl FetchPage {
 pub struct Args {
     /// The whole address of the page, for example `https://example.org/news`.
     url: String,
+    // prose-ok: models read this description
     /// How many characters of the text to skip, to read on where an earlier call ended.
     #[serde(default)]
     skip: usize,

@@ -189,7 +189,7 @@ async fn addresses_that_are_not_public_are_refused() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_inside_is_refused() {
+async fn a_name_that_resolves_to_a_private_address_is_refused() {
     let server = Server::page("text/plain", "secret").await;
     let url = format!("http://inside.example:{}/", server.port);
     let error = fetch(&url).await.unwrap_err();
@@ -260,7 +260,7 @@ async fn a_redirect_leaves_the_allowed_hosts_only_after_approval() {
 }
 
 #[tokio::test]
-async fn redirects_without_end_are_given_up() {
+async fn endless_redirects_fail() {
     let server = Server::start(vec![redirect("/again"); 20]).await;
     assert_eq!(fetch(&server.url()).await.unwrap_err().message, "more than 5 redirects");
     assert_eq!(server.asked.load(Ordering::SeqCst), 6);
@@ -268,7 +268,7 @@ async fn redirects_without_end_are_given_up() {
 
 /// Tests a server that sends nothing, and one that keeps sending slowly.
 #[tokio::test(start_paused = true)]
-async fn a_page_takes_no_longer_than_twenty_seconds() {
+async fn fetching_a_page_times_out_after_twenty_seconds() {
     for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"] {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://pages.example:{}/", listener.local_addr().unwrap().port());
@@ -291,7 +291,7 @@ async fn a_page_takes_no_longer_than_twenty_seconds() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_or_too_large_or_empty_is_refused() {
+async fn pages_that_are_not_text_too_large_or_empty_are_refused() {
     let large = vec![b'x'; 3 * 1024 * 1024];
     for (kind, body, error_type) in [
         ("image/png", b"\x89PNG".to_vec(), "not_text"),
@@ -311,7 +311,7 @@ async fn what_is_not_text_or_too_large_or_empty_is_refused() {
 }
 
 #[tokio::test]
-async fn markup_made_to_hurt_is_only_text() {
+async fn hostile_markup_is_only_text() {
     for html in [
         "<div>".repeat(200_000) + "deep",
         "<a href=".repeat(100_000) + "deep",

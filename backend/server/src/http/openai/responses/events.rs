@@ -30,19 +30,19 @@ pub(crate) struct Events {
     has_message: bool,
 }
 
-/// What the data of an event is.
+/// The data of an event.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "it is only described")]
+#[expect(dead_code, reason = "only the API description uses it")]
 pub(crate) struct ResponseEvent<'a> {
-    /// `response.created`, `response.output_text.delta` and so on, as in `event`.
+    /// Type of the event, as in the `event:` line, such as `response.created` or `response.output_text.delta`.
     #[schema(rename = "type")]
     kind: &'a str,
     sequence_number: u64,
-    /// The text that is new, or arguments of a call.
+    /// New text, or new arguments of a call.
     delta: Option<&'a str>,
-    /// The whole, as far as it is.
+    /// The response so far.
     response: Option<ResponseBody<'a>>,
-    /// The piece that begins or is over.
+    /// The item that starts or has ended.
     item: Option<OutputItem<'a>>,
 }
 

@@ -123,7 +123,7 @@ impl Writer for StreamChunks {
     fn end(&mut self, finish_reason: &str, usage: Usage) {
         self.flush();
         if self.reached_step_limit {
-            let error = "The agent used up the steps of one answer. Ask in the thread for the rest.";
+            let error = "The answer reached its step limit. Send another message in the thread to continue.";
             write(&mut self.out, &Chunk::Error { error, code: STEP_LIMIT });
         }
         let usage = Some(UsageBody::of(usage));
@@ -188,7 +188,7 @@ pub(crate) struct CallBody<'a> {
     pub(crate) outcome: Option<Outcome<'a>>,
 }
 
-/// What came of it.
+/// Result of a tool call.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ToolOutcome)]
 pub(crate) struct Outcome<'a> {
@@ -198,7 +198,7 @@ pub(crate) struct Outcome<'a> {
     result: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
-    /// The kind of failure, e.g. `timeout` or `denied`.
+    /// Type of the error, such as `timeout` or `denied`.
     #[serde(skip_serializing_if = "Option::is_none")]
     error_type: Option<&'a str>,
 }

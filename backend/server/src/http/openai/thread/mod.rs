@@ -183,7 +183,7 @@ struct Message<'a> {
 #[utoipa::path(
     post, path = "/v1/chat", operation_id = "chat_in_thread", tag = "Programs", request_body = ThreadRequest,
     responses(
-        (status = 200, description = "The answer. A stream consists of `data:` lines with chunks; the last one has the type `done`.",
+        (status = 200, description = "The answer. A stream consists of `data:` lines with chunks. The last chunk has the type `done`.",
             content((ThreadAnswer<'static> = "application/json"), (Chunk<'static> = "text/event-stream"))),
         Unknown, Busy, ModelFailed,
     ),

@@ -237,7 +237,7 @@ mod tests {
     use super::{Amounts, columns};
 
     #[test]
-    fn columns_are_to_scale_and_what_there_is_is_seen() {
+    fn columns_are_to_scale_and_small_values_are_visible() {
         let amounts = |x, parts: &[(&'static str, i64)]| Amounts { x, words: String::new(), parts: parts.to_vec() };
         let (columns, highest) = columns(vec![
             amounts(0, &[("success", 3000), ("error", 1000)]),

@@ -68,8 +68,7 @@ on_every_engine! {
         let answer = again.sign_in("/sign-in/away").await;
         assert_refused(&mut again, answer, 403, "No account is linked to your identity").await;
         // The audit log has both changes.
-        let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE \
-                                                       'identity%' ORDER BY id");
+        let noted = rows!(team.app, (String, String), "SELECT action, subject FROM audit_log WHERE action LIKE 'identity%' ORDER BY id");
         assert_eq!(noted, [("identity_linked".to_owned(), String::new()), ("identity_unlinked".to_owned(), String::new())]);
     }
 

@@ -65,17 +65,13 @@ on_every_engine! {
                 ("cost", &["cost"]),
                 ("tokens", &["input", "output"]),
             ] {
-                let drawn = html.split(&format!("data-testid=\"chart-{chart}\"")).nth(1).unwrap_or_else(|| panic!("{chart}: \
-                                                                                                                   {html}"));
+                let drawn = html.split(&format!("data-testid=\"chart-{chart}\"")).nth(1).unwrap_or_else(|| panic!("{chart}: {html}"));
                 let drawn = drawn.split("</section>").next().unwrap();
                 for kind in kinds {
                     assert!(drawn.contains(&format!("<rect data-kind=\"{kind}\"")), "{kind}: {drawn}");
                 }
             }
-            for words in ["Done 18", "Failed 2", "Denied 1", "9.5 % of all calls failed.", "0.000005 in all.", "100 \
-                                                                                                                tokens \
-                                                                                                                in, 20 \
-                                                                                                                out."] {
+            for words in ["Done 18", "Failed 2", "Denied 1", "9.5 % of all calls failed.", "0.000005 in all.", "100 tokens in, 20 out."] {
                 assert!(html.contains(words), "{words}: {html}");
             }
         }
