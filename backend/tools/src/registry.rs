@@ -187,8 +187,8 @@ impl ToolRegistry {
         };
         if input_text.contains(HIDDEN) {
             let message = format!(
-                "where it says {HIDDEN} a secret stood, which is not kept and given to no tool from here; call the tool with \
-                 all of its arguments, or do without"
+                "the arguments contain {HIDDEN} in place of a secret; secrets are not stored, so no tool can receive \
+                 them from here; call the tool with all of its arguments, or answer without it"
             );
             return Err(ToolError::other(SECRET_NOT_KEPT, message));
         }

@@ -98,7 +98,7 @@ async fn refused_empty_and_truncated_answers_have_a_notice() {
     let cases: [(Vec<Reply>, &str); 7] = [
         // prose-ok: a text of the page
         (vec![fault("refusal").unwrap()], "The model declined to go on."),
-        (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."),
+        (vec![fault("refusal_after_text").unwrap()], "The model declined to go on."), // prose-ok: a text of the page
         (vec![fault("nothing_to_say").unwrap()], "Finished with no output."),
         (vec![[text("Let me add."), sum()].into(), fault("nothing_to_say").unwrap()], "Finished with no output."),
         (vec![Reply::from([text("It is")]).stop_reason("max_tokens")], "The answer reached the longest length"),

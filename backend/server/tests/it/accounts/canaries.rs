@@ -171,7 +171,7 @@ on_every_engine! {
         model.reply([tool_call("remote__headers", "{}"), tool_call("local__env", "{}"), tool_call("local__echo", said)]);
         model.reply([text("Said.")]);
         let events = ask(&team, &ann, &uuid, "Tell me").await;
-        for told in ["authorization: Bearer [hidden]", "x-key: [hidden]", "CANARY_TOKEN=[hidden]", "PLACE=home", "where it says [hidden] a secret stood"] {
+        for told in ["authorization: Bearer [hidden]", "x-key: [hidden]", "CANARY_TOKEN=[hidden]", "PLACE=home", "the arguments contain [hidden] in place of a secret"] {
             assert!(events.contains(told), "{told}: {events}");
         }
         canaries.assert_lacks("an event", &events);

@@ -92,7 +92,7 @@ impl Fetcher {
                 return read(address, response).await;
             }
             let target = response.headers().get(LOCATION).and_then(|target| target.to_str().ok()).ok_or_else(|| {
-                ToolError::other("fetch_failed", format!("{} redirects to nowhere", host_of(&address)))
+                ToolError::other("fetch_failed", format!("{} redirects without a target", host_of(&address)))
             })?;
             let target = self.check(target, Some(&address))?;
             if hosts.is_some_and(|hosts| !hosts.iter().any(|host| host.covers(&target))) {
@@ -117,19 +117,19 @@ impl Fetcher {
         }
         let parsed = base.map_or_else(|| Url::parse(url.trim()), |base| base.join(url));
         let Ok(mut parsed) = parsed else {
-            return refused("is not an address; write it whole, such as https://example.org/page");
+            return refused("is not a valid URL; write it in full, such as https://example.org/page");
         };
         if !matches!(parsed.scheme(), "http" | "https") {
             return refused("is not a web address; it must begin with https:// or http://");
         }
         if !parsed.username().is_empty() || parsed.password().is_some() {
-            return refused("holds a user name or a password");
+            return refused("contains a user name or a password");
         }
         let literal = match parsed.host() {
             Some(url::Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(url::Host::Ipv6(address)) => Some(IpAddr::V6(address)),
             Some(url::Host::Domain(_)) => None,
-            None => return refused("names no host"),
+            None => return refused("has no host"),
         };
         if literal.is_some_and(|address| !(self.is_allowed)(address)) {
             return refused("is not on the public internet");
@@ -143,7 +143,7 @@ impl Fetcher {
 async fn read(address: Url, mut response: Response) -> Result<Page, ToolError> {
     let status = response.status();
     if !status.is_success() {
-        return Err(ToolError::other("fetch_failed", format!("{} answered with {status}", host_of(&address))));
+        return Err(ToolError::other("fetch_failed", format!("{} responded with {status}", host_of(&address))));
     }
     let content_type = header(response.headers(), CONTENT_TYPE.as_str());
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -158,7 +158,7 @@ async fn read(address: Url, mut response: Response) -> Result<Page, ToolError> {
     if !matches!(coding.as_str(), "" | "identity") {
         return Err(ToolError::other(
             "fetch_failed",
-            format!("{} answered in the coding {:?}", host_of(&address), shortened(&coding)),
+            format!("{} responded in the unsupported content coding {:?}", host_of(&address), shortened(&coding)),
         ));
     }
     let mut body = Vec::new();
@@ -200,7 +200,7 @@ fn encoding(content_type: &str, body: &[u8]) -> &'static Encoding {
 
 fn failed(address: &Url, error: &reqwest::Error) -> ToolError {
     let cause = tallybook_http_client::root_cause(error);
-    ToolError::other("fetch_failed", format!("{} could not be read: {cause}", host_of(address)))
+    ToolError::other("fetch_failed", format!("{} could not be fetched: {cause}", host_of(address)))
 }
 
 /// Returns the error of a redirect to a host that needs approval, from one that does not.

@@ -110,16 +110,17 @@ async fn fetch_from(url: &str, skip: usize) -> Result<String, ToolError> {
 
 #[tokio::test]
 async fn a_page_is_read_as_text() {
-    let html = "<!doctype html><html><head><title> The\n news </title><style>p{}</style></head><body>\
-        <nav><a href=/home>Home</a></nav><main><h1>Rain</h1><p>It <b>rains</b> in&nbsp;Kyoto, see <a href='/maps?a=1&amp;b=2'>the \
-        map</a>.<script>alert('<p>no</p>')</script></p><ul><li>Monday<li>Tuesday</ul><pre>a  b\n c</pre>\
-        <table><tr><th>Day<td>Rain</table></main><footer>Imprint</footer></body>";
+    let html = "<!doctype html><html><head><title> The\n news </title><style>p{}</style></head><body><nav><a \
+                href=/home>Home</a></nav><main><h1>Rain</h1><p>It <b>rains</b> in&nbsp;Kyoto, see <a \
+                href='/maps?a=1&amp;b=2'>the \
+                map</a>.<script>alert('<p>no</p>')</script></p><ul><li>Monday<li>Tuesday</ul><pre>a  b\n \
+                c</pre><table><tr><th>Day<td>Rain</table></main><footer>Imprint</footer></body>";
     let server = Server::page("text/html; charset=utf-8", html).await;
     let text = fetch(&server.url()).await.unwrap();
     let port = server.port;
     let expected = format!(
-        "The news\nhttp://pages.example:{port}/a/page\n\n# Rain\n\nIt rains in Kyoto, see \
-        [the map](http://pages.example:{port}/maps?a=1&b=2).\n\n- Monday\n- Tuesday\n\n```\na  b\n c\n```\n\n| Day | Rain"
+        "The news\nhttp://pages.example:{port}/a/page\n\n# Rain\n\nIt rains in Kyoto, see [the \
+         map](http://pages.example:{port}/maps?a=1&b=2).\n\n- Monday\n- Tuesday\n\n```\na  b\n c\n```\n\n| Day | Rain"
     );
     assert_eq!(text, expected);
 }
@@ -178,8 +179,8 @@ async fn addresses_that_are_not_public_are_refused() {
         ("file:///etc/passwd", "must begin with https://"),
         ("ftp://pages.example/", "must begin with https://"),
         ("javascript:alert(1)", "must begin with https://"),
-        ("/page", "is not an address"),
-        ("", "is not an address"),
+        ("/page", "is not a valid URL"),
+        ("", "is not a valid URL"),
         ("http://me:secret@pages.example/", "a user name or a password"),
     ] {
         let error = fetch(url).await.unwrap_err();
@@ -193,7 +194,7 @@ async fn a_name_that_resolves_to_a_private_address_is_refused() {
     let server = Server::page("text/plain", "secret").await;
     let url = format!("http://inside.example:{}/", server.port);
     let error = fetch(&url).await.unwrap_err();
-    assert_eq!(error.message, "inside.example could not be read: it is not on the public internet");
+    assert_eq!(error.message, "inside.example could not be fetched: it is not on the public internet");
     assert_eq!(server.asked.load(Ordering::SeqCst), 0);
     // If a name has several addresses, the tool connects only to public ones.
     assert!(fetch(&format!("http://both.example:{}/", server.port)).await.unwrap().ends_with("secret"));
@@ -306,7 +307,7 @@ async fn pages_that_are_not_text_too_large_or_empty_are_refused() {
         Server::start(vec![answer("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: br", "x")]).await;
     assert_eq!(fetch(&server.url()).await.unwrap_err().error_type, "fetch_failed");
     let server = Server::start(vec![answer("HTTP/1.1 404 Not Found\r\ncontent-type: text/html", "x")]).await;
-    assert_eq!(fetch(&server.url()).await.unwrap_err().message, "pages.example answered with 404 Not Found");
+    assert_eq!(fetch(&server.url()).await.unwrap_err().message, "pages.example responded with 404 Not Found");
     assert!(fetch("http://nowhere.example/").await.unwrap_err().message.contains("no such name"));
 }
 

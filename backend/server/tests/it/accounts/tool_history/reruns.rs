@@ -199,7 +199,7 @@ on_every_engine! {
         let run = fill_in(&team, &admin, "/admin/calls/1/reruns", "input", &format!(r#"{{"a":"{SECRET}","b":1}}"#)).await;
         assert_eq!(run.status(), StatusCode::SEE_OTHER);
         let shown = page(&team, &admin, "/admin/calls/1", StatusCode::OK).await;
-        assert!(part(&shown, "again").contains("where it says [hidden] a secret stood"), "{shown}");
+        assert!(part(&shown, "again").contains("the arguments contain [hidden] in place of a secret"), "{shown}");
         let rows = rows!(team.app, (String, String), "SELECT input_text, error_type FROM tool_reruns");
         assert_eq!(rows, [(r#"{"a":"[hidden]","b":1}"#.to_owned(), "secret_not_kept".to_owned())]);
         assert_not_kept(&engine, SECRET).await;
