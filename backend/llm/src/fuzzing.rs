@@ -19,12 +19,13 @@ use super::{
     anthropic,
     event::{ModelEvent, StopReason},
     limits::{MAX_ANSWER_BYTES, MAX_BLOCKS, MAX_HELD_BYTES},
-    openai::{self, thought::ThoughtHabit},
+    openai,
     prompted::parser::{Parser, Piece},
     reader::StreamReader,
     request::ToolCallRequest,
     testing,
 };
+use crate::openai::reasoning_tags::ThoughtHabit;
 
 /// Maximum number of output bytes per input byte. An invalid byte becomes a replacement character, and a frame of six
 /// bytes repeats an ID of 256 bytes.

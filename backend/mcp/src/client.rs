@@ -15,7 +15,7 @@ use serde_json::Value;
 use tallybook_tools::{Progress, ProgressSender};
 use tokio::{sync::Notify, time::timeout};
 
-use super::{exact::Arguments, limits::FAREWELL_TIMEOUT, text};
+use super::{exact::Arguments, limits::CLOSE_TIMEOUT, text};
 
 /// Handler for a server's notifications.
 #[derive(Clone, Default)]
@@ -126,10 +126,8 @@ impl Drop for OpenCall<'_> {
         // The caller is gone. A separate task with a short timeout notifies the server.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let cancelled = timeout(
-                    FAREWELL_TIMEOUT,
-                    handle.cancel(Some("the caller no longer waits for the result".to_owned())),
-                );
+                let cancelled =
+                    timeout(CLOSE_TIMEOUT, handle.cancel(Some("the caller no longer waits for the result".to_owned())));
                 if !matches!(cancelled.await, Ok(Ok(()))) {
                     tracing::debug!("cannot notify a tool server of a cancelled call");
                 }

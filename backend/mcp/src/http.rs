@@ -29,7 +29,7 @@ use super::{
     error::HttpError,
     exact,
     limits::{
-        CONNECT_TIMEOUT, FAREWELL_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_DIAGNOSTIC_BYTES, MAX_MESSAGE_BYTES,
+        CLOSE_TIMEOUT, CONNECT_TIMEOUT, IDLE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_DIAGNOSTIC_BYTES, MAX_MESSAGE_BYTES,
     },
     token::Tokens,
 };
@@ -69,7 +69,7 @@ impl HttpClient {
         let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
             .custom_headers(endpoint.headers.clone())
             .max_concurrent_requests(2 * MAX_CONCURRENT_CALLS)
-            .control_request_timeout(FAREWELL_TIMEOUT)
+            .control_request_timeout(CLOSE_TIMEOUT)
             .max_sse_event_size(MAX_MESSAGE_BYTES)
             .max_json_response_size(MAX_MESSAGE_BYTES)
             .max_error_response_size(MAX_DIAGNOSTIC_BYTES);

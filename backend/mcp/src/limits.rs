@@ -44,7 +44,7 @@ pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for getting a token.
 pub(crate) const TOKEN_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout for each step of an orderly shutdown: sending a cancellation, closing a session, waiting for a process to exit.
-pub(crate) const FAREWELL_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// First pause before a failed server is tried again. Each pause is twice as long as the previous one, up to [`MAX_PAUSE`]. A
 /// random time of up to the same length is added, so that replicas do not all retry at once.

@@ -21,8 +21,8 @@ use super::{
     error::ServerError,
     exact::Arguments,
     limits::{
-        FAREWELL_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH,
-        REFRESH_INTERVAL, SETTLED_AFTER,
+        CLOSE_TIMEOUT, FIRST_PAUSE, HANDSHAKE_TIMEOUT, MAX_CONCURRENT_CALLS, MAX_PAUSE, MIN_REFRESH, REFRESH_INTERVAL,
+        SETTLED_AFTER,
     },
     listing::{ListedTool, Listing, list},
     offering::{Offering, asking, offering, taken},
@@ -195,7 +195,7 @@ impl Server {
             () = stop.cancelled() => Ok(()),
             watched = self.watch(&mut open, changed) => watched,
         };
-        let _ = open.service.close_with_timeout(2 * FAREWELL_TIMEOUT).await;
+        let _ = open.service.close_with_timeout(2 * CLOSE_TIMEOUT).await;
         watched
     }
 

@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    limits::{FAREWELL_TIMEOUT, FIRST_CONNECTION_TIMEOUT},
+    limits::{CLOSE_TIMEOUT, FIRST_CONNECTION_TIMEOUT},
     listing::LeftOut,
     naming::tool_name,
     pins::{ChangedDefinition, DefinitionHash, PinStore},
@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Timeout for shutting down all servers together.
-const SHUTDOWN_TIMEOUT: Duration = FAREWELL_TIMEOUT.saturating_mul(3);
+const SHUTDOWN_TIMEOUT: Duration = CLOSE_TIMEOUT.saturating_mul(3);
 
 /// The tool servers of a process. Clones share the servers; [`ToolServers::shut_down`] stops them.
 #[derive(Clone)]

@@ -20,7 +20,7 @@ use super::{
     endpoint::Program,
     exact,
     group::Group,
-    limits::{CONNECT_TIMEOUT, FAREWELL_TIMEOUT, MAX_STDERR_LINES},
+    limits::{CLOSE_TIMEOUT, CONNECT_TIMEOUT, MAX_STDERR_LINES},
     lines::{Line, Lines, Read},
     text,
 };
@@ -129,11 +129,11 @@ impl Transport<RoleClient> for ProgramTransport {
     }
 
     async fn close(&mut self) -> Result<(), io::Error> {
-        if let Ok(mut input) = timeout(FAREWELL_TIMEOUT, self.input.lock()).await {
+        if let Ok(mut input) = timeout(CLOSE_TIMEOUT, self.input.lock()).await {
             input.take();
         }
         // A server ends when its input is closed. Processes that do not end on their own are killed with the group.
-        let _ = timeout(FAREWELL_TIMEOUT, self.child.wait()).await;
+        let _ = timeout(CLOSE_TIMEOUT, self.child.wait()).await;
         self.group.kill();
         self.ended.cancel();
         Ok(())

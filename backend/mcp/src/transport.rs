@@ -20,7 +20,7 @@ use super::{
     endpoint::{Endpoint, HttpEndpoint, Program},
     error::ServerError,
     http::HttpClient,
-    limits::FAREWELL_TIMEOUT,
+    limits::CLOSE_TIMEOUT,
     stdio::ProgramTransport,
 };
 
@@ -120,7 +120,7 @@ async fn subscription(connection: &Connection) -> Option<Subscription> {
         return None;
     }
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    timeout(2 * FAREWELL_TIMEOUT, connection.peer.listen(filter)).await.ok()?.ok()
+    timeout(2 * CLOSE_TIMEOUT, connection.peer.listen(filter)).await.ok()?.ok()
 }
 
 /// Waits for the next change that a subscription reports, or for its end. Without a subscription, waits forever.

@@ -93,7 +93,7 @@ impl Issuer {
     /// fails, returns the cached metadata, or fails with `Unreachable` if that is too old.
     pub(crate) async fn connection(&self, before: Option<&Connection>) -> Result<Arc<Connection>, OpenIdError> {
         // This timeout covers the attempt of another task, which makes several requests. This task's own attempt follows.
-        let waited = timeout(self.settings.patience * 4, self.known.lock()).await;
+        let waited = timeout(self.settings.timeout * 4, self.known.lock()).await;
         let mut known = waited.map_err(|_| self.unreachable())?;
         let now = Instant::now();
         if let Some(connection) = &known.connection {
@@ -134,7 +134,7 @@ impl Issuer {
     async fn discover(&self) -> Result<Connection, String> {
         let since = Instant::now();
         let url = Url::parse(&self.settings.issuer).map_err(|error| error.to_string())?;
-        let transport = Transport::new(&url, self.settings.patience).map_err(|error| error.to_string())?;
+        let transport = Transport::new(&url, self.settings.timeout).map_err(|error| error.to_string())?;
         let issuer = &self.settings.issuer;
         let metadata = match described(issuer, &transport).await {
             // Some issuer URLs end in a slash, which is easily lost in the setting.

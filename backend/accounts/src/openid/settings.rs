@@ -27,7 +27,7 @@ pub struct OpenIdSettings {
     /// Domains of the verified email addresses with which sign-in is allowed. If empty, all users can sign in.
     pub email_domains: Vec<String>,
     /// Timeout of one request to the provider.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl OpenIdSettings {
@@ -101,7 +101,7 @@ mod tests {
             name: String::new(),
             scopes: Vec::new(),
             email_domains: domains.iter().map(|domain| (*domain).to_owned()).collect(),
-            patience: Duration::ZERO,
+            timeout: Duration::ZERO,
         };
         assert!(settings(&[]).allows_email(None));
         let ours = settings(&["example.org"]);

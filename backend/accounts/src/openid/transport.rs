@@ -33,8 +33,8 @@ impl From<reqwest::Error> for TransportError {
 pub(crate) struct Transport(Client);
 
 impl Transport {
-    pub(crate) fn new(issuer: &Url, patience: Duration) -> Result<Self, TransportError> {
-        Ok(Self(tallybook_http_client::client_for(issuer).timeout(patience).build()?))
+    pub(crate) fn new(issuer: &Url, timeout: Duration) -> Result<Self, TransportError> {
+        Ok(Self(tallybook_http_client::client_for(issuer).timeout(timeout).build()?))
     }
 
     pub(crate) async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {

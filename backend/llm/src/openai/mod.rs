@@ -1,22 +1,22 @@
 //! The wire format of OpenAI Chat Completions, and of the servers that implement it: OpenRouter, Ollama, llama.cpp,
 //! vLLM, LM Studio. Requests are in `request`, answers in `stream`, and the content of a delta in `content`. Reasoning
-//! in fields of its own is in `reasoning`, and reasoning within the text in `thought`.
+//! in fields of its own is in `reasoning`, and reasoning within the text in `reasoning_tags`.
 
 mod content;
 mod reasoning;
+pub(crate) mod reasoning_tags;
 mod request;
 pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
-pub(crate) mod thought;
 
 use tallybook_protocol::ModelInfo;
 
-use self::thought::ThoughtHabit;
 use super::{
     endpoint::Endpoint, provider::ProviderKind, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings,
     wire_format::WireFormat,
 };
+use crate::openai::reasoning_tags::ThoughtHabit;
 
 /// The wire format of Chat Completions, with the settings that apply to every request.
 pub(crate) struct OpenAi {

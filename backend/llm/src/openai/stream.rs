@@ -9,8 +9,8 @@ use tallybook_protocol::{Usage, sse::Frame};
 use super::{
     content::{self, Piece},
     reasoning::{Field, Reasoning},
-    thought::{Segment, ThoughtHabit, ThoughtTags},
 };
+use crate::openai::reasoning_tags::{Segment, ThoughtHabit, ThoughtTags};
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,

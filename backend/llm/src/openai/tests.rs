@@ -9,7 +9,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tallybook_protocol::Usage;
 
-use super::{stream::Reader, thought::ThoughtHabit};
+use super::stream::Reader;
+use crate::openai::reasoning_tags::ThoughtHabit;
 use crate::{
     ModelEvent, StopReason, ToolCallRequest,
     testing::{self, calls, stop_reason},

@@ -6,10 +6,8 @@ use std::{str::FromStr as _, time::Duration};
 use tallybook_conversations::models::ModelChoice;
 use tallybook_llm::{ApiKey, ModelSettings, ProviderKind, RetryPolicy, SettingNames, ToolMode};
 
-use super::{
-    error::{ConfigError, bad},
-    options::{Options, set},
-};
+use super::error::{ConfigError, bad};
+use crate::config::cli::{Options, set};
 
 pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
     // Checked even if the demo model answers, which does not use it. So a mistake shows before a real model is set up.

@@ -18,9 +18,9 @@ use tallybook_protocol::Prices;
 use toml::Spanned;
 
 use crate::config::{
+    cli::{Options, check_wait_hours, set},
     environment::{demo, for_all_models, own_key},
     error::{ConfigError, about, unreadable},
-    options::{Options, check_wait_hours, set},
     place::{line_of, span_of},
 };
 

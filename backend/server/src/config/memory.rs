@@ -11,8 +11,8 @@ use toml::Spanned;
 use super::{
     error::{ConfigError, bad},
     file::SettingsFile,
-    options::{Options, set},
 };
+use crate::config::cli::{Options, set};
 
 /// Maximum of `after_tokens`. No model has a larger context.
 const MAX_AFTER_TOKENS: usize = 10_000_000;

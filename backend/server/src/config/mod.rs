@@ -1,16 +1,16 @@
-//! Reads and checks all settings once at the start. `options` has the command line and the environment, `file` the
+//! Reads and checks all settings once at the start. `cli` has the command line and the environment, `file` the
 //! settings file. An error is a sentence that names the setting. The other modules check one subject each:
 //!
 //! - `environment`: the model that needs no file;
 //! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
 //! - `tool_servers`: the tool servers of both files; `openid`: the identity provider; `secrets`: the values to redact.
 
+pub(crate) mod cli;
 mod environment;
 mod error;
 mod file;
 mod memory;
 mod openid;
-mod options;
 mod place;
 mod plan;
 mod review;
@@ -35,15 +35,12 @@ use tallybook_mcp::ToolServersSettings;
 use tallybook_tools::{AllowedHost, Secrets};
 use url::Url;
 
-use self::{
-    error::bad,
-    file::SettingsFile,
-    options::{Options, set},
-};
+use self::{error::bad, file::SettingsFile};
+use crate::config::cli::{Options, set};
 use crate::http::{self, HostName, PublicUrl};
 
+pub use cli::{AdminTask, LogFormat, Task};
 pub use error::ConfigError;
-pub use options::{AdminTask, LogFormat, Task};
 
 /// Default maximum number of steps of a turn that can call tools.
 const MAX_TOOL_TURNS: u32 = 10;

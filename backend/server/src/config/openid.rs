@@ -6,10 +6,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tallybook_accounts::OpenIdSettings;
 use url::Url;
 
-use super::{
-    error::{ConfigError, bad},
-    options::{Options, set},
-};
+use super::error::{ConfigError, bad};
+use crate::config::cli::{Options, set};
 
 /// Timeout of a request to the identity provider.
 const TIMEOUT: Duration = Duration::from_secs(8);
@@ -48,7 +46,7 @@ pub(crate) fn openid(options: &Options) -> Result<Option<OpenIdSettings>, Config
             .into_iter()
             .map(|domain| domain.trim_start_matches('@').to_owned())
             .collect(),
-        patience: TIMEOUT,
+        timeout: TIMEOUT,
     }))
 }
 

@@ -4,7 +4,8 @@ use clap::Parser;
 use tallybook_conversations::models::ModelChoice;
 use tallybook_llm::{ModelSettings, ProviderKind, ToolMode};
 
-use super::{Settings, check, options::Options};
+use super::{Settings, check};
+use crate::config::cli::Options;
 
 /// Sets every relevant variable, because the environment in which the tests run must not matter.
 fn read(extra: &[&str]) -> Result<Settings, String> {

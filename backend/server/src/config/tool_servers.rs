@@ -10,8 +10,8 @@ use toml::Spanned;
 use super::{
     error::{ConfigError, bad},
     file::{SettingsFile, is_variable},
-    options::{Options, set},
 };
+use crate::config::cli::{Options, set};
 
 /// Path of the servers file if none is named.
 const DEFAULT_FILE: &str = ".mcp_servers";

@@ -1,6 +1,6 @@
 //! Reports variables that look like settings but aren't, because a misspelled variable would be ignored silently.
 
-use crate::config::{error::advice, file::SettingsFile, options::variables};
+use crate::config::{cli::variables, error::advice, file::SettingsFile};
 
 /// Prefixes of names that other programs hardly use.
 const PREFIXES: [&str; 27] = [

@@ -4,13 +4,13 @@
 
 mod accounts;
 mod answers;
+pub(crate) mod approvals;
 mod assets;
 mod body;
 mod caller;
 mod client_address;
 mod compression;
 mod connection;
-mod consent;
 mod content_encoding;
 mod conversations;
 mod cookie;

@@ -15,7 +15,7 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, compression, consent, conversations,
+    accounts, assets, body, compression, conversations,
     error::ApiError,
     export, feed, guard, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
@@ -27,6 +27,7 @@ use super::{
     trace::{self, RequestSpan},
     usage,
 };
+use crate::http::approvals;
 
 /// Returns all routes with their middleware. Request bodies that are incomplete at `shutdown` fail.
 pub(crate) fn app(
@@ -113,7 +114,7 @@ fn api() -> Scope {
         .service(Endpoint::at("/conversations/{uuid}/events").on(Method::GET, messages::subscribe))
         .service(Endpoint::at("/conversations/{uuid}/continue").on(Method::POST, messages::continue_turn))
         .service(Endpoint::at("/conversations/{uuid}/stop").on(Method::POST, messages::stop))
-        .service(Endpoint::at("/conversations/{uuid}/decisions").on(Method::POST, consent::decide_several))
+        .service(Endpoint::at("/conversations/{uuid}/decisions").on(Method::POST, approvals::decide_several))
         .service(
             Endpoint::at("/conversations/{uuid}/tools")
                 .on(Method::GET, tools::find_disabled)
@@ -131,9 +132,9 @@ fn api() -> Scope {
         .service(Endpoint::at("/tools/settings").on(Method::POST, tools::switch))
         .service(Endpoint::at("/tool-servers/{server}/tools/{tool}/accept").on(Method::POST, tools::accept))
         .service(Endpoint::at("/tool-calls/{tool_call_id}").on(Method::GET, tool_calls::find))
-        .service(Endpoint::at("/tool-calls/{tool_call_id}/decision").on(Method::POST, consent::decide))
-        .service(Endpoint::at("/approvals").on(Method::GET, consent::list))
-        .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, consent::revoke))
+        .service(Endpoint::at("/tool-calls/{tool_call_id}/decision").on(Method::POST, approvals::decide))
+        .service(Endpoint::at("/approvals").on(Method::GET, approvals::list))
+        .service(Endpoint::at("/approvals/{approval_id}").on(Method::DELETE, approvals::revoke))
         .configure(accounts::api)
         .configure(tool_history::api)
         .default_service(web::to(no_such_route))

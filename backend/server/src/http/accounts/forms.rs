@@ -25,9 +25,9 @@ use super::{
     },
     addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
     i18n::{self, Labels, Messages},
-    leading::{go, see_other, see_other_here},
     session::{begin, browser_of, check_address, end, sign_in as sign_in_with},
 };
+use crate::http::accounts::redirects::{go, see_other, see_other_here};
 
 /// A form, or a message in place of the form.
 #[derive(Template)]

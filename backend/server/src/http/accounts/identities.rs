@@ -18,10 +18,10 @@ use super::{
     },
     addresses::SIGN_IN_BACK,
     forms,
-    leading::see_other_here,
     me::Confirmation,
     session::{begin, browser_of, check_address},
 };
+use crate::http::accounts::redirects::see_other_here;
 use crate::http::origin::requested_origin;
 
 /// Page that shows the user's linked identities.

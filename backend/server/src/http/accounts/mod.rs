@@ -1,4 +1,4 @@
-//! Accounts over HTTP: the API in `session`, `keys`, `me` and `people`, the HTML forms in `forms`, and OpenID Connect in
+//! Accounts over HTTP: the API in `session`, `keys`, `me` and `users`, the HTML forms in `forms`, and OpenID Connect in
 //! `identities`. The extractors in a handler's signature (`caller`) decide who may call it.
 
 mod addresses;
@@ -6,10 +6,10 @@ mod forms;
 mod i18n;
 mod identities;
 mod keys;
-mod leading;
 mod me;
-mod people;
+pub(crate) mod redirects;
 mod session;
+pub(crate) mod users;
 
 use actix_web::{http::Method, web::ServiceConfig};
 use utoipa::OpenApi;
@@ -31,12 +31,12 @@ pub(crate) fn api(app: &mut ServiceConfig) {
         )
         .service(Endpoint::at("/me/password").on(Method::PUT, me::change_password))
         .service(Endpoint::at("/me/export").on(Method::GET, me::export))
-        .service(Endpoint::at("/users").on(Method::GET, people::list).on(Method::POST, people::create))
+        .service(Endpoint::at("/users").on(Method::GET, users::list).on(Method::POST, users::create))
         .service(
             Endpoint::at("/users/{user_id}")
-                .on(Method::GET, people::find)
-                .on(Method::PATCH, people::update)
-                .on(Method::DELETE, people::deactivate),
+                .on(Method::GET, users::find)
+                .on(Method::PATCH, users::update)
+                .on(Method::DELETE, users::deactivate),
         )
         .service(Endpoint::at("/users/{user_id}/identities").on(Method::GET, identities::list_of))
         .service(Endpoint::at("/users/{user_id}/keys").on(Method::GET, keys::list_of))
@@ -46,10 +46,8 @@ pub(crate) fn api(app: &mut ServiceConfig) {
             Endpoint::at("/identities").on(Method::GET, identities::list).on(Method::POST, identities::begin_linking),
         )
         .service(Endpoint::at("/identities/{identity_id}").on(Method::DELETE, identities::unlink))
-        .service(
-            Endpoint::at("/invitations").on(Method::GET, people::list_invitations).on(Method::POST, people::invite),
-        )
-        .service(Endpoint::at("/invitations/{invitation_id}").on(Method::DELETE, people::revoke_invitation));
+        .service(Endpoint::at("/invitations").on(Method::GET, users::list_invitations).on(Method::POST, users::invite))
+        .service(Endpoint::at("/invitations/{invitation_id}").on(Method::DELETE, users::revoke_invitation));
 }
 
 /// Returns the API description of these routes.
@@ -71,14 +69,14 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
         me::delete,
         me::change_password,
         me::export,
-        people::list,
-        people::create,
-        people::find,
-        people::update,
-        people::deactivate,
-        people::invite,
-        people::list_invitations,
-        people::revoke_invitation,
+        users::list,
+        users::create,
+        users::find,
+        users::update,
+        users::deactivate,
+        users::invite,
+        users::list_invitations,
+        users::revoke_invitation,
         identities::list,
         identities::begin_linking,
         identities::unlink,

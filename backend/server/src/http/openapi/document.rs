@@ -9,7 +9,7 @@ use utoipa::OpenApi;
 
 use super::finish;
 use crate::http::{
-    accounts, consent, content_encoding::Text, conversations, export, feed, health, mcp, messages, models, openai,
+    accounts, approvals, content_encoding::Text, conversations, export, feed, health, mcp, messages, models, openai,
     search, shares, state::State, tool_calls, tool_history, tools, usage,
 };
 
@@ -46,7 +46,7 @@ use crate::http::{
         export::download, feed::subscribe,
         messages::create, messages::regenerate, messages::select, messages::playback, messages::subscribe,
         messages::continue_turn, messages::stop, messages::explain,
-        consent::decide, consent::decide_several, consent::list, consent::revoke,
+        approvals::decide, approvals::decide_several, approvals::list, approvals::revoke,
         tools::list, tools::find_disabled, tools::set_disabled, tools::switch, tools::accept, tool_calls::find,
         models::list, search::everywhere, search::in_conversation, shares::create, shares::list, shares::revoke,
         usage::of_conversation, usage::of_message,

@@ -170,7 +170,7 @@ impl Issuer {
             name: "Example <ID>".to_owned(),
             scopes: vec!["email".to_owned()],
             email_domains: Vec::new(),
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
         }
     }
 }

@@ -24,7 +24,7 @@ async fn an_unusable_provider_shows_a_message() {
     let issuer = Issuer::start().await;
     for fault in [Fault::Down, Fault::Slow, Fault::Huge, Fault::Redirects, Fault::OtherIssuer, Fault::ScriptPage] {
         issuer.fail(fault);
-        let openid = OpenIdSettings { patience: Duration::from_millis(500), ..issuer.settings() };
+        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..issuer.settings() };
         let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
         let before = issuer.described();
         let mut browser = Browser::new(&team);
@@ -46,7 +46,7 @@ async fn a_code_that_cannot_be_redeemed_shows_a_message() {
     let issuer = Issuer::start().await;
     for fault in [Fault::SlowToken, Fault::PlainToken] {
         issuer.fail(fault);
-        let openid = OpenIdSettings { patience: Duration::from_millis(500), ..issuer.settings() };
+        let openid = OpenIdSettings { timeout: Duration::from_millis(500), ..issuer.settings() };
         let team = team(&Engine::sqlite(), SignUp::Open, openid).await;
         let mut browser = Browser::new(&team);
         let answer = browser.sign_in("/sign-in/away").await;

@@ -6,7 +6,7 @@ use tallybook_accounts::{Accounts, Password, UserId, UserUpdate};
 use tallybook_protocol::{Invitation, InvitationInfo, Page, User, UserRole};
 use utoipa::{IntoParams, ToSchema};
 
-use super::super::{
+use crate::http::{
     answers::{Conflict, Invalid, List, NoAccounts, TooMany},
     body::{JsonBody, OptionalBody},
     caller::Admin,

@@ -36,7 +36,7 @@ fn local_address(next: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::local_address;
+    use crate::http::accounts::redirects::local_address;
 
     #[test]
     fn redirects_stay_on_this_server() {

@@ -314,7 +314,7 @@ fn push_thought(said: &mut Vec<Segment>, words: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Segment, ThoughtHabit, ThoughtTags};
+    use crate::openai::reasoning_tags::{Segment, ThoughtHabit, ThoughtTags};
 
     /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {

@@ -6,16 +6,15 @@ use tallybook_conversations::{ConversationService, DecisionAnswer};
 use tallybook_protocol::{Approval, ApprovalId, ChatEvent, NewDecision, NewDecisions, Page, ToolCall, ToolCallId};
 use uuid::Uuid;
 
-use super::{
+use crate::http::{
     State,
     answers::{AlreadyDecided, Invalid},
     body::JsonBody,
-    caller::Person,
+    caller::{CurrentUser, Person},
     error::ApiError,
     places::StreamPlace,
     sse,
 };
-use crate::http::caller::CurrentUser;
 
 /// Decides on a tool call that waits for approval.
 ///
