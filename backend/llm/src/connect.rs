@@ -119,7 +119,7 @@ mod tests {
         }
         assert!(connect(&ModelSettings { thinking_tokens: Some(1024), ..anthropic.clone() }).is_ok());
         let said = refusal(&ModelSettings { thinking_tokens: Some(2000), ..openai });
-        assert!(said.starts_with("thinking_tokens is for"), "{said}");
+        assert!(said.starts_with("thinking_tokens is only supported by"), "{said}");
         let (tokens, effort) = (Some(2000), Some(ReasoningEffort::High));
         let said = refusal(&ModelSettings { thinking_tokens: tokens, reasoning_effort: effort, ..anthropic });
         assert!(said.contains("together with reasoning_effort"), "{said}");

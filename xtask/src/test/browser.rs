@@ -140,7 +140,7 @@ mod tests {
         // The tests must not use the user's own variables. `PATH` is set everywhere: it is a list of folders, so not a
         // file.
         let error = find(&Kind { variable: "PATH", ..FIREFOX }).unwrap_err().to_string();
-        assert!(error.starts_with("PATH names ") && error.ends_with("there is no such file"), "{error}");
+        assert!(error.starts_with("PATH names ") && error.ends_with("which does not exist"), "{error}");
         let found = find(&Kind { variable: "CARGO", ..FIREFOX }).unwrap();
         assert_eq!(Some(found.into_os_string()), std::env::var_os("CARGO"));
     }

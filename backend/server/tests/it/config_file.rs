@@ -214,7 +214,7 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
         (
             model("api_key_env = \"A_KEY\"\nthinking_tokens = 2000"),
             5,
-            "models[0].thinking_tokens is for anthropic and openrouter",
+            "models[0].thinking_tokens is only supported by anthropic and openrouter",
         ),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1"), 5, "input_price and output_price must be set together"),
         (model("api_key_env = \"A_KEY\"\ninput_price = 1\noutput_price = -1"), 6, "a price must be a number from 0"),
@@ -254,8 +254,8 @@ fn a_mistake_in_a_model_is_reported_with_its_file_and_line() {
 #[test]
 fn a_mistake_elsewhere_is_reported_with_its_file_and_line() {
     for (text, line, words) in [
-        ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens is 0 to 10000000"),
-        ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars is 0 to 2000"),
+        ("[memory]\nafter_tokens = 10000001".to_owned(), 2, "after_tokens must be from 0 to 10000000"),
+        ("[memory]\nmax_chars = 2001".to_owned(), 2, "max_chars must be from 0 to 2000"),
         ("[memory]\nmax_chars = -1".to_owned(), 2, "memory.max_chars must be a whole number that is not negative"),
         ("[memory]\nforget = 1".to_owned(), 2, "memory.forget is not a setting"),
         ("memory = 3".to_owned(), 1, "memory must be a table, but is a whole number."),
@@ -395,7 +395,7 @@ fn a_mistake_in_a_tool_server_is_reported_with_its_line() {
         (server("command = \"npx\""), 3, "it has both a url and a command"),
         (server("env = { LEVEL = \"1\" }"), 3, "env has no effect here"),
         (server("headers = { Host = \"x\" }"), 3, "\"Host\" is not a valid header name, or is reserved"),
-        (server("[tool_servers.docs.headers]\nX-Key = \"hunter2\""), 4, "Write X-Key as \"${NAME_OF_A_VARIABLE}\""),
+        (server("[tool_servers.docs.headers]\nX-Key = \"hunter2\""), 4, "Set X-Key to \"${NAME_OF_A_VARIABLE}\""),
         (server("requires_auth = true"), 3, "no token endpoint is set"),
         (oauth("client_secret_env = \"hunter2!\""), 8, "client_secret_env must be the name of an environment variable"),
         (

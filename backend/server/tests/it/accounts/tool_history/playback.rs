@@ -49,7 +49,7 @@ on_every_engine! {
         let mut shown = page(&team, &admin, &address, StatusCode::OK).await;
         assert!(link_target(&shown, "Beginning").is_none() && link_target(&shown, "Step back").is_none(), "{shown}");
         let mut moments = 1;
-        while let Some(next) = link_target(&shown, "Step on") {
+        while let Some(next) = link_target(&shown, "Step forward") {
             shown = page(&team, &admin, &next, StatusCode::OK).await;
             moments += 1;
         }
@@ -67,7 +67,7 @@ on_every_engine! {
         }
         let first = page(&team, &admin, &address, StatusCode::OK).await;
         assert!(first.contains("0.0 s of 3.0 s") && !first.contains("these two"), "{first}");
-        let second = page(&team, &admin, &link_target(&first, "Step on").unwrap(), StatusCode::OK).await;
+        let second = page(&team, &admin, &link_target(&first, "Step forward").unwrap(), StatusCode::OK).await;
         assert!(second.contains("1.0 s of 3.0 s") && second.contains("these two") && !second.contains("19.75"), "{second}");
         assert_eq!(link_target(&second, "Step back"), Some(format!("{address}?at=0")));
 
