@@ -161,7 +161,7 @@ async fn log_errors(server: Arc<str>, errors: ChildStderr) {
             ..MAX_STDERR_LINES => tracing::info!(%server, line, "stderr of a tool server"),
             MAX_STDERR_LINES => {
                 tracing::info!(%server, "stderr of a tool server is truncated: it wrote more lines than are logged per \
-                                         minute")
+                                         minute");
             }
             _ => {}
         }
