@@ -2,7 +2,7 @@
 
 use tallybook_accounts::{AuditAction, UserId, hold_person, note_audit};
 use tallybook_database::{now, with_retries};
-use tallybook_protocol::{Message, NewShare, Share, ShareId, SharedConversation, Window};
+use tallybook_protocol::{AnswerMode, Message, NewShare, Share, ShareId, SharedConversation, Window};
 use uuid::Uuid;
 
 use crate::{
@@ -79,7 +79,11 @@ impl ConversationService {
     /// Returns what a link shows; `None` if the link does not exist or was revoked.
     pub async fn find_shared(&self, token: Uuid) -> Result<Option<SharedConversation>, ServiceError> {
         let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
-        let messages = serde_json::from_str(&row.messages)?;
+        let mut messages: Vec<Message> = serde_json::from_str(&row.messages)?;
+        if !row.has_tool_calls {
+            // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed one.
+            messages.iter_mut().for_each(|message| message.mode = AnswerMode::React);
+        }
         Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
     }
 

@@ -68,16 +68,16 @@ pub(crate) fn ChatPane(
         }
     });
     // The end of an answer is told once, and nothing before it.
-    let told = memo(move |told: Option<&ContextTruncation>| match told {
-        Some(busy @ ContextTruncation::Busy { .. }) if session.is_busy() => busy.clone(),
-        _ if session.is_busy() => ContextTruncation::Busy { before: session.last_answer() },
-        Some(ContextTruncation::Busy { before }) => {
+    let told = memo(move |told: Option<&Announcement>| match told {
+        Some(busy @ Announcement::Busy { .. }) if session.is_busy() => busy.clone(),
+        _ if session.is_busy() => Announcement::Busy { before: session.last_answer() },
+        Some(Announcement::Busy { before }) => {
             // An answer from before is not announced again: a message may not have arrived.
             let answer = session.last_answer().filter(|answer| Some(answer) != before.as_ref());
-            ContextTruncation::Ended(answer.and_then(|answer| answer.end()))
+            Announcement::Ended(answer.and_then(|answer| answer.end()))
         }
-        Some(ContextTruncation::Ended(end)) => ContextTruncation::Ended(*end),
-        None | Some(ContextTruncation::Nothing) => ContextTruncation::Nothing,
+        Some(Announcement::Ended(end)) => Announcement::Ended(*end),
+        None | Some(Announcement::Nothing) => Announcement::Nothing,
     });
     let waiting = use_waiting_calls(session);
     name_tab(tab, told, waiting);
@@ -122,8 +122,8 @@ pub(crate) fn ChatPane(
             {in_turn(move || view! { <Thread session /> }.into_any())}
             <p class="visually-hidden" role="status">
                 {move || match told.get() {
-                    ContextTruncation::Ended(Some(end)) => Some(text.answer_end(end)),
-                    ContextTruncation::Ended(None) | ContextTruncation::Busy { .. } | ContextTruncation::Nothing => None,
+                    Announcement::Ended(Some(end)) => Some(text.answer_end(end)),
+                    Announcement::Ended(None) | Announcement::Busy { .. } | Announcement::Nothing => None,
                 }}
             </p>
             <div class="dock">
@@ -201,7 +201,7 @@ fn hear_keys(session: Session, finding: RwSignal<bool>, waiting: Memo<Vec<ToolCa
 
 /// Names the tab, and has it say, and the system where that is wanted, that calls wait for a decision, or that an answer has
 /// ended which nobody saw.
-fn name_tab(tab: Memo<String>, told: Memo<ContextTruncation>, waiting: Memo<Vec<ToolCallId>>) {
+fn name_tab(tab: Memo<String>, told: Memo<Announcement>, waiting: Memo<Vec<ToolCallId>>) {
     let text = use_language();
     let unseen = RwSignal::new(false);
     let waits = memo(move |_| waiting.with(|waiting| !waiting.is_empty()));
@@ -221,7 +221,7 @@ fn name_tab(tab: Memo<String>, told: Memo<ContextTruncation>, waiting: Memo<Vec<
         }
     });
     effect(move || {
-        if matches!(told.get(), ContextTruncation::Ended(Some(_))) && browser::is_hidden() {
+        if matches!(told.get(), Announcement::Ended(Some(_))) && browser::is_hidden() {
             unseen.set(true);
             notification::show(text.answer_ended(), &tab.get_untracked());
         }
@@ -283,7 +283,7 @@ enum Trouble {
 
 /// The announcements of a screen reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum ContextTruncation {
+enum Announcement {
     Nothing,
     /// An answer is on its way. Before that, this was the last one.
     Busy {

@@ -2,7 +2,7 @@
 //! planned anew, a line says so and why.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Plan as ContextTruncation, PlanStepStatus};
+use tallybook_protocol::{Plan as StoredPlan, PlanStepStatus};
 
 use crate::{
     components::{
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) fn Plan(items: Items) -> impl IntoView {
     let text = use_language();
     let entry = items.shown.entry;
-    let told = move |pick: fn(&ContextTruncation) -> String| {
+    let told = move |pick: fn(&StoredPlan) -> String| {
         memo(move |_| read(entry, |entry| entry.plan.as_deref().map(pick).unwrap_or_default()))
     };
     let criteria = told(|plan| plan.success_criteria.clone());
@@ -66,7 +66,7 @@ pub(crate) struct Round {
 }
 
 /// The rounds in which a plan was made.
-pub(crate) fn rounds_of(plan: &ContextTruncation) -> Vec<Round> {
+pub(crate) fn rounds_of(plan: &StoredPlan) -> Vec<Round> {
     let mut rounds: Vec<Round> = Vec::new();
     for (step, first) in plan.steps.iter().zip(1..) {
         if rounds.last().is_none_or(|last| last.revision != step.revision) {
@@ -77,7 +77,7 @@ pub(crate) fn rounds_of(plan: &ContextTruncation) -> Vec<Round> {
 }
 
 /// Why the steps of a round took the place of those before, where that is told: of the last time.
-pub(crate) fn reason_of(plan: &ContextTruncation, revision: i32) -> Option<&str> {
+pub(crate) fn reason_of(plan: &StoredPlan, revision: i32) -> Option<&str> {
     plan.reason.as_deref().filter(|reason| plan.revision == revision && !reason.is_empty())
 }
 
@@ -115,7 +115,7 @@ fn round_view(Round { revision, first, is_anew }: Round, items: Items) -> AnyVie
 }
 
 /// How far the plan is: of the steps that are done, and those that are still to be.
-pub(crate) fn count_of(plan: &ContextTruncation, text: Language) -> String {
+pub(crate) fn count_of(plan: &StoredPlan, text: Language) -> String {
     let is_done = |step: &&tallybook_protocol::PlanStep| step.status == PlanStepStatus::Completed;
     let counts = |step: &&tallybook_protocol::PlanStep| step.revision == plan.revision || is_done(step);
     text.steps_done(plan.steps.iter().filter(is_done).count(), plan.steps.iter().filter(counts).count())

@@ -2,7 +2,7 @@
 //! it is done. A call that asks for a decision stands in no fold, so its step stays open.
 
 use leptos::prelude::*;
-use tallybook_protocol::{PlanStep as ContextTruncation, PlanStepId};
+use tallybook_protocol::{PlanStep as StoredStep, PlanStepId};
 
 use crate::{
     components::{
@@ -35,7 +35,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn of(entry: &Entry, step: &ContextTruncation, text: Language) -> Self {
+    pub(crate) fn of(entry: &Entry, step: &StoredStep, text: Language) -> Self {
         let state = StepState::of(step, entry.status);
         let told = step.reason.clone().filter(|reason| !reason.trim().is_empty());
         let (reason, judgement) = match (state, told) {

@@ -118,10 +118,12 @@ pub(super) fn answer_view(entry: &Entry, room: &PageRoom, text: Language) -> imp
         Segment::Plan => plan_view(entry, room, text).into_any(),
         piece => piece_view(entry, piece, room, text),
     });
+    let lacks_plan = entry.lacks_plan().then(|| view! { <p class="note">{text.plan_lacking()}</p> });
     let cut_off = entry.is_cut_off().then(|| view! { <p class="note">{text.shared_cut_off()}</p> });
     view! {
         <article class="message" data-role="assistant">
             <h2 class="visually-hidden">{text.answer()}</h2>
+            {lacks_plan}
             {pieces.collect_view()}
             {cut_off}
         </article>

@@ -32,13 +32,13 @@ use crate::{api::ApiError, feed::News, language::Language};
 
 const HERE: Uuid = Uuid::from_u128(7);
 
-/// A session, with what it has had done.
-struct ContextTruncation {
+/// A session under test, and the effects that it requested.
+struct TestPage {
     state: State,
     done: Vec<Effect>,
 }
 
-impl ContextTruncation {
+impl TestPage {
     fn new(place: Place, draft: &str) -> Self {
         let mut state = State::new(place, None, draft.to_owned(), Language::English);
         state.restore_kept(Queue::default(), false, None, None);

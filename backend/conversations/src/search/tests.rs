@@ -91,7 +91,7 @@ async fn a_statement_whose_caller_gave_up_still_counts_as_a_search() {
     let context = &fixture.service.context;
     let slow = "ALTER TABLE messages RENAME TO stored; CREATE VIEW messages AS \
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000000) \
-                SELECT i AS id, 1 AS conversation_id, '' AS content, '9999' AS created_at FROM n";
+                SELECT i AS id, 1 AS conversation_id, 'user' AS role, '' AS content, '9999' AS created_at FROM n";
     fixture.execute(slow).await;
     let mut attempts = 0..10;
     let search = loop {

@@ -35,6 +35,7 @@ pub(crate) struct ShareRow {
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub(crate) struct SharedRow {
     pub title: String,
+    pub has_tool_calls: bool,
     pub messages: String,
     pub created_at: DateTime<Utc>,
 }
@@ -84,7 +85,7 @@ pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<ShareR
 pub(crate) async fn find(db: &Database, token: Uuid) -> sqlx::Result<Option<SharedRow>> {
     db.reader()
         .query(select!(
-            "SELECT s.title, s.messages, s.created_at FROM shares s \
+            "SELECT s.title, s.has_tool_calls, s.messages, s.created_at FROM shares s \
              JOIN conversations c ON c.id = s.conversation_id JOIN users u ON u.id = c.user_id \
              WHERE s.token = ? AND c.deleted_at IS NULL AND u.deactivated_at IS NULL"
         ))

@@ -1,7 +1,7 @@
 //! Tests for options and environment variables.
 
 use clap::Parser;
-use tallybook_conversations::models::ModelChoice;
+use tallybook_conversations::{PersonLimits, models::ModelChoice};
 use tallybook_llm::{ModelSettings, ProviderKind, ToolMode};
 
 use super::{Settings, check};
@@ -164,4 +164,26 @@ fn an_issuer_is_known_by_its_host_and_its_secret_is_not_printed() {
         (&*openid.name, openid.email_domains),
         ("Example ID", vec!["a.example".to_owned(), "b.example".to_owned()])
     );
+}
+
+#[test]
+fn an_option_overrides_the_step_limit_of_the_settings_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tallybook.toml");
+    std::fs::write(&file, "[agent]\nmax_tool_turns = 3\n").unwrap();
+    let file = file.to_str().unwrap();
+    assert_eq!(read(&["--config-file", file]).unwrap().limits.steps, 3);
+    assert_eq!(read(&["--config-file", file, "--max-tool-turns", "5"]).unwrap().limits.steps, 5);
+}
+
+#[test]
+fn users_have_limits_by_default_where_they_sign_in() {
+    let limits = |args: &[&str]| {
+        let PersonLimits { turns, messages_per_minute, tokens_per_day } = read(args).unwrap().person_limits;
+        (turns, messages_per_minute, tokens_per_day)
+    };
+    assert_eq!(limits(&["--host=127.0.0.1"]), (0, 0, 0), "one user without sign-in");
+    let (turns, messages, tokens) = limits(&["--host=0.0.0.0"]);
+    assert!(turns > 0 && messages > 0 && tokens > 0, "{turns} {messages} {tokens}");
+    assert_eq!(limits(&["--host=0.0.0.0", "--max-turns-per-person=0"]), (0, messages, tokens));
 }

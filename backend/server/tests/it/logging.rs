@@ -134,6 +134,24 @@ async fn a_finished_turn_is_one_log_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_public_link_is_logged() {
+    let model = MockLlm::start().await.unwrap();
+    let server = Logged::start(&Engine::sqlite(), &model, "warn");
+    let conversation = server.app.create_conversation().await;
+    model.reply([text("An answer.")]);
+    server.app.send(&conversation, "A question").await.all().await;
+    let shared = server.app.post(&format!("/api/conversations/{conversation}/shares"), json!({})).await;
+    assert_eq!(shared.status(), 201);
+    let is_logged = async || {
+        server
+            .log()
+            .lines()
+            .any(|line| line.contains("a public link to a conversation was created") && line.contains(&conversation))
+    };
+    eventually("the link is logged", is_logged).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_missing_admin_is_logged_once() {
     let (engine, model, folder) = (Engine::sqlite(), MockLlm::start().await.unwrap(), tempfile::tempdir().unwrap());
     let path = folder.path().join("log");

@@ -1,5 +1,7 @@
 //! Complete turns: the events that a client receives, the stored rows, and the requests to the model.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use tallybook_mock_llm::{MockLlm, text, tool_call, tool_call_with_id};
 use tallybook_protocol::{ChatEvent, Conversation, MessageStatus, ToolCallStatus};
@@ -193,6 +195,14 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
             (call.tool_name.as_str(), call.input.as_str(), call.status, call.output.as_deref(), call.error.as_deref())
         })
         .collect();
+    let error_types: HashSet<Option<&str>> = events
+        .iter()
+        .filter_map(|event| match event {
+            ChatEvent::ToolCallEnd(end) => Some(end.error_type.as_deref()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(error_types, HashSet::from([None, Some("invalid_argument")]));
     let failed = Some("invalid_b: division by zero");
     assert_eq!(
         calls,

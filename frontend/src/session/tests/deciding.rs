@@ -16,17 +16,17 @@ fn paused(calls: &[i64]) -> Conversation {
     stored
 }
 
-fn waiting(calls: &[i64]) -> ContextTruncation {
-    ContextTruncation::opened(paused(calls))
+fn waiting(calls: &[i64]) -> TestPage {
+    TestPage::opened(paused(calls))
 }
 
 /// What it asks of the server: the calls that are decided on.
-fn asked(here: &ContextTruncation) -> Vec<i64> {
+fn asked(here: &TestPage) -> Vec<i64> {
     let (_, Request::Decide(HERE, decisions)) = here.waits_for() else { panic!("{:?}", here.waits_for()) };
     decisions.iter().map(|decision| decision.tool_call_id.0).collect()
 }
 
-fn decide(here: &mut ContextTruncation, ids: &[i64]) {
+fn decide(here: &mut TestPage, ids: &[i64]) {
     here.act(Action::Decide(ids.iter().map(|id| decision(ToolCallId(*id))).collect()));
 }
 
@@ -84,7 +84,7 @@ fn what_is_written_meanwhile_waits_for_the_end_of_the_answer() {
 
 #[test]
 fn a_message_for_a_conversation_that_turns_out_to_wait_is_given_back() {
-    let mut here = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
     here.answer(Answer::Found(Ok(Some(paused(&[7])))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("For here", Phase::Awaiting));

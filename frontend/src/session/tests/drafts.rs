@@ -11,7 +11,7 @@ fn stored(turns: &[(i64, &str)]) -> Answer {
 }
 
 /// A conversation in which the question of this turn is being edited.
-fn editing(told: &mut ContextTruncation, turn: i64, text: &str) {
+fn editing(told: &mut TestPage, turn: i64, text: &str) {
     let id = MessageId(turn * 10);
     told.act(Action::BeginEdit(Some(Edited { id, text: "as it was".to_owned(), is_changed: false })));
     told.act(Action::WriteEdit(text.to_owned()));
@@ -19,7 +19,7 @@ fn editing(told: &mut ContextTruncation, turn: i64, text: &str) {
 
 #[test]
 fn a_draft_that_equals_the_last_question_stays() {
-    let mut here = ContextTruncation::open("Again");
+    let mut here = TestPage::open("Again");
     here.act(Action::Write("Again".to_owned()));
     let mut again = here.reloaded();
     again.answer(stored(&[(1, "Again")]));
@@ -28,7 +28,7 @@ fn a_draft_that_equals_the_last_question_stays() {
 
 #[test]
 fn a_message_that_was_being_sent_is_no_draft_once_it_is_stored() {
-    let mut here = ContextTruncation::open("Again");
+    let mut here = TestPage::open("Again");
     here.send("Again");
     let mut lost = here.reloaded();
     lost.answer(stored(&[(1, "Again")]));
@@ -43,7 +43,7 @@ fn a_message_that_was_being_sent_is_no_draft_once_it_is_stored() {
 
 #[test]
 fn an_edited_question_is_there_again_after_a_reload() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     editing(&mut here, 1, "Q1, but better");
     let mut again = here.reloaded();
     again.answer(stored(&[(1, "Q1")]));
@@ -56,7 +56,7 @@ fn an_edited_question_is_there_again_after_a_reload() {
 
 #[test]
 fn an_edit_on_its_way_is_kept_as_an_edit() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     editing(&mut here, 1, "Better");
     here.act(Action::Edit(MessageId(10), "Better".to_owned(), "id".to_owned()));
     let mut lost = here.reloaded();
@@ -70,13 +70,13 @@ fn an_edit_on_its_way_is_kept_as_an_edit() {
 
 #[test]
 fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
-    let branch = |here: &mut ContextTruncation| {
+    let branch = |here: &mut TestPage| {
         here.tell(news(FeedKind::BranchSelected));
         while matches!(here.state.reader, Reader::Looking(_)) {
             here.answer(stored(&[(3, "Other")]));
         }
     };
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::Write("Half a thought".to_owned()));
     editing(&mut here, 1, "Better");
     branch(&mut here);
@@ -94,12 +94,12 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
     assert_eq!(here.state.reader, Reader::Resting);
     assert!(here.state.notice.is_some(), "a missed end does not concern the edit");
 
-    let mut deleted = ContextTruncation::open("Q1");
+    let mut deleted = TestPage::open("Q1");
     editing(&mut deleted, 1, "Better");
     deleted.tell(news(FeedKind::ConversationDeleted));
     assert_eq!(deleted.state.draft, "Better");
 
-    let mut unchanged = ContextTruncation::open("Q1");
+    let mut unchanged = TestPage::open("Q1");
     let edited = Edited { id: MessageId(10), text: "Q1".to_owned(), is_changed: false };
     unchanged.act(Action::BeginEdit(Some(edited)));
     branch(&mut unchanged);
@@ -108,7 +108,7 @@ fn an_edited_text_goes_into_the_message_field_when_its_question_is_gone() {
 
 #[test]
 fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Draft("Written there".to_owned())));
     assert_eq!(here.state.draft, "Written there");
     here.act(Action::SendDraft("id".to_owned()));
@@ -118,7 +118,7 @@ fn a_change_of_another_tab_is_taken_over_unless_a_message_is_on_its_way() {
 
 #[test]
 fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing_runs() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::Elsewhere(Elsewhere::Queue(queue_of(&["Q2"]))));
     assert_eq!(here.state.queue.messages.len(), 1);
     assert_eq!(here.state.phase(), Phase::Idle);
@@ -128,7 +128,7 @@ fn the_queue_of_another_tab_is_taken_over_and_not_sent_by_a_tab_in_which_nothing
 
 #[test]
 fn a_changed_message_that_waits_is_there_again_after_a_reload() {
-    let mut here = ContextTruncation::opened(conversation(&[(1, "Q1", Streaming)]));
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     here.send("Q2");
     here.act(Action::EditQueued(Some("id of Q2".to_owned())));
@@ -147,8 +147,8 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
         let ChatEvent::MessageEnd(end) = end(turn, "A") else { unreachable!() };
         ChatEvent::MessageEnd(MessageEnd { status, ..end })
     };
-    let waiting = |told: &ContextTruncation| told.state.queue.messages.len();
-    let mut here = ContextTruncation::opened(conversation(&[(1, "Q1", Streaming)]));
+    let waiting = |told: &TestPage| told.state.queue.messages.len();
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     here.send("Q2");
     here.events(vec![ended(1, Stopped)]);
@@ -167,7 +167,7 @@ fn what_waits_after_stop_stays_until_its_own_button_is_pressed() {
 
 #[test]
 fn messages_are_left_to_be_sent_only_while_an_answer_is_written() {
-    let mut here = ContextTruncation::opened(conversation(&[(1, "Q1", Streaming)]));
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     assert_eq!(here.state.left_waiting(), None);
     here.send("Q2");

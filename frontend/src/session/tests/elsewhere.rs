@@ -9,7 +9,7 @@ use super::*;
 
 #[test]
 fn a_pause_that_was_stopped_elsewhere_while_it_was_read_is_read_again() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(news(FeedKind::TurnStarted));
     let paused = conversation(&[(1, "Q1", Complete), (2, "Q2", AwaitingApproval)]);
     // The pause, and the end: it was read between the two.
@@ -24,7 +24,7 @@ fn a_pause_that_was_stopped_elsewhere_while_it_was_read_is_read_again() {
 
 #[test]
 fn an_answer_that_went_on_elsewhere_before_a_message_came_below_it_is_read_again() {
-    let mut here = ContextTruncation::opened(conversation(&[(1, "Q1", Stopped)]));
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Stopped)]));
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2"), end(2, "A2")]);
@@ -37,14 +37,14 @@ fn an_answer_that_went_on_elsewhere_before_a_message_came_below_it_is_read_again
 }
 
 /// Tells of a turn that stands below a message which is not here.
-fn tell_unknown(here: &mut ContextTruncation, turn: i64) {
+fn tell_unknown(here: &mut TestPage, turn: i64) {
     here.events(vec![start(turn, &format!("Q{turn}"))]);
     let (_, Request::Find(..)) = here.waits_for() else { panic!("turn {turn} is looked up") };
 }
 
 #[test]
 fn each_turn_that_is_out_of_place_is_looked_up() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q3");
     here.answer(Answer::Opened(Ok(())));
     tell_unknown(&mut here, 3);
@@ -62,7 +62,7 @@ fn each_turn_that_is_out_of_place_is_looked_up() {
 
 #[test]
 fn a_turn_that_was_looked_up_in_vain_is_read_all_the_same() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q3");
     here.answer(Answer::Opened(Ok(())));
     tell_unknown(&mut here, 3);

@@ -19,11 +19,11 @@ fn with_earlier(turns: &[(i64, &str, MessageStatus)]) -> Conversation {
 }
 
 /// The third turn of four or more, with others before it.
-fn far() -> ContextTruncation {
-    ContextTruncation::opened(with_earlier(&[(5, "Q5", Complete)]))
+fn far() -> TestPage {
+    TestPage::opened(with_earlier(&[(5, "Q5", Complete)]))
 }
 
-impl ContextTruncation {
+impl TestPage {
     fn revealed(&self) -> Vec<i64> {
         let revealed = |effect: &Effect| match effect {
             Effect::Reveal(goal) => Some(goal.message.0),
@@ -47,7 +47,7 @@ impl ContextTruncation {
 
 #[test]
 fn a_message_that_is_here_is_shown_at_once() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::GoTo(goal(11)));
     assert_eq!((here.revealed(), here.state.goal.as_ref()), (vec![11], None));
     let elsewhere = Goal { conversation: Uuid::from_u128(8), ..goal(11) };
@@ -79,7 +79,7 @@ fn what_is_on_its_way_comes_first() {
 
 #[test]
 fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
-    let mut here = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut here = TestPage::new(Place::Loading(HERE), "");
     here.act(Action::GoTo(goal(11)));
     assert!(here.revealed().is_empty());
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete)])))));
@@ -88,7 +88,7 @@ fn a_message_of_a_conversation_that_is_on_its_way_waits_for_it() {
 
 #[test]
 fn another_version_is_shown() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::GoTo(goal(21)));
     let window = Window { limit: Some(50), from: Some(MessageId(21)), before: None };
     assert_eq!(here.waits_for().1, Request::Select(HERE, MessageId(21), window));
@@ -125,7 +125,7 @@ fn what_cannot_be_loaded_is_not_waited_for() {
 
 #[test]
 fn another_version_is_not_shown_while_an_answer_is_written() {
-    let mut here = ContextTruncation::opened(conversation(&[(1, "Q1", Streaming)]));
+    let mut here = TestPage::opened(conversation(&[(1, "Q1", Streaming)]));
     here.answer(Answer::Joined(Ok(true)));
     here.act(Action::GoTo(goal(21)));
     assert_eq!(here.state.notice.as_deref(), Some(Language::English.message_elsewhere()));

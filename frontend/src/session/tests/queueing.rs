@@ -9,19 +9,19 @@ use super::*;
 use crate::session::queue::{Due, MAX_QUEUED};
 
 /// A conversation whose second answer is being written.
-fn busy() -> ContextTruncation {
-    let mut here = ContextTruncation::open("Q1");
+fn busy() -> TestPage {
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2")]);
     here
 }
 
-fn waiting(told: &ContextTruncation) -> Vec<&str> {
+fn waiting(told: &TestPage) -> Vec<&str> {
     told.state.queue.messages.iter().map(|queued| queued.text.as_str()).collect()
 }
 
-fn sent(told: &ContextTruncation) -> Option<NewMessage> {
+fn sent(told: &TestPage) -> Option<NewMessage> {
     match told.waits_for().1 {
         Request::Send(HERE, message) => Some(message),
         _ => None,
@@ -115,7 +115,7 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
     here.send("Q3");
     here.send("Q4");
     let kept = here.state.queue.to_text();
-    let mut again = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut again = TestPage::new(Place::Loading(HERE), "");
     again.state.restore_queue(Queue::from_text(&kept));
     again.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     again.answer(Answer::Joined(Ok(true)));
@@ -124,13 +124,13 @@ fn it_is_there_again_when_the_page_is_loaded_anew() {
 
     // Reloaded while the first was on its way, and it arrived.
     let kept = again.state.queue.to_text();
-    let mut later = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut later = TestPage::new(Place::Loading(HERE), "");
     later.state.restore_queue(Queue::from_text(&kept));
     let stored = [(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)];
     later.answer(Answer::Found(Ok(Some(conversation(&stored)))));
     assert_eq!(waiting(&later), ["Q4"]);
 
-    let mut idle = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut idle = TestPage::new(Place::Loading(HERE), "");
     idle.state.restore_queue(Queue::from_text(&kept));
     idle.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)])))));
     assert_eq!((waiting(&idle), idle.state.phase()), (vec!["Q3", "Q4"], Phase::Idle), "what is over waits");
@@ -206,7 +206,7 @@ fn a_model_chosen_for_the_next_message_goes_with_that_one_alone() {
 
 #[test]
 fn a_message_that_could_not_be_sent_gives_its_model_back() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::ChooseNext(Some("GPT".to_owned())));
     here.send("Q2");
     assert_eq!(sent(&here).unwrap().model.as_deref(), Some("GPT"));
@@ -243,7 +243,7 @@ fn what_is_to_be_planned_waits_as_that_and_what_was_planned_is_planned_again_whe
 
 #[test]
 fn only_the_next_message_is_planned() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::PlanFirst(true));
     here.send("Q2");
     assert_eq!((sent(&here).unwrap().mode, here.state.plans_first), (AnswerMode::Plan, false));

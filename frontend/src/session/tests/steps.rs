@@ -9,7 +9,7 @@ use super::{super::input::Made, *};
 
 #[test]
 fn a_message_written_while_a_conversation_loads_goes_there() {
-    let mut here = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut here = TestPage::new(Place::Loading(HERE), "");
     assert!(matches!(here.waits_for().1, Request::Find(HERE, Window { limit: Some(50), .. })));
     here.send("For here");
     assert_eq!(here.state.phase(), Phase::Sending);
@@ -21,7 +21,7 @@ fn a_message_written_while_a_conversation_loads_goes_there() {
 
 #[test]
 fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_there() {
-    let mut here = ContextTruncation::new(Place::Loading(HERE), "");
+    let mut here = TestPage::new(Place::Loading(HERE), "");
     here.send("For here");
     here.act(Action::Write("and more".to_owned()));
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Streaming)])))));
@@ -32,7 +32,7 @@ fn a_message_written_while_a_conversation_loads_waits_when_an_answer_is_written_
 
 #[test]
 fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_network() {
-    let mut here = ContextTruncation::new(Place::Loading(HERE), "A draft");
+    let mut here = TestPage::new(Place::Loading(HERE), "A draft");
     here.answer(Answer::Found(Err(ApiError::Unreachable)));
     assert!(matches!(here.state.place, Place::Failed(HERE, _)));
     here.answer(Answer::Second);
@@ -48,7 +48,7 @@ fn a_conversation_that_cannot_be_loaded_is_tried_again_and_at_once_with_a_networ
 #[test]
 fn a_conversation_opens_with_its_newest_messages_and_those_before_them_follow() {
     let stored = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete), (3, "Q3", Complete)]);
-    let mut here = ContextTruncation::opened(stored.clone());
+    let mut here = TestPage::opened(stored.clone());
     assert_eq!((here.texts(), here.state.transcript.has_earlier()), (vec!["Q3", "A3"], true));
     here.draw_all();
     assert_eq!(here.texts(), ["Q1", "A1", "Q2", "A2", "Q3", "A3"]);
@@ -59,7 +59,7 @@ fn a_conversation_opens_with_its_newest_messages_and_those_before_them_follow() 
 
 #[test]
 fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Stop);
     assert!(here.state.stopping);
@@ -74,7 +74,7 @@ fn stop_takes_effect_as_soon_as_there_is_something_to_stop() {
 
 #[test]
 fn stop_while_a_conversation_is_made_stops_its_first_turn() {
-    let mut here = ContextTruncation::new(Place::NewChat, "");
+    let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     assert!(matches!(here.waits_for().1, Request::Make(_)));
     here.act(Action::Stop);
@@ -86,7 +86,7 @@ fn stop_while_a_conversation_is_made_stops_its_first_turn() {
 
 #[test]
 fn stop_before_the_first_message_is_sent_gives_it_back() {
-    let mut here = ContextTruncation::new(Place::NewChat, "");
+    let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.act(Action::Stop);
     here.answer(Answer::Made(Ok(Made::Stopped)));
@@ -96,7 +96,7 @@ fn stop_before_the_first_message_is_sent_gives_it_back() {
 
 #[test]
 fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
-    let mut here = ContextTruncation::new(Place::NewChat, "");
+    let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.answer(Answer::Made(Err(refused(400))));
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Q1", Phase::Idle));
@@ -106,7 +106,7 @@ fn a_first_message_that_is_refused_leaves_the_new_chat_as_it_was() {
 
 #[test]
 fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
-    let mut here = ContextTruncation::new(Place::NewChat, "");
+    let mut here = TestPage::new(Place::NewChat, "");
     here.send("Q1");
     here.answer(Answer::Made(Ok(Made::Unknown(HERE))));
     assert!(here.done.contains(&Effect::Became(HERE)));
@@ -116,7 +116,7 @@ fn a_first_message_of_which_nothing_was_heard_is_sent_again() {
 #[test]
 fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
     for (outcome, says) in [(refused(409), false), (ApiError::Unreachable, true)] {
-        let mut here = ContextTruncation::open("Q1");
+        let mut here = TestPage::open("Q1");
         here.send("Q2");
         here.answer(Answer::Opened(Ok(())));
         here.act(Action::Stop);
@@ -131,8 +131,8 @@ fn stop_that_comes_too_late_or_fails_can_be_pressed_again() {
 
 #[test]
 fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_ends() {
-    let failed = |here: &ContextTruncation| here.state.notice.as_deref() == Some(Language::English.stop_failed());
-    let mut here = ContextTruncation::open("Q1");
+    let failed = |here: &TestPage| here.state.notice.as_deref() == Some(Language::English.stop_failed());
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.act(Action::Stop);
@@ -148,7 +148,7 @@ fn a_stop_without_an_answer_is_reported_until_it_is_pressed_again_or_the_answer_
 
 #[test]
 fn a_stale_read_takes_back_nothing() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let (stale, Request::Find(..)) = here.waits_for() else { panic!("it looks") };
     here.send("Q2");
@@ -161,7 +161,7 @@ fn a_stale_read_takes_back_nothing() {
 
 #[test]
 fn a_turn_has_one_reader() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(news(FeedKind::TurnStarted));
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
     let (first, Request::Join(..)) = here.waits_for() else { panic!("it follows") };
@@ -178,7 +178,7 @@ fn a_turn_has_one_reader() {
 
 #[test]
 fn a_turn_without_a_stream_is_polled_until_it_ends() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.answer(Answer::Crowded);
@@ -200,7 +200,7 @@ fn a_turn_without_a_stream_is_polled_until_it_ends() {
 
 #[test]
 fn a_tab_that_comes_back_reads_what_may_have_changed() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let few = Window { limit: Some(2), from: Some(MessageId(11)), before: None };
     assert_eq!(here.waits_for().1, Request::Find(HERE, few));
@@ -216,7 +216,7 @@ fn a_tab_that_comes_back_reads_what_may_have_changed() {
 
 #[test]
 fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2"), delta("A")]);
@@ -229,7 +229,7 @@ fn a_tab_that_comes_back_while_an_answer_is_written_reads_no_more_at_its_end() {
 #[test]
 fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
     let open = conversation(&[(1, "Q1", Complete), (2, "Q2", Complete)]);
-    let mut here = ContextTruncation::opened(open);
+    let mut here = TestPage::opened(open);
     here.draw_all();
     here.tell(news(FeedKind::BranchSelected));
     let (_, Request::Find(_, window)) = here.waits_for() else { panic!("it looks") };
@@ -239,7 +239,7 @@ fn a_branch_chosen_elsewhere_may_have_changed_any_message() {
 /// One answer has at most so many bytes, so it may begin behind what was asked for.
 #[test]
 fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::News(News::Missed));
     let mut cut = conversation(&[(5, "Q5", Complete)]);
     cut.earlier = Some(tallybook_protocol::Earlier { count: 2, usage: Usage::default() });
@@ -261,7 +261,7 @@ fn what_an_answer_had_no_room_for_is_there_to_be_loaded() {
 
 #[test]
 fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Write("Q3".to_owned()));
     here.answer(Answer::Opened(Err(ApiError::Unreachable)));
@@ -278,7 +278,7 @@ fn a_failed_message_is_in_its_field_again_and_sent_as_the_same() {
 
 #[test]
 fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Err(ApiError::Unreachable)));
     here.answer(Answer::Found(Ok(Some(conversation(&[(1, "Q1", Complete), (2, "Q2", Streaming)])))));
@@ -289,7 +289,7 @@ fn a_failed_message_that_was_stored_is_in_no_field_any_more() {
 #[test]
 fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
     for back in [Input::Online, Input::News(News::Missed)] {
-        let mut here = ContextTruncation::open("Q1");
+        let mut here = TestPage::open("Q1");
         here.send("Q2");
         here.answer(Answer::Opened(Err(ApiError::Unreachable)));
         assert_eq!(here.state.notice.as_deref(), Some(Language::English.unreachable()));
@@ -301,7 +301,7 @@ fn that_a_server_is_out_of_reach_is_said_until_it_is_there_again() {
 
 #[test]
 fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.tell(Input::Leaving(true));
     here.send("Too late?");
     assert_eq!((here.state.draft.as_str(), here.state.phase()), ("Too late?", Phase::Idle));
@@ -316,7 +316,7 @@ fn a_conversation_that_is_being_deleted_takes_no_messages_and_loses_none() {
 #[test]
 fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
     for by_us in [true, false] {
-        let mut here = ContextTruncation::open("Q1");
+        let mut here = TestPage::open("Q1");
         here.act(Action::Write("Half a thought".to_owned()));
         here.tell(Input::Leaving(by_us));
         here.tell(news(FeedKind::ConversationDeleted));
@@ -337,7 +337,7 @@ fn what_is_written_in_a_conversation_that_is_deleted_goes_on_in_a_new_chat() {
 
 #[test]
 fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.act(Action::Step(MessageId(11), vec![MessageId(11), MessageId(21)], super::super::shown::Step::Newer));
     here.send("Below which?");
     assert!(matches!(here.waits_for().1, Request::Select(..)), "it waits");
@@ -347,7 +347,7 @@ fn a_message_sent_while_another_version_is_on_its_way_stands_below_that() {
 
 #[test]
 fn who_presses_retry_waits_no_longer() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.answer(Answer::Opened(Ok(())));
     here.events(vec![start(2, "Q2")]);
@@ -364,7 +364,7 @@ fn who_presses_retry_waits_no_longer() {
 
 #[test]
 fn what_is_written_is_kept_until_it_is_stored() {
-    let mut here = ContextTruncation::open("Q1");
+    let mut here = TestPage::open("Q1");
     here.send("Q2");
     here.act(Action::Write("and more".to_owned()));
     assert_eq!(here.state.unsent(), "Q2\nand more");

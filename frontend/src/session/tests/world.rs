@@ -37,7 +37,7 @@ struct Stream {
 }
 
 pub(super) struct World {
-    page: ContextTruncation,
+    page: TestPage,
     server: Server,
     under_way: Vec<UnderWay>,
     stream: Option<Stream>,
@@ -50,8 +50,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(server: Server, place: Place) -> Self {
-        let page =
-            ContextTruncation { state: State::new(place, None, String::new(), Language::English), done: Vec::new() };
+        let page = TestPage { state: State::new(place, None, String::new(), Language::English), done: Vec::new() };
         let mut world = Self {
             page,
             server,

@@ -98,7 +98,7 @@ impl ConversationService {
         let name = people::find_name(&context.db, user).await?;
         let decider = Decider::User { id: user, name: &name };
         if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
-            return Err(already_decided(context, id).await?);
+            return Err(not_stored(context, id).await?);
         }
         if approvals::list_waiting(&context.db, message_id).await?.is_empty() {
             match resume_decided(context, &permit, user, uuid, message_id).await {
@@ -143,6 +143,17 @@ async fn find_own_calls(
 /// Fails with `AlreadyDecided` if the call no longer waits for a decision.
 async fn check_waits(context: &Context, call: &DecidableRow) -> Result<(), ServiceError> {
     if call.is_waiting() { Ok(()) } else { Err(already_decided(context, call.id).await?) }
+}
+
+/// Returns the error for a call whose decision could not be stored: another request has decided on it, or has requested
+/// approval again for a newer definition of its tool.
+async fn not_stored(context: &Context, id: ToolCallId) -> sqlx::Result<ServiceError> {
+    let calls = approvals::find_calls(&context.db, &[id]).await?;
+    let waiting = calls.iter().find(|call| call.is_waiting());
+    match waiting.and_then(|call| context.tool_servers.tools().find_spec(&call.tool_name).cloned()) {
+        Some(ToolSpec { name, description, .. }) => Ok(ServiceError::ToolChanged { name, description }),
+        None => already_decided(context, id).await,
+    }
 }
 
 /// Returns the error for a call that no longer waits. The message says who decided and how, if the call was decided.

@@ -156,3 +156,19 @@ on_every_engine! {
         assert_eq!(orders.orders(), ["pizza", "soup"]);
     }
 }
+
+/// A trigger that changes the call and ignores the decision has the same effect as another request that requests approval
+/// again at that moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_changes_during_a_decision_is_reported_as_changed() {
+    let fixture = Fixture::set_up(&Engine::sqlite()).await;
+    let ids = fixture.ask(&["pizza"]).await;
+    let trigger = "CREATE TRIGGER change BEFORE UPDATE OF decided_at ON tool_calls BEGIN SELECT RAISE(IGNORE); END";
+    execute!(fixture.app, trigger);
+    let refused = problem(fixture.decide(ids[0], json!({ "decision": "approve" })).await, StatusCode::CONFLICT).await;
+    assert_eq!(refused["type"], "/problems/tool_changed", "{refused}");
+    execute!(fixture.app, "DROP TRIGGER change");
+    fixture.model.reply([text("Done.")]);
+    fixture.decide_last(ids[0], json!({ "decision": "approve" })).await;
+    assert_eq!(fixture.orders.orders(), ["pizza"]);
+}

@@ -1,5 +1,7 @@
 //! Faults of planners and judges. At worst, the question is answered without a plan, or from the results so far.
 
+use serde_json::{Value, json};
+use tallybook_accounts::AccountsSettings;
 use tallybook_agent::Limits;
 use tallybook_conversations::PlanSettings;
 use tallybook_llm::{ModelSettings, ProviderKind};
@@ -12,7 +14,8 @@ use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, 
 on_every_engine! {
     async fn an_unreadable_plan_is_skipped(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
-        let app = TestApp::spawn(&engine, &model).await;
+        let accounts = AccountsSettings { sharing: true, ..AccountsSettings::default() };
+        let app = TestApp::builder(&engine).with_mock(&model).with_accounts(accounts).spawn().await;
         let long = "x".repeat(20_000);
         let unreadable = [
             "I would just answer.".to_owned(),
@@ -43,6 +46,12 @@ on_every_engine! {
             let file = app.get(&format!("/api/conversations/{conversation}/export?format=markdown")).await;
             let file = file.text().await.unwrap();
             assert!(file.contains("*No plan could be made, so this was answered without one.*"), "{file}");
+            for (tool_calls, says_so) in [(true, true), (false, false)] {
+                let shares = format!("/api/conversations/{conversation}/shares");
+                let share: Value = app.post(&shares, json!({ "tool_calls": tool_calls })).await.json().await.unwrap();
+                let page = app.get(share["path"].as_str().unwrap()).await.text().await.unwrap();
+                assert_eq!(page.contains("No plan could be made"), says_so, "plans are shared with the calls: {page}");
+            }
             assert_eq!(model.unused_replies(), 0);
         }
         let second = &model.requests()[1];

@@ -1,13 +1,14 @@
 //! Direct model calls, requested by the model's name or as a background task.
 
 use serde_json::{Value, json};
+use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::{
     conversations,
     kit::{ChunkReader, ask, question, refusal, streamed, words},
 };
-use crate::support::{Engine, TestApp, eventually};
+use crate::support::{Engine, Provider, TestApp, eventually};
 
 const TASK: &str = "### Task:\nWrite a title.";
 
@@ -69,6 +70,25 @@ async fn background_tasks_make_one_call_and_store_nothing() {
         response.text().await.unwrap();
     }
     assert_eq!(conversations(&app).await.len(), 2);
+}
+
+/// A direct model call costs no web searches, as titles and summaries do not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn direct_calls_do_not_search_the_web() {
+    let model = MockLlm::start().await.unwrap();
+    let settings = Provider::OpenAi.settings(model.url());
+    let settings = ModelSettings { provider: ProviderKind::OpenRouter, web_search: true, ..settings };
+    let app = TestApp::builder(&Engine::sqlite()).with_model(settings).spawn().await;
+    for _ in 0..3 {
+        model.reply([text("An answer.")]);
+    }
+    let mut direct = question("Hello");
+    direct["model"] = json!("test-model:plain");
+    ask(&app, &[], &direct).await.text().await.unwrap();
+    ask(&app, &[("X-Tallybook-Task", "title")], &question("Hello")).await.text().await.unwrap();
+    ask(&app, &[], &question("Hello")).await.text().await.unwrap();
+    let searched: Vec<bool> = model.requests().iter().map(|request| request.body["plugins"].is_array()).collect();
+    assert_eq!(searched, [false, false, true], "a direct call, a task, and a turn");
 }
 
 /// If the client disconnects, the direct model call is cancelled. One user can have 16 at a time.

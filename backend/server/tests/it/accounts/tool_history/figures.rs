@@ -71,7 +71,7 @@ on_every_engine! {
                     assert!(drawn.contains(&format!("<rect data-kind=\"{kind}\"")), "{kind}: {drawn}");
                 }
             }
-            for words in ["Done 18", "Failed 2", "Denied 1", "9.5 % of all calls failed.", "0.000005 in all.", "100 tokens in, 20 out."] {
+            for words in ["Done 18", "Failed 2", "Denied 1", "9.5 % of all calls failed.", "0.000005 in total.", "100 tokens in, 20 out."] {
                 assert!(html.contains(words), "{words}: {html}");
             }
         }
