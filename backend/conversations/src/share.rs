@@ -82,7 +82,9 @@ impl ConversationService {
         let mut messages: Vec<Message> = serde_json::from_str(&row.messages)?;
         if !row.has_tool_calls {
             // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed one.
-            messages.iter_mut().for_each(|message| message.mode = AnswerMode::React);
+            for message in &mut messages {
+                message.mode = AnswerMode::React;
+            }
         }
         Ok(Some(SharedConversation { title: row.title, messages, shared_at: row.created_at }))
     }

@@ -133,6 +133,12 @@ fn ended((place, event): (usize, &ChatEvent)) -> Option<(i64, usize)> {
     Some((end.tool_call_id.0, place))
 }
 
+/// Returns the error type of a call that ended; empty if the call succeeded.
+fn error_type(event: &ChatEvent) -> Option<&str> {
+    let ChatEvent::ToolCallEnd(end) = event else { return None };
+    Some(end.error_type.as_deref().unwrap_or_default())
+}
+
 async fn two_tool_calls(engine: &Engine, provider: Provider) {
     let model = MockLlm::start().await.unwrap();
     let app = TestApp::builder(engine).with_model(provider.settings(model.url())).spawn().await;
@@ -195,14 +201,8 @@ async fn two_tool_calls(engine: &Engine, provider: Provider) {
             (call.tool_name.as_str(), call.input.as_str(), call.status, call.output.as_deref(), call.error.as_deref())
         })
         .collect();
-    let error_types: HashSet<Option<&str>> = events
-        .iter()
-        .filter_map(|event| match event {
-            ChatEvent::ToolCallEnd(end) => Some(end.error_type.as_deref()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(error_types, HashSet::from([None, Some("invalid_argument")]));
+    let error_types: HashSet<&str> = events.iter().filter_map(error_type).collect();
+    assert_eq!(error_types, HashSet::from(["", "invalid_argument"]));
     let failed = Some("invalid_b: division by zero");
     assert_eq!(
         calls,
