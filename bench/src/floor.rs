@@ -64,18 +64,18 @@ async fn answer(model: &Model, message: &str) -> Result<impl Stream<Item = Resul
     let first = chunks.next().await.context("the model sent nothing")?;
     let call = first["choices"][0]["delta"]["tool_calls"][0].clone();
     if call.is_null() {
-        return Ok(told(stream::once(async { first }).chain(chunks).boxed_local()));
+        return Ok(sse_chunks(stream::once(async { first }).chain(chunks).boxed_local()));
     }
     let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str().unwrap_or_default())?;
     let sum = arguments["a"].as_f64().unwrap_or(0.0) + arguments["b"].as_f64().unwrap_or(0.0);
     messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
     messages.push(json!({"role": "tool", "tool_call_id": call["id"], "content": sum.to_string()}));
     while chunks.next().await.is_some() {}
-    Ok(told(ask(model, &messages).await?.boxed_local()))
+    Ok(sse_chunks(ask(model, &messages).await?.boxed_local()))
 }
 
 /// Turns the deltas into events.
-fn told(chunks: impl Stream<Item = Value>) -> impl Stream<Item = Result<Bytes, Infallible>> {
+fn sse_chunks(chunks: impl Stream<Item = Value>) -> impl Stream<Item = Result<Bytes, Infallible>> {
     chunks.filter_map(async |chunk: Value| {
         let text = chunk["choices"][0]["delta"]["content"].as_str()?;
         let event = format!("event: content_delta\ndata: {}\n\n", json!({"delta": text}));

@@ -16,7 +16,7 @@ extern "C" {
     pub fn typeset(place: &Element);
 }
 
-/// A node on the page, and the data that it was created from.
+/// A node on the page, together with the data from which it was created.
 pub(crate) enum Drawn {
     Text { place: web_sys::Text, text: String },
     Element { place: Element, tag: &'static str, attributes: Attributes, children: Vec<Drawn> },

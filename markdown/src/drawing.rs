@@ -96,7 +96,7 @@ impl Drawn {
             dom::show(nodes, &mut shown.nodes, &self.parts[at], next.as_ref())?;
             self.finished = self.finished.min(index);
             if self.is_cut {
-                // Differs from every block, so that the block is drawn again once it fits.
+                // The default block differs from every real block, so the block is drawn again once it fits.
                 shown.block = Block::default();
                 shown.bytes = 0;
                 count = index + 1;

@@ -31,8 +31,9 @@ pub(crate) fn link(address: String, title: String) -> Element {
     link.with("target", "_blank").with("rel", "noopener noreferrer nofollow")
 }
 
-/// Builds the element of a formula, with its source as text. The typesetter later replaces the text, without this crate
-/// knowing that. If the formula changes, its attribute changes, too, so the whole element is redrawn.
+/// Builds the element of a formula, with its source as text. The typesetter later replaces the text, which this crate
+/// does not track. So the source is also in an attribute: if the formula changes, the attribute differs, and the whole
+/// element is redrawn.
 pub(crate) fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> Element {
     let mut place = element("span").with("class", "math");
     if *display {
@@ -109,7 +110,8 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     let table = element("div")
         .with("class", "table")
         .with("tabindex", "0")
-        // Not a landmark: a page should have only a few landmarks, each with its own name.
+        // Has the role `group` instead of a landmark role: a page should have only a few landmarks, each with its own
+        // name.
         .with("role", "group")
         .with("aria-label", name)
         .around(vec![element("table").around(rows).into()]);

@@ -6,8 +6,8 @@
 //! as a space if other punctuation is on the other side of the run.
 //!
 //! The parser has no such option. So before parsing, each such character next to a run is exchanged for a letter or a
-//! punctuation mark of the same length that does not occur in the text. [`Exchanged::restore`] restores the originals
-//! in everything that the parser returns.
+//! punctuation mark. The replacement has the same length and does not occur in the text. [`Exchanged::restore`]
+//! restores the originals in everything that the parser returns.
 
 use std::{borrow::Cow, ops::RangeInclusive};
 
@@ -36,7 +36,7 @@ impl Exchanged<'_> {
     }
 }
 
-/// The kind of character that a run of marks should see.
+/// The kind of character as which the parser should treat a character next to a run of marks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Letter,

@@ -11,8 +11,8 @@ use crate::{
     node::{Element, Node, element},
 };
 
-/// Returns definitions of the footnotes that `source` seems to refer to. They end so that `source` does not become part
-/// of them.
+/// Returns definitions of the footnotes that `source` seems to refer to. A thematic break follows them, so that
+/// `source` does not become part of the last definition.
 pub(crate) fn head(source: &str, notes: &[Note]) -> String {
     let mut head = String::new();
     if !notes.is_empty() && source.contains("[^") {

@@ -1,5 +1,5 @@
-//! Decides which addresses in Markdown become links, and finds bare addresses in the text.
-//! Only listed schemes are allowed, because browsers may handle any other scheme in unknown ways.
+//! Decides which addresses in Markdown become links, and finds bare addresses in the text. Only the schemes of an
+//! allowlist become links, because browsers may handle other schemes in unknown ways.
 
 use crate::{elements::link, node::Node};
 

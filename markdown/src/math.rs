@@ -215,7 +215,8 @@ fn is_money(source: &str, range: &Range<usize>, inside: &str) -> bool {
     let sticks = |beside: Option<char>| beside.is_some_and(|letter| letter.is_ascii_alphanumeric());
     let after = &source[range.end..];
     let word = after.split(|letter: char| !letter.is_ascii_alphanumeric()).next().unwrap_or_default();
-    // Distinguishes the ending from a longer variable name, a path, or a list.
+    // An ending counts only after a single character or an expression, not after a longer variable name, a path, or a
+    // list.
     let has_ending = ENDINGS.contains(&word) && (inside.chars().count() == 1 || inside.contains(['\\', '^', '+', '-']));
     if inside.starts_with(char::is_whitespace)
         || inside.ends_with(char::is_whitespace)
@@ -224,14 +225,14 @@ fn is_money(source: &str, range: &Range<usize>, inside: &str) -> bool {
     {
         return true;
     }
-    // `${A}:${B}`, `$(pwd)/$(date)`, `$A/$(B)`, `$.50-$.75`: after the second dollar sign comes the same character as
-    // after the first, or a character that joins two values comes before it.
+    // `${A}:${B}`, `$(pwd)/$(date)`, `$A/$(B)`, `$.50-$.75`: the second dollar sign is followed by the same character
+    // as the first, or preceded by a character that joins two values.
     let joins = |c: char| matches!(c, '/' | ':' | ',' | ';' | '-' | '.' | '"' | '\'');
     let begins_again = |c: char| after.starts_with(c) && (inside.starts_with(c) || inside.ends_with(joins));
     if ['{', '('].into_iter().any(begins_again) || (is_amount(inside) && is_amount(after)) {
         return true;
     }
-    // An amount that is followed by words.
+    // Detects an amount that is followed by words.
     let mut words = inside.split(|letter: char| !letter.is_alphabetic());
     is_amount(inside) && !inside.contains(['\\', '^', '_', '=', '{']) && words.any(|word| word.chars().nth(1).is_some())
 }

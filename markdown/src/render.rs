@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),
             Event::TaskListMarker(done) => self.push(check_box(done, self.labels)),
-            // These are not enabled. If the parser sends one anyway, its source is shown.
+            // The parser's own formulas are not enabled. If it sends one anyway, its source is shown.
             Event::InlineMath(text) | Event::DisplayMath(text) => self.push_text(&text),
         }
         Some(())
@@ -356,7 +356,7 @@ impl<'a> Builder<'a> {
             self.push_text(" ");
             return;
         }
-        // Keeps the root; events are balanced.
+        // Never closes the root. Events are balanced, so this should not occur.
         if self.stack.len() < 2 {
             return;
         }
@@ -376,8 +376,8 @@ impl<'a> Builder<'a> {
                     }
                 }
                 Kind::Words { address } if !address.is_empty() => {
-                    let told = if frame.children.is_empty() { address.clone() } else { format!(" ({address})") };
-                    frame.push_text(&told);
+                    let suffix = if frame.children.is_empty() { address.clone() } else { format!(" ({address})") };
+                    frame.push_text(&suffix);
                 }
                 _ => {}
             }

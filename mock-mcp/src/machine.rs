@@ -183,7 +183,7 @@ impl Machine {
                 () = out.closed() => {}
             }
         };
-        let told = async {
+        let reported = async {
             while changes.changed().await.is_ok() {
                 let params = json!({ "_meta": meta });
                 let _ = out.send(json!({ "jsonrpc": "2.0", "method": LIST_CHANGED, "params": params })).await;
@@ -192,7 +192,7 @@ impl Machine {
                 }
             }
         };
-        tokio::select! { () = ended => {}, () = told => {} }
+        tokio::select! { () = ended => {}, () = reported => {} }
         json!({ "resultType": "complete", "_meta": meta })
     }
 

@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{look::Look, usage::PurposeUsage};
+use super::{access_record::AccessRecord, usage::PurposeUsage};
 
 /// Maximum length of a user's instructions to every model, in characters.
 pub const MAX_INSTRUCTIONS_CHARS: usize = 4000;
@@ -74,7 +74,7 @@ pub struct Me {
     pub instructions: String,
     /// The user's limits, and how much of each is left.
     #[serde(default)]
-    pub limits: Allowances,
+    pub limits: Quotas,
     /// Name of the identity provider that users can sign in with; absent if the server has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
@@ -84,28 +84,28 @@ pub struct Me {
     /// Changes of the account by admins or the server's operator that the user has not acknowledged: the newest first,
     /// at most 10. Empty for API keys.
     #[serde(default)]
-    pub account_changes: Vec<Look>,
+    pub account_changes: Vec<AccessRecord>,
 }
 
 /// Limits of a user. A field is absent if the server has no such limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Allowances {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Allowances))]
+pub struct Quotas {
     /// Turns that run at the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Allowance>,
+    pub turns: Option<Quota>,
     /// Requests that call a model, within one minute. Background tasks count a quarter each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub messages_per_minute: Option<Allowance>,
+    pub messages_per_minute: Option<Quota>,
     /// Tokens that models read and write within 24 hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens_per_day: Option<Allowance>,
+    pub tokens_per_day: Option<Quota>,
 }
 
 /// A limit, and how much of it is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Allowance {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Allowance))]
+pub struct Quota {
     /// The limit.
     pub limit: u64,
     /// The amount that is left now.
@@ -164,8 +164,8 @@ pub struct KeyInfo {
 
 /// An API key that was just created. Only this response contains the key itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct MadeKey {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MadeKey))]
+pub struct CreatedKey {
     /// ID of the key, which URLs contain.
     pub id: i64,
     /// The key itself.
@@ -223,8 +223,8 @@ pub struct Identity {
 
 /// The page that the browser must open to link an identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Linking {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Linking))]
+pub struct LinkRedirect {
     /// URL at the identity provider.
     pub url: String,
 }

@@ -342,9 +342,9 @@ impl ChatEvent {
         })
     }
 
-    /// Returns `true` if the turn ends with this event. An error that names no message only means that this subscriber
-    /// receives no more events. The end of the turn is still to come, perhaps over another connection. The frame's ID
-    /// does not distinguish these errors, because an ID stays in force for the following frames.
+    /// Returns `true` if the turn ends with this event. An error that names no message ends only this subscription: the
+    /// turn is still running, and its end may arrive over another connection. The frame's ID does not distinguish these
+    /// errors, because an ID also applies to the following frames.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::MessageEnd(_) => true,

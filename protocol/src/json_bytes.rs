@@ -1,4 +1,5 @@
-//! Lengths of texts as JSON, in which they are stored and sent (RFC 8259, section 7, as serde writes it).
+//! Calculates the length of a text as JSON, the format in which texts are stored and sent (RFC 8259, section 7, as
+//! serde writes it).
 
 /// Returns the length of a text as JSON, in bytes, without its quotation marks.
 pub fn json_bytes(text: &str) -> usize {

@@ -1,13 +1,13 @@
 //! Wire types of the Tallybook server and its clients: REST resources, chat events, and the framing of server-sent
 //! events. Contains only types and pure functions: no I/O, no async, and nothing that differs between host and browser.
 
+mod access_record;
 mod accounts;
 mod approval;
 mod event;
 mod feed;
 mod ids;
 mod json_bytes;
-mod look;
 mod model;
 mod nul;
 mod plan;
@@ -25,8 +25,9 @@ mod tool;
 mod truncate;
 mod usage;
 
+pub use access_record::{AccessKind, AccessRecord};
 pub use accounts::{
-    Allowance, Allowances, Identity, Invitation, InvitationInfo, KeyInfo, Linking, MAX_INSTRUCTIONS_CHARS, MadeKey, Me,
+    CreatedKey, Identity, Invitation, InvitationInfo, KeyInfo, LinkRedirect, MAX_INSTRUCTIONS_CHARS, Me, Quota, Quotas,
     Session, UpdateMe, User, UserRole,
 };
 pub use approval::{
@@ -40,7 +41,6 @@ pub use event::{
 pub use feed::{FeedEvent, FeedKind, PAGE_HEADER};
 pub use ids::{ApprovalId, MessageId, PlanId, PlanStepId, ShareId, ToolCallId};
 pub use json_bytes::{beginning_within, json_bytes};
-pub use look::{Look, LookKind};
 pub use model::{CatalogModel, ModelList, Prices, ToolOffer};
 pub use nul::without_nul;
 pub use plan::{AnswerMode, Plan, PlanStep, PlanStepChanged, PlanStepStatus};
@@ -48,8 +48,8 @@ pub use playback::{Playback, PlayedEvent};
 pub use raw_json::{RawJson, json_depth};
 pub use reasoning::{MAX_REASONING_BYTES, MAX_STEP_REASONING_BYTES, Reasoning, ReasoningDelta};
 pub use resource::{
-    AnswerAgain, ContextTruncation, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo,
-    NewConversation, NewMessage, Page, Problem, ReasoningSummary, UpdateConversation, Window,
+    ContextTruncation, Conversation, ConversationSummary, Earlier, Message, MessagePart, ModelInfo, NewConversation,
+    NewMessage, Page, Problem, ReasoningSummary, RetryOptions, UpdateConversation, Window,
 };
 pub use search::{SearchHit, SearchPage, SnippetPart};
 pub use share::{NewShare, Share, SharedConversation};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Maximum nesting depth of a value on the wire: many JSON readers accept little more.
+/// Maximum nesting depth of a value on the wire. Many JSON readers accept little more.
 const MAX_DEPTH: usize = 100;
 
 /// One JSON value, kept as its text. Equality is equality of the text.

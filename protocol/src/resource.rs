@@ -51,8 +51,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<S
 
 /// Body of `POST /api/conversations/{uuid}/messages/{id}/regenerate` and of `POST …/continue`. Optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct AnswerAgain {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = AnswerAgain))]
+pub struct RetryOptions {
     /// Name of the model to use. If absent, the conversation's model regenerates an answer, and an answer is continued
     /// by the model that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

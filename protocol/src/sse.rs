@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 /// generous. It bounds the memory that a hostile or broken sender can make a reader use.
 pub const MAX_FRAME_BYTES: usize = if cfg!(fuzzing) { 512 } else { 16 * 1024 * 1024 };
 
-/// Maximum length of an `id:` that is kept, in bytes. Each later frame repeats the ID, so a long one would be stored
-/// many times.
+/// Maximum length of an `id:`, in bytes; longer ones are ignored. Each later frame repeats the ID, so a long one would
+/// be stored many times.
 pub const MAX_ID_BYTES: usize = 256;
 
 /// Response header of an event stream with its keep-alive interval in whole seconds, at least 1.
@@ -41,9 +41,8 @@ impl std::fmt::Display for FrameTooLarge {
 
 impl std::error::Error for FrameTooLarge {}
 
-/// Writes one frame. `data` may contain several lines. Readers treat a lone carriage return as the end of a line too.
-/// So each carriage return and each line feed in `data` reaches the reader as a line feed. `id` and `event` must each
-/// be one line.
+/// Writes one frame. `data` may contain several lines. Readers treat a lone carriage return as a line end, too, so each
+/// line end in `data` reaches the reader as a line feed. `id` and `event` must each be one line.
 pub fn write_frame(id: Option<&str>, event: &str, data: &str) -> String {
     let mut frame = String::with_capacity(data.len() + event.len() + 64);
     if let Some(id) = id {

@@ -1,4 +1,4 @@
-//! Reads times in the format that Tallybook writes. chrono's own deserializer accepts more formats, which would make up
+//! Reads times in the format that Tallybook writes. chrono's own deserializer accepts more formats, but would take up
 //! one percent of the page's WASM module.
 
 use std::borrow::Cow;

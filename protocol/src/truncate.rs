@@ -31,12 +31,11 @@ impl Default for CallsBudget {
 }
 
 impl CallsBudget {
-    /// Returns `true` if there is room for texts of a call with these text lengths, and subtracts the lengths from the
-    /// budget.
+    /// Returns `true` if the budget is not used up yet, and subtracts the lengths of a call's texts from it.
     ///
-    /// For callers that know the lengths of texts before they read the texts. The lengths must not exceed the lengths
-    /// as JSON, so that no call with room for text is skipped. The caller then truncates the texts that it reads with a
-    /// second budget.
+    /// Lets callers that know only the lengths of texts skip reading texts for which there is no room. The lengths must
+    /// not exceed the lengths as JSON; otherwise calls whose texts fit could be skipped. After reading, truncate the
+    /// texts with a second budget.
     pub fn reserve(&mut self, input: i64, proposed: Option<i64>, output: Option<i64>, error: Option<i64>) -> bool {
         let has_room = self.0 > 0;
         for (bytes, limit) in [
@@ -71,7 +70,7 @@ impl CallsBudget {
         if let Cow::Borrowed(json) = text
             && json.len() <= MAX_CALL_TEXT_BYTES.min(self.0)
         {
-            // The arguments are sent unchanged.
+            // The arguments fit, so they are sent unchanged.
             self.0 -= json.len();
             return None;
         }
@@ -79,7 +78,7 @@ impl CallsBudget {
         (kept < text.len()).then(|| RawJson::string(&text[..kept]))
     }
 
-    /// Truncates only the result of a call, whose input is counted already.
+    /// Truncates only the result of a call. The call's input must already be subtracted from the budget.
     pub fn fit_result(&mut self, call: &mut ToolCall) {
         self.fit_texts(&mut call.output, &mut call.output_bytes, &mut call.error, &mut call.truncated);
         if call.truncated {

@@ -70,7 +70,8 @@ pub(crate) fn observer(
     callback: impl FnMut(Array, IntersectionObserver) + 'static,
 ) -> Result<IntersectionObserver, JsValue> {
     let options = Object::new();
-    // An element scrolls, not the document, and the first of these margins does not apply to scrolling elements.
+    // Sets both margins: on this page an element scrolls instead of the document, and `rootMargin` does not apply to
+    // scrolling elements.
     Reflect::set(&options, &"rootMargin".into(), &"100%".into())?;
     Reflect::set(&options, &"scrollMargin".into(), &"100%".into())?;
     // The closure lives as long as the page.

@@ -58,21 +58,21 @@ impl Page {
             mathematician: Mathematician::new()?,
             state: RefCell::default(),
         });
-        let told = Rc::clone(&work);
+        let observing = Rc::clone(&work);
         let observer = browser::observer(move |entries, observer| {
             for entry in entries.iter() {
                 let entry: IntersectionObserverEntry = entry.unchecked_into();
                 let block = entry.target();
                 if !entry.is_intersecting() {
-                    told.release(&block);
+                    observing.release(&block);
                     continue;
                 }
                 if !is_code(&block) {
                     observer.unobserve(&block);
                 }
-                told.state.borrow_mut().queue.push_back(block);
+                observing.state.borrow_mut().queue.push_back(block);
             }
-            Work::begin(&told);
+            Work::begin(&observing);
         });
         let printed = Rc::clone(&work);
         browser::before_print(move || printed.set_all_formulas());
@@ -217,7 +217,7 @@ impl Work {
     }
 }
 
-/// Finds the text node and the offset of each byte of the code. Searches the text nodes from the first to the last.
+/// Maps bytes of the code to text nodes and offsets. Searches the text nodes once, from the first to the last.
 struct Letters {
     parts: VecDeque<(Text, usize)>,
     /// Start of the first part, in bytes of the code.

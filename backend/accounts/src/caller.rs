@@ -37,8 +37,8 @@ pub struct Caller {
     pub role: UserRole,
     /// Credential of the request.
     pub credential: Credential,
-    /// Generation of the user's permissions. A change of role or activation, a password reset by an admin, and a deletion
-    /// increase it. Open streams of older generations then end.
+    /// Generation of the user's permissions. A change of role or activation, a password reset by an admin, and a
+    /// deletion increase it. Open streams of older generations then end.
     pub(crate) generation: i32,
 }
 

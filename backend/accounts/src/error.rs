@@ -16,7 +16,7 @@ pub enum AccountsError {
         "This server has no accounts: anyone who can reach it has full access. Set ACCOUNTS=on to require sign-in."
     )]
     Off,
-    /// The name or the password is wrong; the answer does not say which.
+    /// The name or the password is wrong. The message does not say which.
     #[error("The name or the password is wrong.")]
     WrongNameOrPassword,
     /// A signed-in user entered a password that isn't the account's.

@@ -1,6 +1,6 @@
-//! Identities: users' accounts at the identity provider, linked to their accounts here. Only the owner of an account can link one, in
-//! the callback from the provider (`identity_sign_in`). If admins could, they could sign in as the owner. Accounts are never linked
-//! because of an equal name or email address.
+//! Lists and unlinks identities: users' accounts at the identity provider that are linked to their Tallybook accounts.
+//! Only the owner of an account can link an identity, in the provider's callback (`identity_sign_in`). An admin who
+//! could link one could sign in as the owner. An equal name or email address never links accounts.
 
 use tallybook_database::Transaction;
 use tallybook_protocol::Identity;
@@ -41,7 +41,8 @@ impl Accounts {
 
     pub(crate) async fn store_link(&self, user: UserId, new: &NewIdentityRow) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Holds the user first, so that each of several concurrent requests counts the identities of those before it.
+        // Serializes concurrent requests of the user, so that each request counts the identities that earlier ones
+        // linked.
         users::hold(&mut tx, user).await?;
         if identities::count(&mut tx, user).await? >= MAX_IDENTITIES {
             return Err(OpenIdError::TooMany.into());
@@ -50,8 +51,8 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Unlinks one of a user's identities, and ends the user's sessions, which may have begun with it. The caller's current session
-    /// stays open. Fails with `OnlyWayIn` if the user could not sign in any more.
+    /// Unlinks one of a user's identities. Ends the user's sessions except the caller's current one, because they may
+    /// have been opened with the identity. Fails with `OnlyWayIn` if the user could no longer sign in.
     pub async fn unlink_identity(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         with_retries(|| self.store_unlinking(caller, user, id)).await?;
         self.context.streams.check_now();
@@ -65,7 +66,8 @@ impl Accounts {
 
     async fn store_unlinking(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Holds the user first, so that of two concurrent requests the second sees which identities the first has left.
+        // Serializes concurrent requests of the user, so that the second request sees which identities the first one
+        // left.
         users::hold(&mut tx, user).await?;
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
@@ -85,8 +87,8 @@ impl Accounts {
     }
 }
 
-/// Links an identity and records that in the audit log. `actor` is `None` if the account is just being created with the identity.
-/// Fails with `Taken` if the identity is already linked.
+/// Links an identity and records that in the audit log. `actor` is `None` if the account is just being created with the
+/// identity. Fails with `Taken` if the identity is already linked.
 pub(crate) async fn link(
     tx: &mut Transaction,
     actor: Option<UserId>,
@@ -96,6 +98,6 @@ pub(crate) async fn link(
     let taken =
         |error: sqlx::Error| if is_taken(&error) { OpenIdError::Taken.into() } else { AccountsError::from(error) };
     identities::create(tx, user, new).await.map_err(taken)?;
-    // Records no label, since it identifies the user, and audit log rows outlast the deletion of the account.
+    // Omits the label: it identifies the user, and audit log rows outlast the account.
     Ok(audit::note(tx, actor, user, Action::IdentityLinked, "").await?)
 }

@@ -8,7 +8,6 @@ use super::{
     identities::link,
     names::{UserName, name_like},
     openid::{Claims, FLOW_LIFETIME, Flow, OpenIdError, Purpose},
-    people::create_account,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -18,6 +17,7 @@ use super::{
         users::NewUserRow,
     },
     throttle::Subject,
+    users::create_account,
 };
 
 /// Number of names that are tried for a new account. If all are taken, a name with a random number is tried.

@@ -4,13 +4,13 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use tallybook_database::now;
-use tallybook_protocol::{KeyInfo, MadeKey};
+use tallybook_protocol::{CreatedKey, KeyInfo};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, Password, UserId,
+    key_revocation::revoke_all,
     limits::{MAX_KEY_LIFETIME, MAX_KEYS, SEEN_EXACTNESS},
     names::key_name,
-    revoking::revoke_all,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -33,15 +33,15 @@ pub struct NewKey {
 }
 
 impl Accounts {
-    /// Creates an API key and returns its secret, which is not stored. A key outlasts the session, so a session alone is not
-    /// enough: see `prove_ownership`.
+    /// Creates an API key and returns its secret, which is not stored. The key outlasts the session, so the caller must
+    /// also prove ownership of the account (`prove_ownership`).
     pub async fn create_key(
         &self,
         caller: &Caller,
         wanted: NewKey,
         password: Option<Password>,
         address: IpAddr,
-    ) -> Result<MadeKey, AccountsError> {
+    ) -> Result<CreatedKey, AccountsError> {
         let NewKey { name, expires_at } = wanted;
         let name = key_name(&name)?;
         if expires_at.is_some_and(|at| at <= now() || at > now() + MAX_KEY_LIFETIME) {
@@ -54,12 +54,12 @@ impl Accounts {
         let prefix = secret.prefix().to_owned();
         let new = NewKeyRow { user: caller.user, hash: secret.hash(), prefix: prefix.clone(), name, expires_at };
         let id = with_retries(|| self.store_key(&new)).await?;
-        Ok(MadeKey { id, key: secret.expose().to_owned(), prefix })
+        Ok(CreatedKey { id, key: secret.expose().to_owned(), prefix })
     }
 
     async fn store_key(&self, new: &NewKeyRow) -> Result<i64, AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Holds the user first, so that each of several concurrent requests counts the keys of those before it.
+        // Serializes concurrent requests of the user, so that each request counts the keys that earlier ones created.
         users::hold(&mut tx, new.user).await?;
         if keys::count(&mut tx, new.user).await? >= MAX_KEYS {
             return Err(AccountsError::TooManyKeys);
@@ -70,7 +70,7 @@ impl Accounts {
         Ok(id)
     }
 
-    /// Finds the user of an API key. Returns `None` if no valid key matches. Also updates when the key was last used.
+    /// Finds the user of an API key. Returns `None` if no valid key matches. Also updates the key's last-used time.
     pub async fn identify_key(&self, shown: &str) -> Result<Option<Caller>, AccountsError> {
         let Some(hash) = SecretHash::of_key(shown) else { return Ok(None) };
         let db = &self.context.db;

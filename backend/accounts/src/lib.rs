@@ -1,10 +1,11 @@
-//! Users and their passwords, browser sessions, API keys, invitation links and identity providers (OpenID Connect). The SQL is in
-//! `store`; HTTP handlers and cookies are in the server.
+//! Users and their passwords, browser sessions, API keys, invitation links and identity providers (OpenID Connect). The
+//! SQL is in `store`; HTTP handlers and cookies are in the server.
 
 mod caller;
 mod error;
 mod identities;
 mod identity_sign_in;
+mod key_revocation;
 mod keys;
 mod limits;
 mod links;
@@ -13,9 +14,7 @@ mod me;
 mod names;
 mod openid;
 mod passwords;
-mod people;
 mod refusals;
-mod revoking;
 mod secret;
 mod service;
 mod sessions;
@@ -24,6 +23,7 @@ mod sign_in;
 mod store;
 mod streams;
 mod throttle;
+mod users;
 mod watch;
 mod weak_passwords;
 
@@ -35,7 +35,6 @@ pub use limits::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME};
 pub use openid::{FLOW_LIFETIME, Purpose};
 pub use openid::{OpenIdError, OpenIdSettings};
 pub use passwords::Password;
-pub use people::UserUpdate;
 pub use service::Accounts;
 pub use sessions::{Browser, NewSession};
 pub use settings::{AccountsMode, AccountsSettings, SignUp};
@@ -44,3 +43,4 @@ pub use store::{
     users::hold as hold_person,
 };
 pub use streams::OpenStream;
+pub use users::UserUpdate;

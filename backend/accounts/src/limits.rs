@@ -50,7 +50,8 @@ pub(crate) const HASH_TIMEOUT: std::time::Duration = std::time::Duration::from_s
 
 /// Time after a subject's last counted attempt at which its failures are forgotten.
 pub(crate) const ATTEMPTS_REMEMBERED: Duration = Duration::hours(24);
-/// Maximum number of subjects (such as names and addresses) with a counter of failed attempts. Beyond it, the oldest are deleted.
+/// Maximum number of subjects (such as names and addresses) with a counter of failed attempts. Beyond it, the oldest
+/// are deleted.
 pub(crate) const MAX_ATTEMPTS_REMEMBERED: i64 = 100_000;
 
 /// Maximum number of known browsers of a user; a new one replaces the one used least recently.
@@ -58,10 +59,11 @@ pub(crate) const MAX_KNOWN_BROWSERS: u32 = 20;
 /// Lifetime of a known browser after its last sign-in.
 pub const BROWSER_LIFETIME: Duration = Duration::days(180);
 
-/// Interval in which the audit log takes a refused request at most once per user and request,
-/// and a failed sign-in at most once per user and address.
+/// Minimum interval between audit log rows for the same refused request (per user and request) or failed sign-in (per
+/// user and address).
 pub(crate) const REFUSAL_LOG_INTERVAL: Duration = Duration::hours(1);
-/// Maximum number of audit log rows per [`REFUSAL_LOG_INTERVAL`], separately for failed sign-ins and for refused requests.
+/// Maximum number of audit log rows per [`REFUSAL_LOG_INTERVAL`], separately for failed sign-ins and for refused
+/// requests.
 pub(crate) const MAX_REFUSALS_NOTED: i64 = 500;
 
 /// Poll interval for checking whether the readers of open streams still have access.

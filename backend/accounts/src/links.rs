@@ -1,4 +1,5 @@
-//! Single-use links: the setup link that creates the first admin, and invitations with which users create their accounts.
+//! Single-use links: the setup link that creates the first admin, and invitations with which users create their
+//! accounts.
 
 use std::net::IpAddr;
 
@@ -8,7 +9,6 @@ use tallybook_protocol::{Invitation, InvitationInfo, UserRole};
 use super::{
     Accounts, AccountsError, Browser, Caller, NewSession, Password, SignUp, UserId,
     limits::{INVITATION_LIFETIME, MAX_INVITATIONS, SETUP_LIFETIME},
-    people::{check_name, create_account, name_taken},
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -17,11 +17,12 @@ use super::{
         users::{self, NewUserRow},
     },
     throttle::Subject,
+    users::{check_name, create_account, name_taken},
 };
 
 impl Accounts {
-    /// Creates a link for the first admin and returns its path. Returns `None` if there is an admin, or if the server has no
-    /// accounts.
+    /// Creates a link for the first admin and returns its path. Returns `None` if there is an admin, or if the server
+    /// has no accounts.
     pub async fn create_setup_link(&self) -> Result<Option<String>, AccountsError> {
         if !self.context.settings.required || self.is_set_up().await? {
             return Ok(None);
@@ -44,7 +45,8 @@ impl Accounts {
         Ok(link.is_some_and(|link| link.created_by.is_none()) && !self.is_set_up().await?)
     }
 
-    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkOver` if the link can no longer be used.
+    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkOver` if the link can no longer be
+    /// used.
     pub async fn set_up(
         &self,
         token: &str,
@@ -69,11 +71,11 @@ impl Accounts {
         Ok(())
     }
 
-    /// Stores an admin. The first one gets the row of the local user, and with it the conversations from before the server had
-    /// accounts.
+    /// Stores an admin. The first one gets the row of the local user, and with it the conversations from before the
+    /// server had accounts.
     async fn store_admin(&self, new: &NewUserRow, link: Option<&SecretHash>) -> Result<UserId, AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Called first: until this transaction ends, no other transaction can change who is an admin.
+        // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
         let has_admin = users::has_other_admin(&mut tx, None, self.issuer_address()).await?;
         if let Some(link) = link
             && (has_admin || !links::use_up(&mut tx, link).await?)
@@ -99,7 +101,7 @@ impl Accounts {
         let (secret, expires_at) = (Secret::make()?, now() + INVITATION_LIFETIME);
         let store = || async {
             let mut tx = self.context.db.begin().await?;
-            // Holds the local user first, so that each of several concurrent requests counts the invitations of those before it.
+            // Serializes concurrent requests, so that each request counts the invitations that earlier ones created.
             users::hold(&mut tx, UserId::LOCAL).await?;
             if links::count_open(&mut tx).await? >= MAX_INVITATIONS {
                 return Err(AccountsError::TooManyInvitations);
@@ -131,13 +133,13 @@ impl Accounts {
         with_retries(store).await
     }
 
-    /// Returns `true` if an account can be created with this token. An empty token stands for open sign-up.
+    /// Returns `true` if an account can be created with this token. An empty token means open sign-up.
     pub async fn can_sign_up(&self, token: &str) -> Result<bool, AccountsError> {
         Ok(self.role_by(token).await?.is_some())
     }
 
-    /// Returns the role of an account created with this invitation token, or without one if the token is empty. Returns `None` if
-    /// that is not allowed.
+    /// Returns the role of an account created with this invitation token, or without one if the token is empty. Returns
+    /// `None` if that is not allowed.
     pub(crate) async fn role_by(&self, token: &str) -> Result<Option<UserRole>, AccountsError> {
         match self.context.settings.sign_up {
             SignUp::Closed => return Ok(None),
@@ -179,8 +181,8 @@ impl Accounts {
         self.open_session(user, browser, None).await
     }
 
-    /// Counts an attempt to create an account, which may be a guess at an invitation token. Fails with `TooManyAttempts` if the
-    /// network has made too many.
+    /// Counts an attempt to create an account, which may be a guess at an invitation token. Fails with
+    /// `TooManyAttempts` if the network has made too many.
     pub(crate) async fn count_sign_up(&self, address: IpAddr) -> Result<(), AccountsError> {
         self.count_attempt(&Subject::sign_up(address)).await
     }

@@ -1,5 +1,5 @@
-//! The caller's own account: profile and instructions, change of password, deletion, and proof of ownership. Administration of
-//! accounts is in `people`.
+//! The caller's own account: profile and instructions, change of password, deletion, and proof of ownership.
+//! Administration of accounts is in `people`.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use tallybook_protocol::{MAX_INSTRUCTIONS_CHARS, Me, UpdateMe, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, Password,
+    key_revocation::revoke_all,
     limits::FRESH_FOR,
-    revoking::revoke_all,
     service::with_retries,
     store::{
         attempts,
@@ -29,8 +29,8 @@ impl Accounts {
         Ok(Me { name, role: caller.role, has_password, instructions, issuer, ..Me::default() })
     }
 
-    /// Changes the fields that `update` contains, and returns the new profile. Fails with `Invalid` if the instructions are too
-    /// long or contain a NUL character.
+    /// Changes the fields that `update` contains, and returns the new profile. Fails with `Invalid` if the instructions
+    /// are too long or contain a NUL character.
     pub async fn update_me(&self, caller: &Caller, update: UpdateMe) -> Result<Me, AccountsError> {
         if let Some(instructions) = update.instructions {
             let instructions = instructions.trim();
@@ -48,7 +48,8 @@ impl Accounts {
         self.find_me(caller).await
     }
 
-    /// Changes the caller's password and ends the caller's other sessions. Also revokes the API keys if `revoke_keys` is set.
+    /// Changes the caller's password and ends the caller's other sessions. Also revokes the API keys if `revoke_keys`
+    /// is set.
     pub async fn change_password(
         &self,
         caller: &Caller,
@@ -97,7 +98,7 @@ impl Accounts {
 
     async fn store_deletion(&self, caller: &Caller, hash: &str) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Called first: until this transaction ends, no other transaction can change who is an admin.
+        // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
         let has_other_admin = users::has_other_admin(&mut tx, Some(caller.user), self.issuer_address()).await?;
         let user = users::find_in(&mut tx, caller.user).await?.ok_or(AccountsError::NoSuchUser)?;
         if user.role == UserRole::Admin && !has_other_admin {
@@ -114,9 +115,9 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Checks that the caller owns the account: with the password if the account has one, otherwise with a sign-in within the
-    /// last ten minutes. Succeeds without a check if the caller has no session: on a server without accounts, and for API keys,
-    /// which the routes refuse.
+    /// Checks that the caller owns the account: with the password if the account has one, otherwise with a sign-in
+    /// within the last ten minutes. Succeeds without a check if the caller has no session: on a server without
+    /// accounts, and for API keys, which the routes refuse.
     pub(crate) async fn prove_ownership(
         &self,
         caller: &Caller,
@@ -132,9 +133,9 @@ impl Accounts {
         if is_fresh { Ok(()) } else { Err(AccountsError::SignInAgain) }
     }
 
-    /// Checks the caller's password and returns its hash. An attacker with an open session must not be able to guess the
-    /// password, so failures cause delays as for sign-in. They count for the network, and for this user on a counter that
-    /// sign-in attempts do not change.
+    /// Checks the caller's password and returns its hash. An attacker with an open session must not be able to guess
+    /// the password, so failures cause delays as for sign-in. They count for the network, and for this user on a
+    /// counter that sign-in attempts do not change.
     pub(crate) async fn confirm(
         &self,
         caller: &Caller,
@@ -152,7 +153,7 @@ impl Accounts {
         if !self.context.hasher.verify(password, hash.clone()).await? && has_password {
             return Err(AccountsError::WrongPassword);
         }
-        // An account without a password cannot have had it guessed, so nothing counts as a failure.
+        // If the account has no password, there is nothing to guess, so the attempt does not count as a failure either.
         attempts::forget(db, &tried).await?;
         attempts::forgive(db, &address).await?;
         hash.ok_or(AccountsError::NoPassword)

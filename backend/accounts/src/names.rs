@@ -5,7 +5,8 @@ use unicode_security::{GeneralSecurityProfile as _, MixedScript as _, skeleton};
 
 use super::{AccountsError, limits::MAX_NAME_CHARS};
 
-/// Names that would be mistaken for the server, its reviewing models or a missing decision.
+/// Names reserved because a user with one of them could be mistaken for the server, a model, a reviewer, a group of
+/// users, or a missing decision (`timeout`).
 const RESERVED: [&str; 15] = [
     "anonymous",
     "assistant",
@@ -60,8 +61,8 @@ impl UserName {
     }
 }
 
-/// Returns the spellings under which to look up an account: as entered, and normalized. The first finds accounts that are older
-/// than normalization. Returns no spelling that is empty or too long to be a name.
+/// Returns the spellings under which to look up an account: as entered, and normalized. The spelling as entered finds
+/// accounts that were created before names were normalized. Omits spellings that are empty or too long to be a name.
 pub(crate) fn spellings(entered: &str) -> Vec<String> {
     let mut spellings = vec![entered.trim().to_lowercase(), normalized(entered)];
     spellings.dedup();
@@ -74,7 +75,7 @@ pub(crate) fn skeleton_of(name: &str) -> String {
     skeleton(&normalized(name)).flat_map(char::to_lowercase).take(MAX_SKELETON_CHARS).collect()
 }
 
-/// Derives a valid user name from a name at an identity provider, with room for a number.
+/// Derives a valid user name from a name at an identity provider. The result is short enough to append a number.
 pub(crate) fn name_like(text: &str) -> String {
     let name: String = normalized(text).chars().filter(|character| is_plain(*character)).take(40).collect();
     let ascii: String = name.chars().filter(char::is_ascii).collect();
@@ -168,7 +169,8 @@ mod tests {
         for text in ["preview", "reviewer7", "admin", "root", "systemd"] {
             assert!(UserName::parse(text).is_ok(), "{text:?}");
         }
-        // Letters of one script that look like those of another are refused only if another account has the lookalike name.
+        // Letters of one script that look like those of another are refused only if another account has the lookalike
+        // name.
         assert_eq!(skeleton_of("\u{430}\u{440}\u{440}\u{435}"), skeleton_of("appe"));
         assert_ne!(skeleton_of("alice"), skeleton_of("alicf"));
     }

@@ -1,5 +1,5 @@
-//! Checks, hashes and verifies passwords, with argon2id as OWASP recommends (19 MiB, two passes, one lane), which are the library's
-//! defaults. Hashing is slow on purpose, so it runs on blocking threads and its concurrency is limited.
+//! Checks, hashes and verifies passwords, with argon2id as OWASP recommends (19 MiB, two passes, one lane), which are
+//! the library's defaults. Hashing is slow on purpose, so it runs on blocking threads and its concurrency is limited.
 
 use std::{
     fmt,
@@ -29,7 +29,7 @@ impl Password {
         Self(text.into().into())
     }
 
-    /// Refuses a password that is too short, too long or easy to guess for the account `name`.
+    /// Checks a new password of the account `name`. Fails with `Invalid` if it is too short, too long or easy to guess.
     pub(crate) fn check(&self, name: &str) -> Result<(), AccountsError> {
         let text = self.0.expose_secret();
         if text.chars().count() < MIN_PASSWORD_CHARS || !self.is_short_enough() {
@@ -86,15 +86,15 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// Checks a new password for the account `name` and returns its hash. Fails with `Invalid` if the password breaks a rule,
-    /// and with `Busy` if too many passwords are waiting.
+    /// Checks a new password for the account `name` and returns its hash. Fails with `Invalid` if the password breaks a
+    /// rule, and with `Busy` if too many passwords are waiting.
     pub(crate) async fn hash(&self, password: Password, name: &str) -> Result<String, AccountsError> {
         password.check(name)?;
         self.run(move || password.hash()).await
     }
 
-    /// Returns `true` if the password matches the hash. Without a hash, returns `false` after the same time. Fails with `Busy` if
-    /// too many passwords are waiting.
+    /// Returns `true` if the password matches the hash. Without a hash, returns `false` after the same time. Fails with
+    /// `Busy` if too many passwords are waiting.
     pub(crate) async fn verify(&self, password: Password, hash: Option<String>) -> Result<bool, AccountsError> {
         if !password.is_short_enough() {
             return Ok(false);
@@ -113,7 +113,8 @@ impl Hasher {
         .await
     }
 
-    /// Creates the hash for unknown users in advance, so that the first sign-in with an unknown name does not take longer.
+    /// Creates the hash for unknown users in advance, so that the first sign-in with an unknown name does not take
+    /// longer.
     pub(crate) async fn warm_up(&self) {
         // An error that persists occurs again, and is reported, when a user signs in.
         let _ = self.verify(Password::new(""), None).await;

@@ -1,5 +1,5 @@
-//! Records refusals in the audit log: failed sign-ins, and requests for which the user lacks permission. Any client can cause
-//! them, so the audit log takes each at most once per interval.
+//! Records refusals in the audit log: failed sign-ins, and requests for which the user lacks permission. Any client can
+//! cause them, so the audit log takes each at most once per interval.
 
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ use super::{
 };
 
 impl Accounts {
-    /// Records a failed sign-in to the account of `user`; `None` if no account has the name. The name itself is not recorded:
-    /// users enter passwords there by mistake.
+    /// Records a failed sign-in to the account of `user`; `None` if no account has the name. The name itself is not
+    /// recorded: users enter passwords there by mistake.
     pub(crate) async fn note_failed_sign_in(&self, user: Option<UserId>, address: IpAddr) {
         let address = address.to_canonical().to_string();
         tracing::warn!(user = user.map(|user| user.0), address, "sign-in failed");

@@ -1,5 +1,5 @@
-//! Secrets that the server generates for cookies, API keys and links. The database stores only their SHA-256. They have as many
-//! random bits as the hash, so a slow hash, as for passwords, would add nothing.
+//! Secrets that the server generates for cookies, API keys and links. The database stores only their SHA-256. They have
+//! as many random bits as the hash, so a slow hash, as for passwords, would add nothing.
 
 use std::fmt;
 
@@ -22,7 +22,8 @@ const PREFIX_CHARS: usize = KEY_MARK.len() + 8;
 pub struct Secret(String);
 
 impl Secret {
-    /// Generates a secret for a cookie or a link. Fails with `Random` if the operating system returns no random numbers.
+    /// Generates a secret for a cookie or a link. Fails with `Random` if the operating system returns no random
+    /// numbers.
     pub(crate) fn make() -> Result<Self, AccountsError> {
         let mut bytes = [0; BYTES];
         getrandom::fill(&mut bytes).map_err(AccountsError::Random)?;

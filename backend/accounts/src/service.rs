@@ -1,5 +1,6 @@
-//! The accounts service that the HTTP handlers call. Its methods are in the module of their subject: `sign_in`, `sessions`, `keys`,
-//! `me`, `people`, `links`, `identities`, `identity_sign_in`. Background tasks are in `maintenance` and `watch`.
+//! The accounts service that the HTTP handlers call. Its methods are in the module of their subject: `sign_in`,
+//! `sessions`, `keys`, `me`, `people`, `links`, `identities`, `identity_sign_in`. Background tasks are in `maintenance`
+//! and `watch`.
 
 use std::{
     future::Future,

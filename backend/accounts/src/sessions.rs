@@ -7,10 +7,10 @@ use tallybook_protocol::{Session, User, first_chars};
 
 use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
+    key_revocation::revoke_all,
     limits::{
         ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_KNOWN_BROWSERS, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS,
     },
-    revoking::revoke_all,
     secret::{Secret, SecretHash},
     service::with_retries,
     store::{
@@ -44,8 +44,8 @@ pub struct NewSession {
 }
 
 impl Accounts {
-    /// Opens a session with a new secret and ends the browser's previous session `before`. The new secret prevents session
-    /// fixation.
+    /// Opens a session with a new secret and ends the browser's previous session `before`. The new secret prevents
+    /// session fixation.
     pub(crate) async fn open_session(
         &self,
         user: UserId,
@@ -71,8 +71,8 @@ impl Accounts {
         Ok(NewSession { secret, browser_token, user: row.into() })
     }
 
-    /// Stores a session and records that the user signed in with this browser. Returns `true` if the browser's token was already
-    /// known for this user.
+    /// Stores a session and records that the user signed in with this browser. Returns `true` if the browser's token
+    /// was already known for this user.
     async fn store_session(
         &self,
         new: &NewSessionRow,
@@ -93,7 +93,8 @@ impl Accounts {
         Ok(is_known)
     }
 
-    /// Finds the user of the session with this secret. Returns `None` if no valid session has it. Also renews the session.
+    /// Finds the user of the session with this secret. Returns `None` if no valid session has it. Also renews the
+    /// session.
     pub async fn identify_session(&self, shown: &str) -> Result<Option<Caller>, AccountsError> {
         let Some(hash) = SecretHash::of_token(shown) else { return Ok(None) };
         let db = &self.context.db;

@@ -46,8 +46,8 @@ pub struct AccountsSettings {
 }
 
 impl AccountsSettings {
-    /// Returns whether users must sign in to a server that listens on `address`. Returns `None` if accounts are off on an
-    /// address other than loopback, which would leave the server open to everyone.
+    /// Returns whether users must sign in to a server that listens on `address`. Returns `None` if accounts are off on
+    /// an address other than loopback, which would leave the server open to everyone.
     pub fn is_required(mode: AccountsMode, address: IpAddr) -> Option<bool> {
         let is_loopback = address.to_canonical().is_loopback();
         match mode {

@@ -14,8 +14,8 @@ use super::{
 };
 
 impl Accounts {
-    /// Signs a user in with a new session, which replaces the browser's previous session `before`. The error is the same, and takes
-    /// as long, whether the name or the password is wrong.
+    /// Signs a user in with a new session, which replaces the browser's previous session `before`. The error is the
+    /// same, and takes as long, whether the name or the password is wrong.
     pub async fn sign_in(
         &self,
         name: &str,
@@ -37,7 +37,8 @@ impl Accounts {
         let (db, address) = (&self.context.db, Subject::address(browser.address));
         for subject in &subjects {
             if subject.hash == address.hash {
-                // Removes only this attempt. An attacker with an account could otherwise reset the failures of the address.
+                // Removes only this attempt. An attacker with an account could otherwise reset the failures of the
+                // address.
                 attempts::forgive(db, subject).await?;
             } else {
                 attempts::forget(db, subject).await?;
@@ -46,8 +47,8 @@ impl Accounts {
         self.open_session(user, browser, before).await
     }
 
-    /// Lists the counters of an attempt. If the user signed in with this browser before, only the browser's counter applies, so
-    /// that failed attempts of others do not lock the user out.
+    /// Lists the counters of an attempt. If the user signed in with this browser before, only the browser's counter
+    /// applies, so that failed attempts of others do not lock the user out.
     async fn subjects(
         &self,
         name: &str,
@@ -79,8 +80,8 @@ impl Accounts {
         }
     }
 
-    /// Counts an attempt as a failure before its outcome is known, so that concurrent attempts are limited like sequential ones.
-    /// Fails with `TooManyAttempts` while the subject is delayed.
+    /// Counts an attempt as a failure before its outcome is known, so that concurrent attempts are limited like
+    /// sequential ones. Fails with `TooManyAttempts` while the subject is delayed.
     pub(crate) async fn count_attempt(&self, subject: &Subject) -> Result<(), AccountsError> {
         let refused_until = match with_retries(|| self.count_once(subject)).await {
             // A concurrent attempt has just created the row.

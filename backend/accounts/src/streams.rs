@@ -1,4 +1,5 @@
-//! Registry of the streams that are open in this process, by the credential of their reader. `watch` finds out which ones must end.
+//! Registry of the streams that are open in this process, by the credential of their reader. `watch` finds out which
+//! ones must end.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,6 +1,7 @@
-//! Delays after failed sign-ins: none for the first few failures, then doubling with each failure. Failures are counted by
-//! address, by name and address, and by name alone, whether the name exists or not. A browser with which the user signed in
-//! before has its own counter instead. The counts are in the database, so that all replicas apply them.
+//! Calculates delays after failed sign-ins: none for the first few failures, then doubling with each failure. Failures
+//! are counted by address, by name and address, and by name alone, whether the name exists or not. A browser with which
+//! the user signed in before has its own counter instead. The counts are in the database, so that all replicas apply
+//! them.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -20,43 +21,45 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Counts attempts on a user name from one network.
+    /// Creates the subject of attempts on a user name from one network.
     pub(crate) fn name_from(name: &str, address: IpAddr) -> Self {
         let hash = SecretHash::of_text(&format!("name:{name} from:{}", network(address)));
         Self { hash, free: 5, longest: Duration::minutes(5) }
     }
 
-    /// Counts attempts on a user name from anywhere. The delay is short, so that others cannot lock the user out.
+    /// Creates the subject of attempts on a user name from anywhere. The delay is short, so that others cannot lock the
+    /// user out.
     pub(crate) fn name(name: &str) -> Self {
         Self { hash: SecretHash::of_text(&format!("name:{name}")), free: 100, longest: Duration::seconds(10) }
     }
 
-    /// Counts attempts from a browser with which the user signed in before.
+    /// Creates the subject of attempts from a browser with which the user signed in before.
     pub(crate) fn browser(token: &SecretHash) -> Self {
         let hash = SecretHash::of_text(&format!("browser:{}", token.0));
         Self { hash, free: 5, longest: Duration::minutes(5) }
     }
 
-    /// Counts attempts of a signed-in user to prove with a password that the account is theirs.
+    /// Creates the subject of a signed-in user's attempts to prove ownership of the account with the password.
     pub(crate) fn confirmation(user: UserId) -> Self {
         let hash = SecretHash::of_text(&format!("confirmation:{}", user.0));
         Self { hash, free: 5, longest: Duration::minutes(5) }
     }
 
-    /// Counts attempts from a network. It allows more failures than a name, since a whole office may share one address.
+    /// Creates the subject of attempts from a network. It allows more failures than a name, since a whole office may
+    /// share one address.
     pub(crate) fn address(address: IpAddr) -> Self {
         let hash = SecretHash::of_text(&format!("address:{}", network(address)));
         Self { hash, free: 20, longest: Duration::hours(1) }
     }
 
-    /// Counts attempts from a network to create accounts, by invitation or by open sign-up.
+    /// Creates the subject of attempts from a network to create accounts, by invitation or by open sign-up.
     pub(crate) fn sign_up(address: IpAddr) -> Self {
         let hash = SecretHash::of_text(&format!("sign-up:{}", network(address)));
         Self { hash, free: 20, longest: Duration::hours(1) }
     }
 
-    /// Returns the time until which attempts are refused after `failures`, the last of them at `now`. Returns `None` if there is
-    /// no delay yet.
+    /// Returns the time until which attempts are refused after `failures`, the last of them at `now`. Returns `None` if
+    /// there is no delay yet.
     pub(crate) fn blocked_until(&self, failures: i32, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let doublings = u32::try_from(failures - self.free - 1).ok()?;
         let seconds = 1_i64.checked_shl(doublings.min(30)).unwrap_or(i64::MAX);

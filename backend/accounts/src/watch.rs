@@ -1,6 +1,6 @@
-//! Ends open streams when their reader's access ends: at sign-out, when an API key is revoked, when either expires, or when the
-//! account is deactivated or its role changes. One task per process polls the database for all sessions and API keys with open
-//! streams, so it detects changes on any replica. It polls only while streams are open.
+//! Ends open streams when their reader's access ends: when the session or API key is ended, is revoked or expires, or
+//! when the account is deactivated or its role changes. One task per process polls the database for all sessions and
+//! API keys with open streams, so it detects changes on any replica. It polls only while streams are open.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,8 @@ use super::{
 };
 
 impl Accounts {
-    /// Registers an open stream of the caller. Returns `None` on a server without accounts, where access is never revoked.
+    /// Registers an open stream of the caller. Returns `None` on a server without accounts, where access is never
+    /// revoked.
     pub fn open_stream(&self, caller: &Caller) -> Option<OpenStream> {
         let is_known = caller.credential != Credential::Local;
         is_known.then(|| self.context.streams.open((caller.credential, caller.generation)))
@@ -32,7 +33,7 @@ impl Accounts {
             }
             match list_over(&self.context.db, &rights).await {
                 Ok(over) => streams.end(&over),
-                // While the database is unreachable, no access can be revoked either.
+                // No warning: while the database is unreachable, no access can be revoked either.
                 Err(error) => tracing::debug!(%error, "cannot check whether callers of open streams still have access"),
             }
             // Stops waiting early if access was revoked here or a stream was opened.

@@ -1,5 +1,5 @@
-//! Finds passwords that an attacker guesses first: common words, runs of the keyboard or the alphabet, repetitions, the user's
-//! own name, and combinations of these.
+//! Finds passwords that an attacker guesses first: common words, runs of the keyboard or the alphabet, repetitions, the
+//! user's own name, and combinations of these.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::limits::MIN_PASSWORD_CHARS;
 
-/// Minimum length of a password in characters, if each part that is easy to guess counts as one.
+/// Minimum length of a password in characters, where each easily guessed part counts as one character.
 const MIN_HARD_CHARS: usize = 8;
 
 /// Minimum length of a run, repetition or name that counts as easy to guess, in characters.

@@ -62,7 +62,7 @@ impl Answer {
         (0..).zip(calls).map(planned).collect()
     }
 
-    /// Removes the calls from an answer in which none were allowed, so that no call without a result is kept.
+    /// Removes all calls, because none were allowed or the answer was aborted. So no call without a result is kept.
     pub(crate) fn drop_calls(&mut self) {
         self.blocks.retain(|block| block.tool_call().is_none());
     }
@@ -90,7 +90,7 @@ impl Answer {
         self.blocks.iter().filter(|block| !repeats(block, secrets())).collect()
     }
 
-    /// Begins a retry: discards what the previous attempt wrote, because it is not part of this answer.
+    /// Begins a retry: discards the output of the previous attempt, because it is not part of this answer.
     pub(crate) fn begin(&mut self, attempt: u32) {
         self.attempts = attempt;
         self.blocks.clear();
@@ -195,10 +195,10 @@ async fn follow(
                 recorder.text(step, &delta).await?;
             }
             ModelEvent::ReasoningDelta(delta) => recorder.reasoning(step, &delta),
-            ModelEvent::TextWasReasoning(words) => {
+            ModelEvent::TextWasReasoning(text) => {
                 answer.take_back();
                 seen_ids.clear();
-                recorder.text_was_reasoning(step, &words).await?;
+                recorder.text_was_reasoning(step, &text).await?;
             }
             // A repeated ID counts once: results are matched by ID, so the second call could not be distinguished from
             // the first.
@@ -224,8 +224,8 @@ async fn follow(
     }
 }
 
-/// Calls the model while the previous step's calls are being settled, which the model need not wait for. Returns the
-/// first event of the stream once the calls are settled.
+/// Reads the first event of the model's stream while the recorder settles the previous step's calls, which the model
+/// need not wait for. Returns the event once the calls are settled.
 async fn begin(
     stream: &mut ModelStream,
     answer: &mut Answer,

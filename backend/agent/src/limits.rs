@@ -1,9 +1,9 @@
-//! Every limit of the agent: those that a server may set, and those that follow from the columns of the database.
+//! All limits of the agent: those that the operator can set, those that follow from database columns, and fixed ones.
 
 use std::time::Duration;
 
-/// Maximum length of a call's stored arguments, in bytes: the maximum that a tool accepts. Of longer arguments, the
-/// row, the events and the model's history contain the beginning and a note. That text again exceeds what a tool
+/// Maximum length of a call's stored arguments, in bytes: the maximum that a tool accepts. If they are longer, the row,
+/// the events and the model's history contain their beginning and a note. That text is still longer than a tool
 /// accepts, so the call fails and never runs with half of its arguments.
 pub(crate) const MAX_INPUT_BYTES: usize = tallybook_tools::MAX_INPUT_BYTES;
 /// Maximum length of a stored tool name, in characters: the width of its column. No tool has a longer name, so a call
@@ -19,52 +19,62 @@ pub(crate) const MAX_EDITED_INPUT_BYTES: usize = 4 * 1024;
 /// Minimum length of each result in the prompt, in bytes, however many results a step has.
 const MIN_RESULT_BYTES: usize = 1024;
 
-/// Time for tools to react when they are aborted. They react at once unless they block their thread.
+/// Grace period for aborted tools to stop. They stop at once unless they block their thread.
 pub(crate) const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Timeout of a model call for a title.
 pub(crate) const TITLE_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum length of the question, and of the answer, in the prompt for a title, in bytes.
 pub(crate) const MAX_TITLE_INPUT_BYTES: usize = 2000;
-/// Maximum length of the model's answer for a title, in bytes. The answer needs few, but some models think aloud first.
+/// Maximum length of the model's answer for a title, in bytes. A title is short, but some models write their reasoning
+/// first.
 pub(crate) const MAX_TITLE_ANSWER_BYTES: usize = 8 * 1024;
 
 /// Timeout of a model call for a summary of a conversation.
 pub(crate) const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum lengths of a question and of its answer in the prompt for a summary, in characters.
+/// Maximum length of a question in the prompt for a summary, in characters.
 pub(crate) const MAX_SUMMED_QUESTION_CHARS: usize = 1000;
+/// Maximum length of an answer in the prompt for a summary, in characters.
 pub(crate) const MAX_SUMMED_ANSWER_CHARS: usize = 2000;
-/// Maximum length of the model's answer for a summary, in tokens and in bytes.
+/// Maximum length of the model's answer for a summary, in tokens.
 pub(crate) const MAX_SUMMARY_TOKENS: u32 = 500;
+/// Maximum length of the model's answer for a summary, in bytes.
 pub(crate) const MAX_SUMMARY_ANSWER_BYTES: usize = 16 * 1024;
 
-/// Timeout of a model call that summarizes what was done for an answer.
+/// Timeout of a model call that summarizes how an answer was made.
 pub(crate) const REASONING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum length of the question, and of the answer, in the prompt for that summary, in bytes.
 pub(crate) const MAX_REASONING_TEXT_BYTES: usize = 4 * 1024;
-/// Maximum length of the model's answer for that summary, in bytes, and of a line that is kept, in characters.
+/// Maximum length of the model's answer for that summary, in bytes.
 pub(crate) const MAX_REASONING_ANSWER_BYTES: usize = 16 * 1024;
+/// Maximum length of a line of that summary, in characters.
 pub(crate) const MAX_REASONING_LINE_CHARS: usize = 200;
 
-/// Maximum number of steps in a plan when it is made.
+/// Maximum number of steps that a model may put into one plan.
 pub(crate) const MAX_PLAN_STEPS: usize = 5;
-/// Maximum lengths, in characters, of a step's instruction, of its expected result, and of the criteria of the plan.
-/// With the steps of all attempts that is far less than a client accepts at once.
+/// Maximum length of a step's instruction, in characters. Even with the steps of all attempts, a plan takes far less
+/// than a client accepts at once.
 pub(crate) const MAX_INSTRUCTION_CHARS: usize = 500;
+/// Maximum length of a step's expected result, in characters.
 pub(crate) const MAX_EXPECTED_CHARS: usize = 300;
+/// Maximum length of a plan's success criteria, in characters.
 pub(crate) const MAX_CRITERIA_CHARS: usize = 500;
-/// Timeouts of a model call for a plan, and for a verdict on a step.
+/// Timeout of a model call for a plan.
 pub(crate) const PLAN_TIMEOUT: Duration = Duration::from_mins(1);
+/// Timeout of a model call for a verdict on a step.
 pub(crate) const EVALUATE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum length of the model's answer for either, in bytes. The answer needs few, but some models think aloud first.
+/// Maximum length of the model's answer for a plan or a verdict, in bytes. The answer is short, but some models write
+/// their reasoning first.
 pub(crate) const MAX_PLAN_ANSWER_BYTES: usize = 32 * 1024;
-/// Maximum length of the question, and of all messages before it, in the prompt for a plan, in bytes.
+/// Maximum length of the question in the prompt for a plan, in bytes.
 pub(crate) const MAX_PLANNED_QUESTION_BYTES: usize = 16 * 1024;
+/// Maximum length of all messages before the question in that prompt, in bytes.
 pub(crate) const MAX_PLANNED_EARLIER_BYTES: usize = 16 * 1024;
 /// Maximum length of one of those messages, in bytes.
 pub(crate) const MAX_PLANNED_TEXT_BYTES: usize = 4 * 1024;
-/// Maximum length of the results of all steps in a prompt, in bytes, shared evenly, and the minimum for each result.
+/// Maximum length of the results of all steps in a prompt, in bytes. The results share it evenly.
 pub(crate) const MAX_PLAN_RESULTS_BYTES: usize = 32 * 1024;
+/// Minimum length of each of these results, in bytes, however many there are.
 pub(crate) const MIN_PLAN_RESULT_BYTES: usize = 1024;
 /// A step whose text is longer than this number of characters counts as done without a model's verdict.
 pub(crate) const ENOUGH_CHARS: usize = 50;
@@ -82,7 +92,7 @@ pub(crate) const MAX_REVIEWED_REQUEST_BYTES: usize = 16 * 1024;
 /// Maximum length of arguments that are reviewed, in bytes. A model that receives only a part cannot judge whether all
 /// of them are harmless.
 pub(crate) const MAX_REVIEWED_INPUT_BYTES: usize = 64 * 1024;
-/// Maximum length of a reviewer's answer, in bytes. The answer needs few, but some models think aloud first.
+/// Maximum length of a reviewer's answer, in bytes. The answer is short, but some models write their reasoning first.
 pub(crate) const MAX_REVIEW_ANSWER_BYTES: usize = 16 * 1024;
 /// Maximum length of a stored reason, in characters.
 pub const MAX_REASON_CHARS: usize = 300;
@@ -98,7 +108,7 @@ pub struct Limits {
     pub calls: usize,
     /// Time limit of the whole turn, including calls that wait for their start. Waiting for approval does not count.
     pub turn_time: Duration,
-    /// Timeout of one tool call, from when its tool has room for it.
+    /// Timeout of one tool call, measured from the time when its tool has room for it.
     pub tool_time: Duration,
     /// Maximum number of concurrent calls of one turn; the other calls of a step wait.
     pub concurrent_calls_per_turn: usize,
@@ -110,7 +120,7 @@ pub struct Limits {
     pub model_output_bytes: usize,
     /// Maximum number of bytes that stored steps may add to the earlier turns in an API client's request.
     pub restored_bytes: usize,
-    /// Maximum length of all results of one step in the prompt, in bytes, shared evenly.
+    /// Maximum length of all results of one step in the prompt, in bytes. The results share it evenly.
     pub step_output_bytes: usize,
 }
 

@@ -1,5 +1,5 @@
 //! Asks a model to update the summary of a conversation, from the previous summary and the messages since then. The
-//! caller decides when to ask, which messages the summary covers, and what to do with it.
+//! caller decides when to ask, which messages the summary covers, and how the summary is used.
 
 use askama::Template;
 use futures_util::future::pending;
@@ -66,7 +66,7 @@ pub async fn summarize_conversation(
         purpose: Purpose::Summary,
         step: 0,
         system: vec![Prompt { max_chars }.render()?],
-        words: json!({"summary": before, "exchanges": exchanges}).to_string(),
+        prompt: json!({"summary": before, "exchanges": exchanges}).to_string(),
         max_bytes: MAX_SUMMARY_ANSWER_BYTES,
         sampling: Sampling { max_tokens: Some(MAX_SUMMARY_TOKENS), temperature, stop: Vec::new() },
         deadline: Instant::now() + SUMMARY_TIMEOUT,

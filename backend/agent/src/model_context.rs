@@ -70,11 +70,11 @@ impl ModelContext {
     /// Returns the model's text since the question, with an empty line between two steps.
     pub(crate) fn text_since_question(&self) -> String {
         let steps = self.messages.iter().skip(self.earlier + 1).map(assistant_text);
-        let words: Vec<String> = steps.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty()).collect();
-        words.join("\n\n")
+        let text: Vec<String> = steps.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect();
+        text.join("\n\n")
     }
 
-    /// Returns the text of the model's last step. Empty if no step followed the question.
+    /// Returns the text of the model's last step, or an empty text if no step followed the question.
     pub(crate) fn final_text(&self) -> String {
         let mut steps = self.messages.iter().skip(self.earlier + 1);
         steps.rfind(|message| matches!(message, ModelMessage::Assistant(_))).map(assistant_text).unwrap_or_default()
@@ -94,8 +94,8 @@ impl ModelContext {
         self.add_results(results);
     }
 
-    /// Adds the results of a step's calls. If the turn was interrupted, the results from before are in the last message
-    /// already, and these are appended to them.
+    /// Adds the results of a step's calls. If the last message already has results from before an interruption, appends
+    /// the new ones to them.
     pub(crate) fn add_results(&mut self, new: Vec<ToolResult>) {
         if let Some(ModelMessage::ToolResults(known)) = self.messages.last_mut() {
             known.extend(new);

@@ -41,7 +41,7 @@ impl Offer {
         offered.or_else(|| self.absent.get(name).map(AsRef::as_ref))
     }
 
-    /// Returns those of a step's calls that run on the server, and `true` if there are other calls.
+    /// Returns the calls of a step that run on the server, and `true` if there are other calls.
     pub(crate) fn ours(&self, calls: Vec<PlannedCall>) -> (Vec<PlannedCall>, bool) {
         let all = calls.len();
         let ours: Vec<_> = calls.into_iter().filter(|call| !self.theirs.contains(&call.request.name)).collect();

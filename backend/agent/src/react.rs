@@ -67,7 +67,7 @@ pub(crate) enum RunEnd {
 }
 
 impl<R: TurnRecorder> React<'_, R> {
-    /// Returns whether no further step may call tools.
+    /// Returns `true` if no further step may call tools.
     pub(crate) fn is_used_up(&self) -> bool {
         let limits = &self.runner.limits;
         self.whole_steps >= limits.steps || self.calls >= limits.calls

@@ -1,5 +1,5 @@
-//! Asks a model to summarize in a few lines what was done for an answer, and why. The caller decides when to ask, and
-//! what replaces the summary if the model fails.
+//! Asks a model to summarize in a few lines how an answer was made, and why. The caller decides when to ask, and what
+//! replaces the summary if the model fails.
 
 use askama::Template;
 use futures_util::future::pending;
@@ -44,12 +44,12 @@ pub async fn explain_reasoning(
     calls: &[SummedCall<'_>],
     answer: &str,
 ) -> Result<SideCall, AgentError> {
-    let words = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});
+    let prompt = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});
     let question = Question {
         purpose: Purpose::ReasoningSummary,
         step: 0,
         system: vec![Prompt.render()?],
-        words: words.to_string(),
+        prompt: prompt.to_string(),
         max_bytes: MAX_REASONING_ANSWER_BYTES,
         sampling: Sampling::default(),
         deadline: Instant::now() + REASONING_TIMEOUT,

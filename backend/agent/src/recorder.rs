@@ -1,5 +1,6 @@
 //! The interface through which the agent reports a turn, and the types it passes. The implementation that stores and
-//! sends events is in `tallybook-conversations` (`turn/recorder`). One that keeps them in memory is in this crate's tests.
+//! sends events is in `tallybook-conversations` (`turn/recorder`). This crate's tests have one that keeps the events in
+//! memory.
 
 use std::future::Future;
 
@@ -11,8 +12,9 @@ use tallybook_tools::{Progress, ToolSpec};
 
 use super::vote::Review;
 
-/// Records a turn. Every method except [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`] returns only
-/// when everything that must be stored is stored and the turn's subscribers have its events. After an error the agent
+/// Records a turn. A method returns only after its record is stored and its events are sent to the turn's subscribers,
+/// with these exceptions: text and reasoning are sent at once and stored soon after; activities are not stored;
+/// [`TurnRecorder::model_called`] and [`TurnRecorder::tool_ended`] only queue their records. After an error, the agent
 /// only calls [`TurnRecorder::tool_ended`], for calls that were still running.
 pub trait TurnRecorder: Send {
     /// Records text that the model wrote in a step.
@@ -22,16 +24,16 @@ pub trait TurnRecorder: Send {
     /// of the step.
     fn reasoning(&mut self, step: u32, delta: &str);
 
-    /// Records that all text the model wrote in a step so far was reasoning, and retracts the text. `words` is that
+    /// Records that all text the model wrote in a step so far was reasoning, and retracts the text. `text` is that
     /// reasoning in full.
-    fn text_was_reasoning(&mut self, step: u32, words: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
+    fn text_was_reasoning(&mut self, step: u32, text: &str) -> impl Future<Output = Result<(), RecordError>> + Send;
 
-    /// Returns whether a user always allows this tool.
+    /// Returns `true` if the user always allows this tool.
     fn has_saved_approval(&mut self, tool: &ToolSpec) -> impl Future<Output = Result<bool, RecordError>> + Send;
 
-    /// Requests approval for a high-risk call. Unless a user always allows the tool, stores the call as waiting,
-    /// together with the reviewers' votes and, if they decide, their decision. The turn's subscribers are notified of
-    /// it.
+    /// Requests approval for a high-risk call. Unless the user always allows the tool, stores the call as waiting,
+    /// together with the reviewers' votes and, if they decide, their decision. Then sends the request to the turn's
+    /// subscribers.
     fn request_approval(
         &mut self,
         call: &StartedToolCall<'_>,
@@ -49,8 +51,8 @@ pub trait TurnRecorder: Send {
     /// recorded. If that fails, the end of the turn stores it.
     fn tool_ended(&mut self, id: ToolCallId, end: &EndedToolCall);
 
-    /// Stores the results of the calls that ended, all at once, and sends them. This takes a while, in which the model
-    /// may already be called. The agent never cancels it once it has begun.
+    /// Stores the results of the calls that ended, all at once, and sends them. This takes a while, and the agent may
+    /// call the model in the meantime. The agent never cancels this method once it has begun.
     fn settle(&mut self) -> impl Future<Output = Result<(), RecordError>> + Send;
 
     /// Called when the prompt exceeded the model's context window (`limit` tokens, if known). Returns a shorter history
@@ -134,7 +136,7 @@ pub struct Earlier {
 /// The result of an approval request for a high-risk call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// A user always allows the tool.
+    /// The user always allows the tool.
     Given,
     /// Approval was requested under this ID. The call waits for a decision unless its review has one.
     Asked(ToolCallId),
@@ -221,7 +223,7 @@ impl RecordError {
 pub struct StartedToolCall<'a> {
     /// The step, from 0.
     pub step: u32,
-    /// Position in the step, from 0. A call that is repeated after a resume comes after all calls that the model asked
+    /// Position in the step, from 0. A call that runs again after a resume comes after all calls that the model asked
     /// for.
     pub position: u32,
     /// The call that the model asked for, with the arguments to run with.
@@ -260,7 +262,7 @@ pub enum Purpose {
     Title,
     /// A summary of a conversation so far.
     Summary,
-    /// A summary, in a few lines, of what was done for an answer and why.
+    /// A summary, in a few lines, of how an answer was made and why.
     ReasoningSummary,
 }
 

@@ -1,5 +1,5 @@
-//! Truncates what models and tools write, and builds the JSON results that a model receives. In them, the output of a
-//! tool is one string and so cannot pass for anything else.
+//! Truncates the texts of models and tools, and builds the JSON results that a model receives. In a result, the output
+//! of the tool is one string, so it cannot pass for anything else.
 
 use serde_json::{Value, json};
 use tallybook_llm::ToolCallRequest;
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn the_model_sees_edited_arguments() {
-        let told = success_json("add", "0.3", 3, Some(r#"{"a":0.3}"#), 99);
-        assert!(told.contains(r#"It ran with: {\"a\":0.3}""#), "{told}");
+        let result = success_json("add", "0.3", 3, Some(r#"{"a":0.3}"#), 99);
+        assert!(result.contains(r#"It ran with: {\"a\":0.3}""#), "{result}");
         let long = error_json("add", "no", "error", Some(&"数".repeat(100_000)), 60_000);
         assert!(long.len() < 6_000 && long.contains("of 300000 bytes"), "{} bytes", long.len());
     }

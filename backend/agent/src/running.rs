@@ -1,4 +1,4 @@
-//! The running calls of a step. Waits for the next call that may start, that ends, or that reports progress.
+//! The running calls of a step. Waits until the next call may start, a call ends, or a call reports progress.
 
 use std::{
     collections::{BTreeMap, HashMap},

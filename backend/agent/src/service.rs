@@ -1,4 +1,4 @@
-//! Runs a turn from its beginning to its end: builds the prompt context and selects how to answer (`react`, `plan`).
+//! Runs a turn from its beginning to its end: builds the prompt context and selects the mode (`react` or `plan`).
 
 use tallybook_llm::{ModelClient, tokens};
 use tallybook_tools::{Secrets, ToolSpec};

@@ -23,8 +23,8 @@ pub(crate) struct Question {
     /// The step that the call concerns.
     pub(crate) step: u32,
     pub(crate) system: Vec<String>,
-    pub(crate) words: String,
-    /// Maximum length of the answer, in bytes. The answer needs few, but some models think aloud first.
+    pub(crate) prompt: String,
+    /// Maximum length of the answer, in bytes. The answer is short, but some models write their reasoning first.
     pub(crate) max_bytes: usize,
     pub(crate) sampling: Sampling,
     pub(crate) deadline: Instant,
@@ -45,11 +45,11 @@ pub(crate) async fn complete_side_call(
     question: Question,
     turn_deadline: impl Future<Output = AgentError>,
 ) -> SideCall {
-    let Question { purpose, step, system, words, max_bytes, sampling, deadline } = question;
+    let Question { purpose, step, system, prompt, max_bytes, sampling, deadline } = question;
     let mut answer = Answer::new(purpose);
     let request = ModelRequest {
         system,
-        messages: vec![ModelMessage::user_text(words)],
+        messages: vec![ModelMessage::user_text(prompt)],
         tools: Arc::new([]),
         tool_choice: ToolChoice::None,
         sampling,

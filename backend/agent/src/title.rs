@@ -1,4 +1,4 @@
-//! Asks a model for a conversation's title. The caller decides when to ask and what to do with the answer.
+//! Asks a model for a conversation's title. The caller decides when to ask and how to use the answer.
 
 use std::sync::Arc;
 
@@ -37,12 +37,12 @@ impl TitleWriter {
     /// Asks the model for a title and returns its unchecked answer. Fails only if the prompt cannot be rendered; if the
     /// model fails, the error is in [`SideCall::text`].
     pub async fn write(&self, question: &str, answer: &str) -> Result<SideCall, AgentError> {
-        let words = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
+        let prompt = Prompt { question: beginning(question), answer: beginning(answer) }.render()?;
         let question = Question {
             purpose: Purpose::Title,
             step: 0,
             system: Vec::new(),
-            words,
+            prompt,
             max_bytes: MAX_TITLE_ANSWER_BYTES,
             sampling: Sampling::default(),
             deadline: Instant::now() + TITLE_TIMEOUT,

@@ -1,8 +1,8 @@
 //! Runs the tool calls of one step, and decides which of them may run.
 //!
-//! Low-risk calls run in parallel, as many at a time as the limits allow. High-risk calls run after them, one at a time:
-//! reviewers vote on them, and unless they are approved, approval is requested. Each call has its own timeout and panic
-//! guard. Whatever a tool does, its call ends in a result that the model sees.
+//! Low-risk calls run in parallel, as many at a time as the limits allow. High-risk calls run after them, one at a
+//! time: reviewers vote on them, and unless they are approved, approval is requested. Each call has its own timeout and
+//! panic guard. Whatever a tool does, its call ends in a result that the model sees.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -91,9 +91,9 @@ impl ToolRunner {
         Ok(StepEnd { results, usage: run.usage })
     }
 
-    /// Returns the call with its timeout, which begins when the tool has room for the call. While the call waits for
-    /// room it returns its slot, so that no other tool waits with it. Otherwise it holds the slot until the tool is
-    /// done or its time is up, even if the turn no longer waits for it.
+    /// Adds the timeout to a call; it begins when the tool has room for the call. While the call waits for room, it
+    /// releases its slot, so that it does not block other tools. Otherwise it holds the slot until the tool is done or
+    /// its time is up, even if the turn no longer waits for it.
     ///
     /// Work that a tool does on a thread can outlast the timeout, because nothing can end it. Those threads have a
     /// limit of their own, in `tallybook_tools`.
@@ -116,7 +116,7 @@ impl ToolRunner {
                 let message = format!("the tool gave no result within {} seconds", limit.as_secs());
                 Err(ToolError::other("timeout", message))
             });
-            // Redact before anything is truncated: a cut could leave half of a secret.
+            // Redacts before anything is truncated, because truncation could leave half of a secret.
             let hide = |text: String| secrets.hide(text).into_owned();
             let returned = returned.map(|output| ToolOutput { text: without_nul(hide(output.text)) });
             returned.map_err(|error| {
@@ -243,7 +243,7 @@ impl<R: TurnRecorder> StepRun<'_, R> {
     }
 }
 
-/// Returns whether a call runs by itself, after the low-risk calls of its step.
+/// Returns `true` if a call runs by itself, after the low-risk calls of its step.
 fn runs_exclusively(tools: &ToolRegistry, call: &PlannedCall) -> bool {
     call.waited.is_some() || call.needs_approval(tools)
 }
@@ -358,7 +358,8 @@ const CANNOT_WAIT: &str = "the call has secret arguments, which are never stored
                            operator can allow calls of this tool without approval (risk = \"low\")";
 
 impl<R: TurnRecorder> StepRun<'_, R> {
-    /// Reviews those high-risk calls that need approval. Returns the reviews by the index of the call.
+    /// Has the reviewers vote on the high-risk calls that need approval, up to the limits for reviews. Returns the
+    /// reviews by the index of the call.
     pub(crate) async fn review(&mut self, high: &[usize], request: &str) -> Result<HashMap<usize, Review>, AgentError> {
         let Some(reviewers) = self.runner.reviewers.as_deref() else { return Ok(HashMap::new()) };
         let Self { tools, step, calls, recorder, turn_deadline, usage, .. } = self;
@@ -419,8 +420,8 @@ impl<R: TurnRecorder> StepRun<'_, R> {
         Ok(Permission::Denied)
     }
 
-    /// Refuses a call that would have to wait: a waiting turn keeps nothing in memory, and a secret is stored nowhere
-    /// else.
+    /// Refuses a call with secret arguments that would have to wait for approval: a waiting turn keeps nothing in
+    /// memory, and secrets are never stored.
     async fn deny_secret_call(&mut self, index: usize) -> Result<Permission, AgentError> {
         let id = self.recorder.tool_started(&self.calls[index].started(self.step)).await?;
         let error = ToolError::other("secret_cannot_wait", CANNOT_WAIT);

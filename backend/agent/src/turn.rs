@@ -35,11 +35,11 @@ pub struct TurnInput {
     pub client_tools: Vec<ToolSpec>,
     /// The tool choice: the model may, must, or must not call tools. Ignored if `planning` is set.
     pub tool_choice: ToolChoice,
-    /// Set if a plan is made to answer the question.
+    /// Set if the question is answered with a plan.
     pub planning: Option<Planning>,
 }
 
-/// Settings for answering a question by a plan.
+/// Settings for answering a question with a plan.
 #[derive(Clone)]
 pub struct Planning {
     /// The model that makes the plan. The model of the turn works on the steps and judges them.
@@ -97,7 +97,7 @@ pub struct AnsweredStep {
     pub stop_reason: String,
     /// `true` if the step asked for any calls.
     pub has_calls: bool,
-    /// Those of its calls that are to run now.
+    /// The calls of the step that are to run now.
     pub calls: Vec<PlannedCall>,
 }
 
@@ -120,7 +120,7 @@ impl PlannedCall {
         self.secret.as_ref().map(|secret| secret.values.clone()).unwrap_or_default()
     }
 
-    /// Returns whether the call is of high risk.
+    /// Returns `true` if the call is of high risk.
     pub(crate) fn needs_approval(&self, tools: &ToolRegistry) -> bool {
         tools.risk_of(&self.request.name, &self.request.input_text) == Some(Risk::High)
     }
@@ -144,16 +144,16 @@ pub struct WaitedCall {
     pub is_edited: bool,
 }
 
-/// Result of a run of a turn that did not fail.
+/// Result of a run of a turn, if the run did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnOutcome {
-    /// Why it ended.
+    /// Reason why the run ended.
     pub reason: EndReason,
     /// Tokens of all steps, including plan and review calls.
     pub usage: Usage,
 }
 
-/// Why a run of a turn ended that did not fail.
+/// Reason why a run of a turn ended, if it did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
     /// The turn is over. The text is the model's stop reason, `step_limit` or `client_calls`.

@@ -16,7 +16,8 @@ pub(crate) struct TurnDeadline<'a> {
 }
 
 impl<'a> TurnDeadline<'a> {
-    /// Creates the limits of a turn that runs from now on and has already been active for `active`.
+    /// Creates the deadline of a run that begins now. `active` is the part of `turn_time` that earlier runs of the turn
+    /// have used.
     pub(crate) fn new(cancel: &'a CancellationToken, turn_time: Duration, active: Duration) -> Self {
         Self { cancel, turn_time, deadline: Instant::now() + turn_time.saturating_sub(active) }
     }
@@ -31,7 +32,7 @@ impl<'a> TurnDeadline<'a> {
     }
 
     async fn elapsed(&self) {
-        // The timer counts in whole milliseconds: with no time left, something could still begin before it fires.
+        // The timer counts in whole milliseconds. If no time is left, something could still begin before it fires.
         if Instant::now() < self.deadline {
             sleep_until(self.deadline).await;
         }

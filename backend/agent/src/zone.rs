@@ -1,5 +1,5 @@
-//! The time zone of the date in the prompt: the user's if known, otherwise UTC. Rules are those of the IANA database
-//! that `jiff` contains.
+//! The time zone of the date in the prompt: the user's if known, otherwise UTC. The rules are those of the IANA
+//! database that `jiff` contains.
 
 use std::sync::LazyLock;
 

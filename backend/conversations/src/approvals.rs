@@ -54,8 +54,10 @@ fn approval(row: SavedApprovalRow) -> Approval {
 }
 
 impl ConversationService {
-    /// Accepts the current definition of a tool, which is identified by its server's name for it. If `hash` (in hex) is
-    /// set, only the definition with this hash is accepted; otherwise the call fails with `DefinitionChanged`.
+    /// Accepts the current definition of a tool. `tool` is the name that the tool server uses. If `hash` (in hex) is
+    /// set and the current definition has another hash, fails with `DefinitionChanged`. Fails with `NoSuchTool` if no
+    /// connected server has the tool, and with `TooManyTools` if the tool is new and the server already has `MAX_PINS`
+    /// tools.
     pub async fn accept_tool(&self, server: &str, tool: &str, hash: Option<&str>) -> Result<(), ServiceError> {
         let servers = &self.context.tool_servers;
         let definition = servers.definition(server, tool).ok_or(ServiceError::NoSuchTool)?;

@@ -1,5 +1,4 @@
-//! State that the use cases of conversations share: database, agent, models, settings, limits, and running tasks. It has no
-//! use cases of its own.
+//! Shared state of the use cases of conversations: database, agent, models, settings, limits, and running tasks.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -19,10 +18,10 @@ use crate::{
     MemorySettings, PlanSettings, ServiceError,
     feeds::Feeds,
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
-    person_limits::PersonLimits,
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
     turn::recorder::text_flusher::GroupCommit,
+    user_limits::UserLimits,
     work_counts::TurnCounts,
 };
 use crate::{journal::Journal, models::Catalog, tool_pins::ToolPins, work_counts::WorkCounts};
@@ -57,7 +56,7 @@ pub(crate) struct Context {
     pub(crate) work_counts: Arc<WorkCounts>,
     pub(crate) lifetimes: Lifetimes,
     /// Limits of each user.
-    pub(crate) person_limits: PersonLimits,
+    pub(crate) user_limits: UserLimits,
     /// Settings of conversation summaries.
     pub(crate) memory: MemorySettings,
     /// Settings of plan mode.
@@ -78,7 +77,7 @@ pub struct ConversationSettings {
     /// Leases, retention, and waiting times.
     pub lifetimes: Lifetimes,
     /// Limits of each user.
-    pub person_limits: PersonLimits,
+    pub user_limits: UserLimits,
     /// Settings of conversation summaries.
     pub memory: MemorySettings,
     /// Settings of plan mode.
@@ -106,7 +105,7 @@ impl Context {
         models: Catalog,
         settings: ConversationSettings,
     ) -> Self {
-        let ConversationSettings { lifetimes, person_limits, memory, plan } = settings;
+        let ConversationSettings { lifetimes, user_limits, memory, plan } = settings;
         let tasks = TaskTracker::new();
         Self {
             group_commit: GroupCommit::new(db.clone(), tasks.clone()),
@@ -127,7 +126,7 @@ impl Context {
             turn_counts: TurnCounts::default(),
             work_counts: Arc::default(),
             lifetimes,
-            person_limits,
+            user_limits,
             memory,
             plan,
             tasks,
@@ -137,9 +136,9 @@ impl Context {
         }
     }
 
-    /// Spawns a task that shutdown waits for, on the calling thread. So a turn runs on the thread of its request, where its
-    /// first subscriber is mostly served too, and its text does not cross threads. The task's log lines carry the span of the
-    /// request.
+    /// Spawns a task that shutdown waits for. The task runs on the calling thread. So a turn runs on the thread that
+    /// serves its request and usually its first subscriber, and its text does not cross threads. The task's log lines
+    /// carry the span of the request.
     pub(crate) fn spawn<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         self.tasks.spawn(task.in_current_span())
     }
@@ -149,7 +148,8 @@ impl Context {
         self.spawn(self.draining.clone().run_until_cancelled_owned(task));
     }
 
-    /// Returns why an action is refused in a conversation that a turn has claimed: `AwaitingApproval` or `TurnRunning`.
+    /// Returns the error for an action that a conversation refuses while a turn has claimed it: `AwaitingApproval` or
+    /// `TurnRunning`.
     pub(crate) async fn busy(&self, id: ConversationId) -> Result<ServiceError, ServiceError> {
         let is_waiting = conversations::is_waiting(&self.db, id).await?;
         Ok(if is_waiting { ServiceError::AwaitingApproval } else { ServiceError::TurnRunning })

@@ -8,14 +8,15 @@ use crate::{limits::MAX_DIRECT_OUTPUT_BYTES, service::ConversationService};
 
 impl ConversationService {
     /// Returns the tools that can be called outside turns: built-in tools of low risk, ordered by name. Tools of tool
-    /// servers are left out, since they are not Tallybook's to pass on. High-risk tools are left out, since only a user who
-    /// sees the call can approve it.
+    /// servers are left out, because they are not part of Tallybook. High-risk tools are left out, because only a user
+    /// who sees the call can approve it.
     pub fn direct_tools(&self) -> Vec<ToolSpec> {
         let specs = self.context.tool_servers.tools().specs();
         specs.iter().filter(|spec| is_direct(spec)).cloned().collect()
     }
 
-    /// Calls one of these tools with `input_text` as its arguments, with the same limits as in a turn.
+    /// Calls one of the tools that [`Self::direct_tools`] lists, with `input_text` as its arguments and the same limits
+    /// as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own error.
     pub async fn call_directly(&self, user: UserId, name: &str, input_text: &str) -> Result<ToolOutput, ToolError> {
         let context = &self.context;
         let tools = context.tool_servers.tools();

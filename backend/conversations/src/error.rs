@@ -2,8 +2,8 @@
 
 use tallybook_database::{TransactionError, storage_failed};
 
-use crate::person_limits::Reached;
 use crate::tool_pins::MAX_PINS;
+use crate::user_limits::Reached;
 
 /// An error of a use case. The messages are written for users and API clients.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum ServiceError {
     /// The tool's definition is not the one that the caller has seen.
     #[error("The tool's definition has changed again. Get the current one from GET /api/tools and check it.")]
     DefinitionChanged,
-    /// The server already has the maximum number of remembered tools, and this tool is not among them.
+    /// The tool is new, and its server already has `MAX_PINS` tools.
     #[error(
         "{} other tools of this server are remembered, which are as many as may be, so this one counts as changed whatever it \
          is. In the settings, give the server another name, and name the tools that you want of it in `include`.",

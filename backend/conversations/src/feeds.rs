@@ -1,4 +1,5 @@
-//! The feeds that are open in this process: one per user, shared by the user's readers. `list::feed` produces the events.
+//! The feeds that are open in this process: one per user, shared by the user's readers. `list::feed` produces the
+//! events.
 
 use std::{
     collections::HashMap,
@@ -21,8 +22,8 @@ type News = Arc<[FeedEvent]>;
 pub struct FeedReader(broadcast::Receiver<News>);
 
 impl FeedReader {
-    /// Returns the next events. Returns `None` if the server drains, if the conversations cannot be read, or if this reader has
-    /// fallen too far behind. The client then reconnects and reloads its list.
+    /// Returns the next events. Returns `None` if the server drains, if the conversations cannot be read, or if this
+    /// reader has fallen too far behind. The client then reconnects and reloads its list.
     pub async fn next(&mut self) -> Option<Arc<[FeedEvent]>> {
         self.0.recv().await.ok()
     }
@@ -35,7 +36,7 @@ pub(crate) struct Feeds(Mutex<HashMap<UserId, Weak<UserFeed>>>);
 /// State that the readers of one user share. It lives as long as the task that reads the states of the list.
 #[derive(Debug)]
 pub(crate) struct UserFeed {
-    /// Set when the first state was read.
+    /// Set once the first state has been read.
     pub(crate) began: OnceCell<()>,
     /// Holds a permit after a change that is newer than the last state.
     changed: Notify,

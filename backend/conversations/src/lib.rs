@@ -1,15 +1,15 @@
 //! Use cases of conversations. Independent of HTTP. By subject:
 //! - `list` is the list of conversations, `feeds` has the open feeds, and `search` searches texts.
-//! - `branch` selects the branch that is shown, and reads as much of it as the client requests.
-//! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed tools.
+//! - `branch` selects the branch that is shown, and reads the part of it that the client requests.
+//! - `turn` has the turns, `tool_call` reads one tool call, and `approvals` has saved approvals and accepts changed
+//!   tools.
 //! - `model` selects the model, and `tool_switches` the tools.
 //! - `plain` calls a model directly for API clients, and `direct` runs a tool outside any turn.
 //! - `export` writes conversations to files, and `share` publishes them with a link.
-//! - `person_limits` and `allowance` are the limits of a user; `usage` reports token usage.
+//! - `user_limits` and `quota` are the limits of a user; `usage` reports token usage.
 //! - `settings` has the settings of summaries and plan mode, and `time_zones` has the users' time zones.
 //! - `retention` purges deleted conversations, and `store` has the SQL.
 
-mod allowance;
 mod approvals;
 mod branch;
 mod context;
@@ -24,8 +24,8 @@ mod limits;
 mod list;
 mod model;
 pub mod models;
-mod person_limits;
 mod plain;
+mod quota;
 mod retention;
 mod search;
 mod service;
@@ -39,13 +39,13 @@ pub mod tool_pins;
 mod tool_switches;
 mod turn;
 mod usage;
+mod user_limits;
 pub mod work_counts;
 
 pub use context::{ConversationSettings, Lifetimes};
 pub use error::ServiceError;
 pub use export::{Export, ExportFormat, ExportParts};
 pub use limits::MAX_PINNED;
-pub use person_limits::{PersonLimits, Reached, Weight};
 pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
@@ -56,3 +56,4 @@ pub use turn::{
     Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ResponseInput,
     StartedTurn, StoredResponse,
 };
+pub use user_limits::{Reached, UserLimits, Weight};

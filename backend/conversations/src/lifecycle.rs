@@ -16,12 +16,13 @@ use crate::{
     turn::{self, approval::timeout, recovery::Recovery, stop},
 };
 
-/// Timeout for cancelled turns to end, for remaining requests, and for closing the database's connections.
+/// Timeout of each phase of a shutdown: for cancelled turns to end, for remaining requests, and for closing the
+/// database's connections.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl ConversationService {
-    /// Starts the service. If the database is embedded, closes the turns that an earlier process left running. Looks
-    /// for abandoned turns until [`Self::finish_turns`].
+    /// Starts the service and its background tasks, which run until [`Self::finish_turns`]. If the database is
+    /// embedded, first closes the turns that an earlier process left running.
     pub async fn start(
         db: Database,
         agent: AgentService,
@@ -75,8 +76,8 @@ impl ConversationService {
         }
     }
 
-    /// Shuts down the tool servers and closes the database's connections. Call this after [`Self::finish_turns`], when no more
-    /// requests arrive: it waits for what earlier requests have begun.
+    /// Shuts down the tool servers and closes the database's connections. Call this after [`Self::finish_turns`], when
+    /// no more requests arrive: it waits for what earlier requests have begun.
     pub async fn close(&self) {
         let context = &self.context;
         if timeout(END_TIMEOUT, context.tasks.wait()).await.is_err() {

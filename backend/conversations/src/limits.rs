@@ -1,9 +1,9 @@
-//! Limits on what users and models may write, and on what is read, sent and searched at a time. User input is checked once
-//! (`input`), model output as it arrives (`turn/recorder`).
+//! Limits on what users and models may write, and on what is read, sent and searched at a time. User input is checked
+//! once (`input`), model output as it arrives (`turn/recorder`).
 
 /// Maximum size of an answer's text in all its steps, in bytes of JSON. The end event and snapshots contain all of it;
-/// clients accept events up to 16 MiB (`protocol::sse::MAX_FRAME_BYTES`), and MariaDB accepts as much in one statement. The
-/// text of one step is limited in `llm` (`MAX_ANSWER_BYTES`).
+/// clients accept events up to 16 MiB (`protocol::sse::MAX_FRAME_BYTES`), and MariaDB accepts as much in one statement.
+/// The text of one step is limited in `llm` (`MAX_ANSWER_BYTES`).
 pub(crate) const MAX_ANSWER_JSON_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum size of the text in one event, in bytes; a longer delta is split into several events.
@@ -12,8 +12,9 @@ pub(crate) const MAX_DELTA_BYTES: usize = 64 * 1024;
 /// Maximum size of the text in the fallback end, in bytes. It is stored if the database rejects the full end.
 pub(crate) const MAX_FALLBACK_END_BYTES: usize = 64 * 1024;
 
-/// Maximum size of all tool outputs that are read for one prompt, and minimum that is read of each output, in bytes.
+/// Maximum size of all tool outputs that are read for one prompt, in bytes.
 pub(crate) const MAX_READ_BYTES: usize = 16 * 1024 * 1024;
+/// Minimum that is read of each of these outputs, in bytes, however many there are.
 pub(crate) const MIN_READ_BYTES: usize = 1024;
 
 /// Maximum length of a message, in characters.
@@ -35,8 +36,8 @@ pub(crate) const MAX_SEARCH_HITS: usize = 20;
 /// connection busy.
 pub(crate) const MAX_SEARCHES: usize = 4;
 
-/// Maximum number of concurrent exports, at most half of them for one user; others wait a few seconds and are then refused. Each
-/// holds a few portions in memory.
+/// Maximum number of concurrent exports, at most half of them for one user; others wait a few seconds and are then
+/// refused. Each holds a few portions in memory.
 pub(crate) const MAX_EXPORTS: usize = 4;
 
 /// Maximum number of portions of an export that are buffered for a client that reads more slowly than the database.
@@ -48,21 +49,23 @@ pub(crate) const MAX_PLAIN_CALLS: usize = 32;
 /// Quarters in a message. Requests count against the limit of messages per minute in quarters of a message.
 pub(crate) const QUARTERS: i64 = 4;
 
-/// Maximum number of concurrent standalone tool calls, outside turns, at most half of them for one user; further calls are
-/// refused. And the maximum size of such a call's output, in bytes.
+/// Maximum number of concurrent standalone tool calls, outside turns, at most half of them for one user; further calls
+/// are refused.
 pub(crate) const MAX_DIRECT_CALLS: usize = 32;
+/// Maximum size of the output of a standalone tool call, in bytes.
 pub(crate) const MAX_DIRECT_OUTPUT_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of an answer's tool calls in the prompt that asks for an explanation, and of characters of each of
-/// their texts.
+/// Maximum number of an answer's tool calls in the prompt that asks for an explanation.
 pub(crate) const MAX_SUMMED_CALLS: usize = 50;
+/// Maximum length of each text of these calls in that prompt, in characters.
 pub(crate) const MAX_SUMMED_CHARS: usize = 300;
 
 /// Tokens reserved while a model explains an answer.
 pub(crate) const MAX_SUMMING_TOKENS: usize = 20_000;
 
-/// Maximum number of exchanges that one model call summarizes, and of such calls after one answer.
+/// Maximum number of exchanges that one model call summarizes.
 pub(crate) const MAX_SUMMED_EXCHANGES: usize = 20;
+/// Maximum number of model calls that summarize a conversation after one answer.
 pub(crate) const MAX_SUMMARIES_AT_ONCE: usize = 16;
 
 /// Maximum number of turns with an API client's tool results whose steps are restored for one request; the newest
@@ -97,8 +100,8 @@ pub(crate) const MAX_MESSAGE_PARTS: usize = 100;
 /// Maximum number of messages that a client can request with `limit`.
 pub(crate) const MAX_WINDOW: u32 = 200;
 
-/// Maximum size of the messages' texts in one response, in bytes. A single larger exchange is returned alone. Tool calls are
-/// truncated as in one event.
+/// Maximum size of the messages' texts in one response, in bytes. A single larger exchange is returned alone. Tool
+/// calls are truncated as in one event.
 pub(crate) const MAX_WINDOW_TEXT_BYTES: i64 = 16 * 1024 * 1024;
 
 /// Maximum number of a user's share links. The list of them is not paged.

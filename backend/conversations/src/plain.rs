@@ -1,5 +1,5 @@
-//! Direct model calls for API clients: no agent, no tools, no conversation. The prompt is exactly what the client sends, and
-//! only the usage is stored.
+//! Direct model calls for API clients: no agent, no tools, no conversation. The prompt is exactly what the client
+//! sends, and only the usage is stored.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use tokio::{
 
 use crate::{
     ServiceError,
-    allowance::{self, Request},
     context::Context,
     limits::MAX_WAITING_PLAIN_EVENTS,
-    person_limits::Weight,
+    quota::{self, Request},
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
     turn::GivenInput,
+    user_limits::Weight,
 };
 
 /// An event of a direct model call. The last one is `Ended`, `Failed` or `ShutDown`.
@@ -65,14 +65,14 @@ impl ConversationService {
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;
-        let reserved = allowance::admit_request(context, Request { user, weight, tokens }).await?;
+        let reserved = quota::admit_request(context, Request { user, weight, tokens }).await?;
         let stream = model.client().stream(request);
-        let (told, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
+        let (sender, events) = mpsc::channel(MAX_WAITING_PLAIN_EVENTS);
         let (context, info) = (Arc::clone(context), model.client().info().clone());
         let task_context = Arc::clone(&context);
         context.spawn(async move {
             let began = Instant::now();
-            let outcome = pass_on(&task_context, stream, &told, slot).await;
+            let outcome = pass_on(&task_context, stream, &sender, slot).await;
             let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
             let how = outcome.word();
             task_context.work_counts.count_plain_call(&info.model, how, duration_ms, outcome.usage);
@@ -80,7 +80,7 @@ impl ConversationService {
             if let Err(error) = with_retries(|| plain_calls::create(&task_context.db, &call)).await {
                 tracing::warn!(%error, "the usage of a direct model call could not be stored");
             }
-            allowance::settle(&task_context, reserved).await;
+            quota::settle(&task_context, reserved).await;
         });
         Ok(events)
     }
@@ -90,7 +90,7 @@ impl ConversationService {
 async fn pass_on(
     context: &Context,
     mut stream: ModelStream,
-    told: &mpsc::Sender<PlainEvent>,
+    sender: &mpsc::Sender<PlainEvent>,
     _slot: Slot,
 ) -> PlainOutcome {
     let limit = context.agent.limits().turn_time;
@@ -98,7 +98,7 @@ async fn pass_on(
     loop {
         let next = tokio::select! {
             biased;
-            () = told.closed() => return PlainOutcome::default(),
+            () = sender.closed() => return PlainOutcome::default(),
             () = context.shut_down.cancelled() => Some(PlainEvent::ShutDown),
             event = timeout_at(deadline, stream.next()) => match event {
                 Ok(event) => event_of(event),
@@ -115,7 +115,7 @@ async fn pass_on(
             PlainEvent::Failed(error) => Some(PlainOutcome { error: Some(error.code()), ..PlainOutcome::default() }),
             PlainEvent::ShutDown => Some(PlainOutcome { error: Some("shutting_down"), ..PlainOutcome::default() }),
         };
-        let is_heard = told.send(next).await.is_ok();
+        let is_heard = sender.send(next).await.is_ok();
         match outcome {
             Some(outcome) => return outcome,
             None if !is_heard => return PlainOutcome::default(),

@@ -1,5 +1,5 @@
-//! Retention of deleted conversations. A deleted conversation is hidden from its owner at once (by `list`). Admins see it
-//! in the tool history until it is purged, when its retention period is over.
+//! Retention of deleted conversations. A deleted conversation is hidden from its owner at once (by `list`). Admins see
+//! it in the tool history until it is purged, when its retention period is over.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ pub struct Deleted {
     pub due: i64,
     /// Number of tool calls in the conversations that are due.
     pub due_calls: i64,
-    /// When the oldest of these conversations was deleted.
+    /// Time at which the oldest of the deleted conversations was deleted.
     pub oldest: Option<DateTime<Utc>>,
 }
 

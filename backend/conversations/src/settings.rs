@@ -1,5 +1,5 @@
-//! Settings of conversation summaries (`[memory]`: when a conversation is summarized, and by which model) and of plan mode
-//! (`[plan]`). `turn::context::summary` writes the summaries; the agent executes the plans.
+//! Settings of conversation summaries (`[memory]`: when a conversation is summarized, and by which model) and of plan
+//! mode (`[plan]`). `turn::context::summary` writes the summaries; the agent executes the plans.
 
 use std::{fmt, sync::Arc};
 
@@ -10,10 +10,10 @@ use crate::models::{Catalog, Model, Window};
 /// Settings of conversation summaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// Catalog name of the model that writes summaries, which can do so; `None` means the model that answered.
+    /// Catalog name of the model that writes summaries; it must be able to. `None` means the model that answered.
     pub summary_model: Option<String>,
-    /// Number of tokens outside the summary above which a new summary is written; `None` means a share of the model's context
-    /// window.
+    /// Number of tokens outside the summary above which a new summary is written; `None` means a share of the model's
+    /// context window.
     pub after_tokens: Option<usize>,
     /// Maximum length of a summary, in characters; 0 disables summaries.
     pub max_chars: usize,
@@ -42,7 +42,7 @@ impl MemorySettings {
 }
 
 impl fmt::Display for MemorySettings {
-    /// Writes what the settings mean, on one line.
+    /// Describes the settings in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.max_chars == 0 {
             return f.write_str("conversations are not summarized");
@@ -88,7 +88,7 @@ impl PlanSettings {
 }
 
 impl fmt::Display for PlanSettings {
-    /// Writes what the settings mean, on one line.
+    /// Describes the settings in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { planner_model, max_attempts, max_total_attempts } = self;
         let planner = planner_model.as_deref().unwrap_or("the model that answers");

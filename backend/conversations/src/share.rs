@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl ConversationService {
-    /// Copies the branch that is shown, and creates a link to the copy. Fails with `TurnRunning` while an answer is being
-    /// written, and with `AwaitingApproval` while a turn waits: only finished answers are shared.
+    /// Copies the branch that is shown, and creates a link to the copy. Fails with `TurnRunning` while an answer is
+    /// being written, and with `AwaitingApproval` while a turn waits: only finished answers are shared.
     pub async fn share_conversation(&self, user: UserId, uuid: Uuid, new: NewShare) -> Result<Share, ServiceError> {
         let id = self.context.find_conversation(user, uuid).await?.id;
         let found = self.find_conversation(user, uuid, Window::default()).await?.ok_or(ServiceError::NotFound)?;
@@ -49,7 +49,7 @@ impl ConversationService {
 
     async fn store_share(&self, user: UserId, uuid: Uuid, row: NewShareRow<'_>) -> Result<ShareId, ServiceError> {
         let mut tx = self.context.db.begin().await?;
-        // This comes first, so that of several concurrent requests each counts the ones before it.
+        // Comes first, so that each of several concurrent requests counts the shares of the earlier ones.
         hold_person(&mut tx, user).await?;
         if shares::count(&mut tx, user).await? >= MAX_SHARES {
             return Err(ServiceError::TooManyShares);
@@ -76,12 +76,13 @@ impl ConversationService {
         Ok(rows.into_iter().filter_map(share).collect())
     }
 
-    /// Returns what a link shows; `None` if the link does not exist or was revoked.
+    /// Returns the copy that a link shows; `None` if the link does not exist or was revoked.
     pub async fn find_shared(&self, token: Uuid) -> Result<Option<SharedConversation>, ServiceError> {
         let Some(row) = shares::find(&self.context.db, token).await? else { return Ok(None) };
         let mut messages: Vec<Message> = serde_json::from_str(&row.messages)?;
         if !row.has_tool_calls {
-            // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed one.
+            // Plans are shared only together with the calls. In plan mode, the missing plan would look like a failed
+            // one.
             for message in &mut messages {
                 message.mode = AnswerMode::React;
             }
@@ -99,7 +100,7 @@ fn path(token: Uuid) -> String {
     format!("/s/{token}")
 }
 
-/// Returns what is shared of a message: its text, and with `has_tool_calls` also its tool calls, reasoning and plan.
+/// Returns the shared form of a message: its text and, if `has_tool_calls` is set, its tool calls, reasoning and plan.
 /// Usage, context information, other versions, reviews and decisions are left out.
 fn shared(message: Message, has_tool_calls: bool) -> Message {
     let mut tool_calls = if has_tool_calls { message.tool_calls } else { Vec::new() };

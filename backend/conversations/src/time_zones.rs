@@ -10,8 +10,8 @@ use tallybook_agent::Zone;
 /// costs little.
 const MAX_USERS: usize = 10_000;
 
-/// The last known zone of each user. It is kept in memory only: after a restart the date is that of UTC until the user's browser
-/// sends its next request.
+/// The last known zone of each user. It is kept in memory only: after a restart the date is that of UTC until the
+/// user's browser sends its next request.
 #[derive(Debug, Default)]
 pub(crate) struct TimeZones(Mutex<HashMap<UserId, Zone>>);
 

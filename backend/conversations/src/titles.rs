@@ -31,17 +31,17 @@ const PAIRS: [(&str, &str); 16] = [
 /// Makes a title from the first line of a message.
 pub(crate) fn title_from_message(content: &str) -> String {
     let line = content.trim().lines().next().unwrap_or_default();
-    let words: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let mut title: String = first_chars(&words, MAX_TITLE_FROM_MESSAGE_CHARS).to_owned();
-    if words.chars().nth(MAX_TITLE_FROM_MESSAGE_CHARS).is_some() {
+    let text: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut title: String = first_chars(&text, MAX_TITLE_FROM_MESSAGE_CHARS).to_owned();
+    if text.chars().nth(MAX_TITLE_FROM_MESSAGE_CHARS).is_some() {
         title.truncate(title.trim_end().len());
         title.push('…');
     }
     title
 }
 
-/// Extracts the title from what a model wrote when asked for one. The title is one short line, without reasoning, JSON, a
-/// code fence, an introduction, or marks around it. Returns `None` if the text contains no letter or digit.
+/// Extracts the title from what a model wrote when asked for one. The title is one short line, without reasoning, JSON,
+/// a code fence, an introduction, or marks around it. Returns `None` if the text contains no letter or digit.
 pub(crate) fn title_from_model(written: &str) -> Option<String> {
     // Models that reason in their text end the reasoning with this tag, however their server is configured.
     let answer = written.rsplit_once("</think>").map_or(written, |(_, answer)| answer);
@@ -49,8 +49,8 @@ pub(crate) fn title_from_model(written: &str) -> Option<String> {
     let line = from_json.as_deref().map_or_else(|| title_line(answer), first_line)?;
     // Format characters can reverse the direction of writing, or make two titles look alike.
     let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_format(*c)).collect();
-    let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = bare(&words);
+    let text = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = bare(&text);
     if title.chars().count() > MAX_TITLE_FROM_MODEL_CHARS {
         let shortened: String = first_chars(title, MAX_TITLE_FROM_MODEL_CHARS - 1).to_owned();
         return Some(format!("{}…", shortened.trim_end()));
@@ -103,9 +103,9 @@ fn title_in_broken_json(json: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-/// Removes what models put around a title.
-fn bare(words: &str) -> &str {
-    let mut title = words.trim();
+/// Removes the marks and the introduction that models put around a title.
+fn bare(text: &str) -> &str {
+    let mut title = text.trim();
     for _ in 0..MAX_LAYERS {
         let heading = title.trim_start_matches('#');
         // `#rust` is a word, `# Rust` is a heading.

@@ -19,7 +19,7 @@ pub enum CallPart {
 }
 
 impl ConversationService {
-    /// Returns a tool call with its full texts.
+    /// Returns a tool call with its full texts. Fails with `NoSuchToolCall` if the user has no such call.
     pub async fn find_tool_call(&self, user: UserId, id: ToolCallId) -> Result<ToolCall, ServiceError> {
         Ok(self.find_tool_call_row(user, id).await?.to_tool_call())
     }

@@ -10,7 +10,7 @@ use sqlx::error::DatabaseError;
 use tallybook_database::{Database, now, select, with_retries};
 use tallybook_mcp::{DefinitionHash, PinError, PinStore};
 
-/// Maximum number of stored tools per server. Reaching it removes none of them: a tool beyond the limit cannot be accepted.
+/// Maximum number of stored tools per server. At the limit, stored tools stay, and no further tool can be accepted.
 pub const MAX_PINS: u32 = 1000;
 
 /// The store of accepted definitions.
@@ -26,14 +26,15 @@ impl ToolPins {
         Self { db }
     }
 
-    /// Returns `true` if a tool of the server has had this definition since `since`.
+    /// Returns `true` if one of the server's tools has had this definition since the time `since`.
     pub async fn is_unchanged_since(
         &self,
         server: &str,
         definition: &DefinitionHash,
         since: DateTime<Utc>,
     ) -> sqlx::Result<bool> {
-        // An accepted definition counts from when it was accepted; the first definition counts from when it was first seen.
+        // An accepted definition counts from when it was accepted; the first definition counts from when it was first
+        // seen.
         let count: i64 = self
             .db
             .reader()
@@ -98,7 +99,7 @@ impl ToolPins {
         tx.commit().await
     }
 
-    /// Stores a tool's definition as the accepted one. Returns false if the tool is new and the server already has
+    /// Stores a tool's definition as the accepted one. Returns `false` if the tool is new and the server already has
     /// [`MAX_PINS`] tools.
     pub async fn accept(&self, server: &str, tool: &str, definition: DefinitionHash) -> sqlx::Result<bool> {
         let (id, hash) = (id(server, tool), hex::encode(definition));

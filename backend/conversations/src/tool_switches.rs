@@ -14,7 +14,7 @@ use crate::{
     context::Context,
     limits::MAX_DISABLED_TOOLS,
     service::ConversationService,
-    store::{ConversationId, programs, tool_switches},
+    store::{ConversationId, api_clients, tool_switches},
 };
 
 impl ConversationService {
@@ -48,8 +48,8 @@ impl ConversationService {
         disabled.map(on_the_wire).ok_or_else(too_many)
     }
 
-    /// Returns the conversation with this UUID, or otherwise the one for which one of the user's API clients uses this ID. A
-    /// client's own ID can be a UUID, too, as in Open `WebUI`.
+    /// Returns the conversation with this UUID, or otherwise the one for which one of the user's API clients uses this
+    /// ID. A client's own ID can be a UUID, too, as in Open `WebUI`.
     async fn find_session(&self, user: UserId, session_id: &str) -> Result<ConversationId, ServiceError> {
         if let Ok(uuid) = session_id.parse() {
             match self.context.find_conversation(user, uuid).await {
@@ -57,13 +57,13 @@ impl ConversationService {
                 found => return Ok(found?.id),
             }
         }
-        programs::find_by_chat_id(&self.context.db, user, session_id).await?.ok_or(ServiceError::NotFound)
+        api_clients::find_by_chat_id(&self.context.db, user, session_id).await?.ok_or(ServiceError::NotFound)
     }
 }
 
 impl Context {
-    /// Returns the tools that a turn may use. Right after a start, waits for tool servers that are about to connect, unless
-    /// the turn is stopped.
+    /// Returns the tools that a turn may use. Right after a start, waits for tool servers that are about to connect,
+    /// unless the turn is stopped.
     pub(crate) async fn tools_without(
         &self,
         disabled: BTreeSet<String>,

@@ -1,5 +1,5 @@
-//! Reports model usage by purpose: of a user's current month, a conversation, or an answer. A user's remaining allowances
-//! are in `allowance`.
+//! Reports model usage by purpose: for a user's current month, a conversation, or an answer. A user's remaining quotas
+//! are in `quota`.
 
 use chrono::{DateTime, Datelike as _, NaiveTime, Utc};
 use tallybook_accounts::UserId;
@@ -30,7 +30,7 @@ impl ConversationService {
         Ok(by_purpose(usage::list_of_conversation(&self.context.db, row.id).await?))
     }
 
-    /// Returns an answer's usage, for the steps that are completed. The sum equals the usage that the answer shows.
+    /// Returns an answer's usage, from its stored model calls. The sum equals the usage that the answer shows.
     pub async fn find_message_usage(
         &self,
         user: UserId,

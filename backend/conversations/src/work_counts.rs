@@ -1,6 +1,6 @@
-//! Counts the work of this process for monitoring: turns that started and ended, steps, tool calls, and model calls, both
-//! in turns and auxiliary ones. `http::metrics` exports the counts. The number of label values is bounded, no matter what
-//! names come from outside.
+//! Counts the work of this process for monitoring: turns that started and ended, steps, tool calls, and model calls,
+//! both in turns and auxiliary ones. `http::metrics` exports the counts. The number of label values is bounded, no
+//! matter what names come from outside.
 
 use std::{collections::HashSet, sync::atomic::AtomicU64, time::Duration};
 
@@ -17,7 +17,7 @@ const MAX_NAMES: usize = 200;
 /// Label for all further names.
 const OTHER: &str = "other";
 
-/// Upper bounds of the duration buckets, in seconds: from the time of a calculator call to that of a long answer.
+/// Upper bounds of the duration buckets, in seconds: from a calculator call to a long answer.
 const SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
 /// Histograms of durations, by label.
@@ -110,7 +110,7 @@ impl WorkCounts {
         self.tool_calls.get_or_create(&CallLabels { tool, status: end.status.as_str() }).inc();
     }
 
-    /// Counts a model call of a turn.
+    /// Counts a model call of a step, or an auxiliary one.
     pub fn count_model_call(&self, call: &ModelCallRecord) {
         let has_failed = call.error.is_some();
         if call.purpose == Purpose::Answer && !has_failed {
@@ -155,7 +155,7 @@ fn seconds(ms: i64) -> f64 {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
 }
 
-/// Names from outside. Only the first `MAX_NAMES` of them are kept apart.
+/// Names from outside. Only the first `MAX_NAMES` of them are distinguished.
 #[derive(Debug, Default)]
 struct Names(Mutex<HashSet<String>>);
 
@@ -198,7 +198,8 @@ pub struct EndLabels {
 }
 
 impl Default for TurnCounts {
-    /// Creates a zero for each status: a metric that is missing until its first use cannot be compared.
+    /// Initializes the counter of each status with zero, because a metric that is missing until its first use cannot be
+    /// compared.
     fn default() -> Self {
         let counts = Self { started: Counter::default(), ended: Family::default() };
         for status in ENDS {

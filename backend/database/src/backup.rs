@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Database {
-    /// Writes a consistent copy of the present state while readers and writers continue. Fails if `file` exists.
+    /// Writes a consistent copy of the current state while readers and writers continue. Fails if `file` exists.
     pub async fn back_up(&self, file: &Path) -> Result<(), DbError> {
         let pool = self.sqlite_readers().ok_or(DbError::NotEmbedded)?;
         let path = file.to_str().ok_or_else(|| DbError::BadPath { path: file.display().to_string() })?;
@@ -29,14 +29,15 @@ impl Database {
         })?;
         let written = copy_to(pool, path).await;
         if written.is_err() {
-            // A second attempt needs the name.
+            // Frees the file name for another attempt.
             let _ = tokio::fs::remove_file(file).await;
         }
         written
     }
 }
 
-/// Writes a copy on a separate connection: readers cannot write another file either, and the writer is needed.
+/// Writes a copy on a separate connection. The readers' connections are `query_only`, which forbids writing other files
+/// too, and the writer's connection must stay free for writes.
 async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
     let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
     let mut connection = options.connect().await?;
@@ -46,8 +47,9 @@ async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Replaces the database at `url`, which no server may be using, by a copy of `file`. Returns the path under which the replaced database
-/// is kept, if there was one. The copy is opened and migrated first, so another program's or a later version's database is refused.
+/// Replaces the database at `url` with the backup `copy`. Returns the path under which the replaced database is kept,
+/// if there was one. Fails with `InUse` if a server uses the database. First opens and migrates the backup, so a backup
+/// of another program or of a later version is refused.
 pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, DbError> {
     let file = url.file().ok_or(DbError::NotEmbedded)?;
     let had_data = file.metadata().is_ok_and(|file| file.len() > 0);
@@ -57,7 +59,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     copy_to_private(copy, &incoming).await.map_err(|source| unusable(copy, source))?;
     let checked = check(&incoming).await;
     if let Err(error) = checked {
-        // Removing the unfinished copy may fail too; the first error matters.
+        // Removing the unfinished copy may fail too; the caller needs the first error.
         let _ = tokio::fs::remove_file(&incoming).await;
         return Err(error);
     }
@@ -73,7 +75,7 @@ pub async fn restore(url: &DatabaseUrl, copy: &Path) -> Result<Option<PathBuf>, 
     Ok(had_data.then_some(kept))
 }
 
-/// Copies a file to one with mode 0600, and overwrites what an earlier attempt left there.
+/// Copies a file to `to` with mode 0600. Replaces a file that an earlier attempt left there.
 async fn copy_to_private(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = tokio::fs::File::open(from).await?;
     match tokio::fs::remove_file(to).await {
@@ -85,7 +87,7 @@ async fn copy_to_private(from: &Path, to: &Path) -> io::Result<()> {
     target.sync_all().await
 }
 
-/// Opens and closes a database file, so that SQLite removes the files beside it.
+/// Opens, migrates and closes a database file. After closing, SQLite has removed its `-wal` and `-shm` files.
 async fn check(file: &Path) -> Result<(), DbError> {
     let at = || file.display().to_string();
     let url: DatabaseUrl =

@@ -1,4 +1,4 @@
-//! Empties the journal of an embedded database, which contains earlier versions of pages, deleted texts included.
+//! Empties the write-ahead log (WAL) of an embedded database, which may still contain deleted texts.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::{database::Database, timeouts::in_time};
 
-/// Maximum time for which a checkpoint waits for readers, and holds back writers.
+/// Maximum time for which a checkpoint waits for readers. Writers wait during that time.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Database {
-    /// Moves the journal of an embedded database into its file and empties the journal. Returns `false` if a reader still needs
-    /// the journal; try again later.
+    /// Copies the WAL of an embedded database into the database file and empties the WAL. Returns `false` if a reader
+    /// still needs the WAL; try again later.
     pub async fn empty_journal(&self) -> sqlx::Result<bool> {
         let Some(writer) = self.sqlite_writer() else { return Ok(true) };
-        // On a separate connection, because the writer's would wait for readers longer.
+        // Uses a separate connection, because the writer's has a longer timeout.
         let options = (*writer.connect_options()).clone().create_if_missing(false).busy_timeout(READER_TIMEOUT);
         let mut connection = in_time(options.connect()).await?;
         let checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection);

@@ -1,5 +1,5 @@
-//! Checks a Galera cluster's node, and takes the lease by which one process at a time changes the cluster's tables. A server's own
-//! locks hold on its own node only.
+//! Checks whether a Galera node is ready, and takes the lease with which one process at a time migrates the cluster.
+//! MySQL's own locks are not enough, because they exclude only processes on the same node.
 
 use std::{future::Future, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
     timeouts::in_time,
 };
 
-/// Table with the lease's holder.
+/// Table that stores the lease's holder.
 pub(crate) const LEASE_TABLE: &str = "_tallybook_migrating";
 
 const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS _tallybook_migrating \
@@ -31,14 +31,14 @@ const TAKE: &str = "UPDATE _tallybook_migrating SET owner = ?, until = UTC_TIMES
 
 const GIVE_BACK: &str = "UPDATE _tallybook_migrating SET until = UTC_TIMESTAMP(6) WHERE id = 1 AND owner = ?";
 
-/// Interval at which the holder renews the lease. The lease itself lasts minutes, because changing a large table blocks every write,
-/// the renewal included.
+/// Interval at which the holder renews the lease. The lease itself lasts minutes, because a migration of a large table
+/// blocks all writes, including the renewal.
 const RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Interval between attempts to take the lease, or to release it after a failure.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Maximum number of attempts to release it.
+/// Maximum number of attempts to release the lease.
 const MAX_GIVING_BACK: u32 = 40;
 
 /// Returns `true` if the server is a node of a cluster.
@@ -48,20 +48,21 @@ pub(crate) async fn is_node(connection: &mut MySqlConnection) -> sqlx::Result<bo
     Ok(row.is_some_and(|(_, value)| value == "ON"))
 }
 
-/// Fails if the node has lost its cluster; it then refuses everything except `SHOW` and `SET`. Never waits.
+/// Fails if the node has lost its cluster. Such a node refuses all statements except `SHOW` and `SET`. Does not wait
+/// until it is ready.
 pub(crate) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Result<()> {
     in_time(connection.execute("DO 0")).await.map(|_| ())
 }
 
-/// Permission to change a cluster's tables. One process has it at a time, on whichever node: of two conflicting commits the cluster
-/// refuses one.
+/// Lease for migrating a cluster. Only one process has it at a time, on all nodes together, because the cluster refuses
+/// one of two conflicting commits.
 #[derive(Debug)]
 pub struct MigrationLease {
     owner: String,
 }
 
 impl MigrationLease {
-    /// Takes the lease, after its present holder.
+    /// Waits until no other process holds the lease, and takes it. Fails with `Migrating` after `limit`.
     pub async fn take(connection: &mut MySqlConnection, limit: Duration) -> Result<Self, DbError> {
         let lease = Self { owner: Uuid::new_v4().to_string() };
         let deadline = Instant::now() + limit;
@@ -80,8 +81,8 @@ impl MigrationLease {
     }
 
     async fn try_take(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
-        // CREATE TABLE blocks all writes of a cluster, even if the table exists, and makes the cluster refuse concurrent ones. So a
-        // waiting process runs it only once.
+        // CREATE TABLE blocks all writes of a cluster, even if the table exists, and makes the cluster refuse
+        // concurrent ones. A waiting process, which gets here repeatedly, must not run it each time.
         if count(connection, HAS_TABLE).await? == 0 {
             in_time(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
         }

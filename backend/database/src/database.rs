@@ -20,7 +20,7 @@ const NOW: Select = select!("SELECT UTC_TIMESTAMP(6)");
 /// Default of SQLite's `SQLITE_MAX_LENGTH`, which limits the size of a value and of a row.
 const SQLITE_MAX_STATEMENT_BYTES: u64 = 1_000_000_000;
 
-/// Estimated size of a statement without its large values, in bytes.
+/// Maximum size of a statement without its large values, in bytes (an estimate).
 const STATEMENT_ROOM: u64 = 64 * 1024;
 
 /// Size of a statement that every database is assumed to accept, in bytes. For smaller statements, the limit is not

@@ -51,7 +51,7 @@ pub enum DbError {
         /// The database.
         path: String,
     },
-    /// The SQLite file has another name in the file system.
+    /// The SQLite file has several names in the file system (hard links).
     #[error(
         "{path} is a file with {links} names (hard links). SQLite would write a journal for each name and corrupt the \
          data. Remove the other names, or set DATABASE_URL to a copy made with sqlite3 {path} \"VACUUM INTO \
@@ -69,13 +69,13 @@ pub enum DbError {
          mysqldump --single-transaction."
     )]
     NotEmbedded,
-    /// The file exists and is not overwritten.
+    /// The backup's file already exists. Backups overwrite no file.
     #[error("{path} already exists. Choose another file name.")]
     FileExists {
         /// The file.
         path: String,
     },
-    /// SQLite accepts only names in Unicode.
+    /// The file's path is not valid Unicode, which SQLite requires.
     #[error("the file name {path} is not valid Unicode. Choose another one.")]
     BadPath {
         /// The file.
@@ -87,7 +87,7 @@ pub enum DbError {
         /// The file.
         path: String,
     },
-    /// No server answers.
+    /// The database server does not respond.
     #[error(
         "the database does not respond ({at}): {source}. Start the database server, or correct the host and port in \
          DATABASE_URL."

@@ -9,16 +9,16 @@ use sqlx::{Error, error::DatabaseError, mysql::MySqlDatabaseError, sqlite::Sqlit
 /// Kind of an error of the database, by what a caller can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// Worth trying again: no connection, a timeout, a lock, a deadlock, a server that is shutting down.
+    /// A retry may succeed: no connection, a timeout, a lock, a deadlock, a server that is shutting down.
     Transient,
-    /// The storage is full or read-only. Needs the operator.
+    /// The storage is full or read-only. The operator must act.
     StorageFull,
     /// The statement fails every time: a value too large, a constraint, a missing table, a row that cannot be decoded.
     Permanent,
 }
 
-/// Returns the kind of an error. A broken connection counts as temporary, even if the server closed it because a statement is larger
-/// than it accepts; call [`crate::Transaction::check_statement_size`] before large statements.
+/// Returns the kind of an error. A broken connection counts as temporary, even if the server closed it because a
+/// statement is larger than it accepts; call [`crate::Transaction::check_statement_size`] before large statements.
 pub fn classify(error: &Error) -> FailureKind {
     match error {
         Error::Database(error) => of_database(&**error),
@@ -47,11 +47,11 @@ pub fn storage_failed(error: &sqlx::Error) -> &'static str {
     }
 }
 
-/// Returns `true` if the whole transaction was rolled back, so that a retry may succeed. After any other error it is unknown whether
-/// something was stored.
+/// Returns `true` if the whole transaction was rolled back, so that a retry may succeed. After any other error it is
+/// unknown whether something was stored.
 pub fn is_rolled_back(error: &Error) -> bool {
-    // 1205 is a timeout of a lock, after which the caller drops its transaction. SQLite's writers queue before they
-    // begin, up to our own timeout. Without a connection, no transaction began.
+    // 1205 is a lock timeout, after which the caller drops its transaction. `PoolTimedOut` means that no transaction
+    // began; on SQLite, it is the timeout of the queue of writers.
     is_serialization_failure(error)
         || mysql_number(error) == Some(1205)
         || matches!(error, Error::PoolTimedOut)
@@ -60,18 +60,18 @@ pub fn is_rolled_back(error: &Error) -> bool {
 
 /// Returns `true` if the engine refused a statement or a commit at once and rolled the transaction back.
 pub(crate) fn is_serialization_failure(error: &Error) -> bool {
-    // Deadlock, which a cluster may find at the commit only; transaction rolled back during the commit; a node of a cluster that is
-    // not ready, and refuses before it does anything.
+    // Deadlock, which a cluster may detect only at the commit; transaction rolled back during the commit; cluster node
+    // that is not ready, and so has not run the statement.
     matches!(mysql_number(error), Some(1213 | 3101 | 1047))
 }
 
-/// A connection broke within a transaction, before its commit, so the server rolls it back.
+/// The connection broke within a transaction, before its commit, so the server rolls the transaction back.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct BeforeCommit(#[source] io::Error);
 
-/// Marks the error of a transaction that has not come to its commit. Timeouts stay unmarked, because their caller has waited long
-/// enough for a retry.
+/// Marks a broken connection as an error before the transaction's commit. Leaves timeouts unmarked: after one, the
+/// caller has waited too long for a retry.
 pub(crate) fn before_commit(error: Error) -> Error {
     match error {
         Error::Io(cause) if cause.kind() != io::ErrorKind::TimedOut => {
@@ -100,10 +100,10 @@ fn of_database(error: &dyn DatabaseError) -> FailureKind {
     code.map_or(FailureKind::Permanent, of_sqlite)
 }
 
-/// `code` is an extended result code, whose lowest byte is the primary one.
+/// Classifies an extended result code of SQLite, whose lowest byte is the primary result code.
 fn of_sqlite(code: u32) -> FailureKind {
     match (code & 0xff, code >> 8) {
-        // READONLY, FULL, and those of IOERR that writing gives: WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMSIZE.
+        // READONLY, FULL, and the IOERR codes of writes: WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMSIZE.
         (8 | 13, _) | (10, 3..=6 | 19) => FailureKind::StorageFull,
         // BUSY, LOCKED, NOMEM, INTERRUPT, other IOERR, CANTOPEN, PROTOCOL, SCHEMA.
         (5 | 6 | 7 | 9 | 10 | 14 | 15 | 17, _) => FailureKind::Transient,
@@ -113,15 +113,16 @@ fn of_sqlite(code: u32) -> FailureKind {
 
 fn of_mysql(number: u16, sql_state: &str, message: &str) -> FailureKind {
     match number {
-        // Cannot write to a file; disk full; table full; table is read only; the server, its storage, the transaction or the
-        // database is read only; no right to write to the database, the table or a column.
+        // Cannot write to a file; disk full; table full; table is read only; the server, its storage, the transaction
+        // or the database is read only; no right to write to the database, the table or a column.
         1021 | 1026 | 1036 | 1044 | 1114 | 1142 | 1143 | 1290 | 1792 | 1836 | 3989 => FailureKind::StorageFull,
-        // These say only which error the system gave.
+        // Only the message of these errors contains the operating system's error.
         3 | 1004 | 1030 | 1180 if names_full_disk(message) => FailureKind::StorageFull,
-        // A packet larger than max_allowed_packet, and one out of order, which is how MariaDB takes the rest of the former.
+        // A packet larger than max_allowed_packet; and a packet out of order, which is what MariaDB reports for the
+        // rest of such a packet.
         1153 | 1156 => FailureKind::Permanent,
-        // Out of memory or of connections; shutdown; timeouts of locks, statements and sessions; deadlock; killed; a failed
-        // commit, such as by a conflict within a cluster.
+        // Out of memory or of connections; shutdown; timeouts of locks, statements and sessions; deadlock; killed; a
+        // failed commit, for example because of a conflict within a cluster.
         1037 | 1038 | 1040 | 1041 | 1053 | 1077 | 1135 | 1180 | 1203 | 1205 | 1206 | 1213 | 1226 | 1317 | 1927
         | 1969 | 3024 | 3101 | 3169 | 3572 | 4031 => FailureKind::Transient,
         // Connection exceptions, and transactions rolled back.
@@ -130,7 +131,8 @@ fn of_mysql(number: u16, sql_state: &str, message: &str) -> FailureKind {
     }
 }
 
-/// Returns `true` if a message contains ENOSPC (28), EDQUOT (122 on Linux) or EROFS (30) in one of the formats that servers use.
+/// Returns `true` if a message contains ENOSPC (28), EDQUOT (122 on Linux) or EROFS (30) in one of the formats that
+/// servers use.
 fn names_full_disk(message: &str) -> bool {
     ["error ", "errno: ", "Errcode: ", "OS errno "].iter().any(|before| {
         message.split(before).skip(1).any(|rest| {

@@ -1,15 +1,15 @@
-//! Checks an embedded database's file and foreign keys. MySQL servers check their own.
+//! Checks the file and the foreign keys of an embedded database. MySQL servers check theirs themselves.
 
 use crate::{
     database::Database,
     timeouts::{COMMAND_TIMEOUT, within},
 };
 
-/// Maximum number of problems that are listed.
+/// Maximum number of listed problems.
 const MAX_TOLD: i64 = 20;
 
 impl Database {
-    /// Lists damage of the file, and rows that refer to missing rows: a sentence each.
+    /// Lists damage to the file, and rows that refer to missing rows, with one sentence for each problem.
     pub async fn list_damage(&self) -> sqlx::Result<Vec<String>> {
         let Some(pool) = self.sqlite_readers() else { return Ok(Vec::new()) };
         let list = "SELECT integrity_check FROM pragma_integrity_check LIMIT ?";

@@ -1,5 +1,5 @@
-//! The database on either engine: its address, connections, statements, transactions and migrations, and the meaning of
-//! its errors. SQL is written in the crates that own the tables; this crate only has the SQL for its own tables.
+//! Database access for SQLite and MySQL: URL, connections, statements, transactions, migrations and classification of
+//! errors. The crates that own the tables contain the SQL; this crate contains only the SQL for its own tables.
 
 mod backup;
 mod checkpoint;

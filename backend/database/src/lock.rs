@@ -1,8 +1,10 @@
-//! Locks an embedded database for one process. Its holder knows that turns found running were left by an earlier process.
+//! Locks an embedded database for one process. The lock's holder can rely on it that any turn marked as running was
+//! left by an earlier process.
 //!
-//! The lock is two files beside the database: one named after the database's path with symbolic links resolved, and one named after its
-//! inode, since the database may be renamed while it is used. A database with hard links is refused. Three cases go unnoticed: a file
-//! that is mounted twice, one that is moved to another folder while it is used, and network file systems without locks across machines.
+//! The lock consists of two files beside the database. One is named after the database's path with symbolic links
+//! resolved. The other is named after the database's inode, since the database may be renamed while it is used. A
+//! database with several hard links is refused. The lock does not work in three cases: if the file is mounted twice, if
+//! it is moved to another folder while it is used, and on network file systems without locks across machines.
 
 use std::{
     fs::{File, TryLockError},
@@ -24,8 +26,8 @@ use crate::{
 pub struct DatabaseLock(#[expect(dead_code, reason = "held for its Drop")] Vec<File>);
 
 impl DatabaseLock {
-    /// Locks the database at `url`, after waiting for a process that is ending. Returns `None` for a server's database and for one in
-    /// memory.
+    /// Locks the database at `url`. Waits at most 5 seconds for a process that is shutting down, then fails with
+    /// `InUse`. Returns `None` for a MySQL database and for a database in memory.
     pub async fn take(url: &DatabaseUrl) -> Result<Option<Self>, DbError> {
         let Some(file) = url.file() else { return Ok(None) };
         create_folder_of(file)?;
@@ -34,7 +36,7 @@ impl DatabaseLock {
         let mut path = database.clone().into_os_string();
         path.push(".lock");
         let mut locks = vec![lock_file(Path::new(&path), &database).await?];
-        // Checked after the wait, during which a hard link may have been created.
+        // Must follow the wait, during which a hard link may have been created.
         refuse_hard_links(&database)?;
         if let Some(path) = path_by_identity(&database)? {
             locks.push(lock_file(&path, &database).await?);
@@ -43,7 +45,7 @@ impl DatabaseLock {
     }
 }
 
-/// Returns the path with links resolved. A missing file is created empty, as SQLite does.
+/// Returns the path with symbolic links resolved. Creates a missing file empty, as SQLite does.
 fn real_path(file: &Path) -> io::Result<PathBuf> {
     match file.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -82,8 +84,9 @@ fn refuse_hard_links(_: &Path) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Returns the path of the lock that survives renaming the database. SQLite finds its journal by name, so a second process under another
-/// name would miss earlier writes and damage the data.
+/// Returns the path of the lock file that is named after the inode, which renaming the database does not change.
+/// Without it, a second process could open the database under its new name. SQLite finds its journal by name, so that
+/// process would miss earlier writes and damage the data.
 #[cfg(unix)]
 fn path_by_identity(database: &Path) -> Result<Option<PathBuf>, DbError> {
     use std::os::unix::fs::MetadataExt;
@@ -97,7 +100,7 @@ fn path_by_identity(_: &Path) -> Result<Option<PathBuf>, DbError> {
     Ok(None)
 }
 
-/// Returns the error of a file that cannot be created, read or locked.
+/// Returns the error for a file that cannot be created, read or locked.
 pub(crate) fn unusable(path: &Path, source: io::Error) -> DbError {
     DbError::Lock { path: path.display().to_string(), source }
 }

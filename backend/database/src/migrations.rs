@@ -1,5 +1,5 @@
-//! Runs migrations, in one process at a time, and repeats one that a killed process left unfinished. CONTRIBUTING.md has the rule
-//! that migrations must follow for that.
+//! Runs migrations, in one process at a time, and reruns a migration that a killed process left unfinished.
+//! CONTRIBUTING.md states how to write migrations so that they can be rerun.
 
 use std::time::Duration;
 
@@ -19,13 +19,14 @@ use crate::{
 /// Maximum wait for another process that runs migrations. Creating an index of a large table takes minutes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Tables of the first migration, in an order in which they can be dropped: a table comes after all that refer to it.
+/// Tables and views that the first migration creates, in an order in which they can be dropped: each table comes after
+/// all that refer to it.
 const MADE_BY_FIRST: [&str; 8] =
     ["tool_history", "journal_events", "model_calls", "tool_calls", "messages", "conversations", "sessions", "users"];
 
 fn mysql_migrations() -> Migrator {
     let mut migrator = sqlx::migrate!("../../migrations/mysql");
-    // The driver would wait for its lock without end on MySQL, and not at all on MariaDB.
+    // `take_lock` replaces the driver's lock, for which the driver waits forever on MySQL and not at all on MariaDB.
     migrator.set_locking(false);
     migrator
 }
@@ -34,10 +35,10 @@ fn sqlite_migrations() -> Migrator {
     sqlx::migrate!("../../migrations/sqlite")
 }
 
-/// Prepares a server's database for its migrations: fails if it is another program's or a later version's, and cleans up after a killed
-/// process. Excludes other processes until the connection is closed.
+/// Prepares a MySQL database for its migrations: cleans up after a killed process, and excludes other processes until
+/// the connection is closed. Fails if the database belongs to another program or a later version.
 ///
-/// Returns the lease that excludes processes on other nodes of a cluster.
+/// Returns the lease that excludes processes on other nodes, if the server is a cluster node and migrations are due.
 pub(crate) async fn prepare_mysql(
     connection: &mut MySqlConnection,
     is_galera: bool,
@@ -45,7 +46,7 @@ pub(crate) async fn prepare_mysql(
     take_lock(connection).await?;
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
-    // No table is created in the database of another program.
+    // Comes before anything that creates a table: the database may belong to another program.
     schema.check(&migrator)?;
     if !is_galera || schema.is_current(&migrator) {
         return clean_up(connection).await.map(|()| None);
@@ -60,7 +61,7 @@ pub(crate) async fn prepare_mysql(
     }
 }
 
-/// Removes what a killed process left of an unfinished migration.
+/// Removes the remains of a migration that a killed process left unfinished.
 async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let migrator = mysql_migrations();
     let schema = read_mysql(connection).await?;
@@ -76,7 +77,8 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Runs the migrations. On an embedded database, each is one transaction. A server's database must have been prepared.
+/// Runs the migrations. On an embedded database, each is one transaction. Call `prepare_mysql` first for a MySQL
+/// database.
 pub(crate) async fn run(db: &Database) -> Result<(), DbError> {
     if let Some(pool) = db.mysql_pool() {
         mysql_migrations().run(pool).await.map_err(cause)?;
@@ -87,7 +89,7 @@ pub(crate) async fn run(db: &Database) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Fails if an embedded database is another program's, or a later version's.
+/// Fails if an embedded database belongs to another program or a later version.
 pub(crate) async fn check_sqlite(connection: &mut SqliteConnection) -> Result<(), DbError> {
     let names =
         "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
@@ -105,7 +107,8 @@ async fn take_lock(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let lock = "SELECT GET_LOCK(CONCAT('tallybook.', LEFT(SHA2(DATABASE(), 256), 40)), ?)";
     let seconds = MIGRATION_TIMEOUT.as_secs();
     let taken = sqlx::query_scalar::<_, Option<i64>>(lock).bind(seconds).fetch_one(connection);
-    // The server itself ends the wait in time; ours is for one that does not answer at all.
+    // The server ends the wait after `MIGRATION_TIMEOUT`. The longer timeout here is for a server that does not respond
+    // at all.
     match within(MIGRATION_TIMEOUT * 2, taken).await? {
         Some(1) => Ok(()),
         _ => Err(DbError::Migrating(seconds)),

@@ -21,21 +21,21 @@ use crate::{
     url::DatabaseUrl,
 };
 
-/// Maximum number of connections to a server; a statement holds one for milliseconds. Servers accept about 150 by default, which
-/// several replicas share.
+/// Maximum number of connections to a MySQL server. A statement uses one for milliseconds. Servers accept about 150 by
+/// default, which several replicas share.
 const MYSQL_CONNECTIONS: u32 = 16;
 
-/// Maximum number of them that write at once. The others are left for readers.
+/// Maximum number of these connections that write at once. The others remain for readers.
 const MYSQL_WRITERS: usize = 12;
 
-/// Maximum number of connections that read a file, in addition to the one that writes.
+/// Maximum number of connections that read an SQLite file, in addition to the one that writes.
 const SQLITE_READERS: u32 = 4;
 
 /// Limits the wait for a lock to [`LOCK_TIMEOUT`]; the server's default is fifty seconds.
 const MYSQL_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5";
 
-/// Makes a cluster's node apply all earlier commits of other nodes before it runs a statement. So what one replica has written through
-/// one node is read through every node.
+/// Makes a cluster node apply all earlier commits of other nodes before it runs a statement. So a replica can read
+/// through any node what another replica has written through another node.
 const GALERA_SESSION: &str = "SET SESSION innodb_lock_wait_timeout = 5, wsrep_sync_wait = 7";
 
 impl Database {
@@ -72,7 +72,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         DbError::Migrate { source } if is_about_rights(&source) => refused(source),
         error => error,
     });
-    // This also releases the lock on migrations, whether they succeeded or not.
+    // Closing the connection also releases the migration lock, whether the migrations succeeded or not.
     if let Err(error) = in_time(lock_holder.close()).await {
         tracing::debug!(%error, "the connection with the migration lock was already closed");
     }
@@ -85,8 +85,9 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
         .max_connections(MYSQL_CONNECTIONS)
         .acquire_timeout(LOCK_TIMEOUT)
         .after_connect(move |connection, _| Box::pin(async move { connection.execute(session).await.map(|_| ()) }))
-        // Without a timeout, the pool waits forever for a connection whose statement was abandoned. A connection to a node that has
-        // lost its cluster is closed, so that the next connection may reach another node.
+        // The check has a timeout: without one, the pool would wait forever for a connection whose statement was
+        // abandoned. A connection to a node that has lost its cluster fails the check and is closed, so that the next
+        // connection may reach another node.
         .after_release(move |connection, _| {
             Box::pin(async move {
                 if is_galera {
@@ -99,7 +100,7 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
         })
 }
 
-/// Connects to a server, which may still be starting.
+/// Connects to a MySQL server. Retries for up to [`LOCK_TIMEOUT`], since the server may still be starting.
 async fn first_connection(options: &MySqlConnectOptions) -> sqlx::Result<MySqlConnection> {
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
@@ -125,7 +126,7 @@ fn mysql_refusal(url: &DatabaseUrl, options: &MySqlConnectOptions, error: sqlx::
     }
 }
 
-/// Errors of missing privileges on a database, table, view or column.
+/// Returns `true` if a privilege on a database, table, view or column is missing.
 fn is_about_rights(error: &sqlx::Error) -> bool {
     matches!(mysql_number(error), Some(1044 | 1142 | 1143 | 1227))
 }
@@ -136,8 +137,8 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         check_before_use(file, options).await?;
         make_private(file).map_err(|source| unusable(file, source))?;
     }
-    // WAL lets readers work during a write. NORMAL keeps every commit when the process dies; a power cut may undo the last commits,
-    // but does not damage the file.
+    // WAL lets readers work during a write. NORMAL keeps every commit when the process dies; a power cut may undo the
+    // last commits, but does not damage the file.
     let options = options
         .clone()
         .create_if_missing(true)
@@ -146,10 +147,11 @@ async fn connect_sqlite(url: &DatabaseUrl, options: &SqliteConnectOptions) -> Re
         .foreign_keys(true)
         .busy_timeout(LOCK_TIMEOUT);
     let refused = |source| DbError::Connect { at: url.to_string(), source };
-    // Overwrites deleted texts with zeros. FAST would leave whole pages that become free, as those of long texts do.
+    // Overwrites deleted texts with zeros. FAST would keep the content of pages that become free, such as those of long
+    // texts.
     let writer_options = options.clone().pragma("secure_delete", "ON");
     let writer = sqlite_pool(1, WRITER_QUEUE_TIMEOUT).connect_with(writer_options).await.map_err(refused)?;
-    // A write on a connection other than the writer's fails at once instead of waiting for its lock.
+    // Makes a write on a reader's connection fail at once instead of waiting for the write lock.
     let read_only = options.pragma("query_only", "ON");
     let readers = sqlite_pool(SQLITE_READERS, LOCK_TIMEOUT).connect_with(read_only).await.map_err(refused)?;
     let db = Database::of_sqlite(readers, writer);
@@ -161,14 +163,16 @@ fn sqlite_pool(connections: u32, queue_timeout: Duration) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(queue_timeout)
-        // A file does not go away, and the pool waits until a returned connection has finished its work.
+        // Connections to a file do not break, and the pool accepts a connection back only when it has finished its
+        // work.
         .test_before_acquire(false)
-        // A failed write, for example on a full disk, may make SQLite roll back without the pool's knowledge. Such a connection would
-        // refuse every later transaction.
+        // After a failed write, for example on a full disk, SQLite may roll back without the pool's knowledge. Such a
+        // connection would refuse every later transaction, so it is not used again.
         .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }))
 }
 
-/// Fails if the file is another program's, before anything in it, such as its journal mode, is changed.
+/// Fails if the file belongs to another program. Runs before anything in the file, such as its journal mode, is
+/// changed.
 async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result<(), DbError> {
     if !tokio::fs::try_exists(file).await.unwrap_or(false) {
         return Ok(());
@@ -184,7 +188,7 @@ async fn check_before_use(file: &Path, options: &SqliteConnectOptions) -> Result
     })
 }
 
-/// `SQLITE_NOTADB`.
+/// Returns `true` for `SQLITE_NOTADB`.
 fn is_not_a_database(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "26")
 }

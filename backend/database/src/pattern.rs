@@ -1,24 +1,26 @@
-//! Searches for a text in SQL on both engines: ignores case in every script, and takes wildcards literally.
+//! Builds SQL conditions that search for a text, for both engines. The search ignores case in every script and takes
+//! wildcards literally.
 
 use crate::query::{Handle, Query};
 
-/// Maximum number of non-ASCII letters whose case is ignored on SQLite; each takes a pass through the text.
+/// Maximum number of distinct non-ASCII letters whose case is ignored on SQLite. Each one costs a pass through the
+/// text.
 const MAX_LETTERS: usize = 32;
 
-/// A text that is searched for.
+/// The text to search for.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     typed: String,
     lower: String,
-    /// The letters beyond ASCII in it, each in upper and in lower case. SQLite's `LOWER` leaves those alone.
+    /// The text's non-ASCII letters, each in upper and in lower case. SQLite's `LOWER` changes only ASCII letters.
     letters: Vec<(char, char)>,
 }
 
 impl Pattern {
-    /// Creates the pattern of what is typed.
+    /// Creates the pattern for a text that the user typed.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        // Letter by letter, as the engines do it.
+        // Converts letter by letter, as the engines do.
         let lower: String = text.chars().flat_map(char::to_lowercase).collect();
         let mut letters: Vec<(char, char)> =
             lower.chars().filter_map(|letter| Some((upper_case(letter)?, letter))).collect();
@@ -28,7 +30,8 @@ impl Pattern {
         Self { typed: text.to_owned(), lower, letters }
     }
 
-    /// Appends `column` in lower case: all of it on MySQL, and on SQLite at least the letters of this text.
+    /// Appends an expression for `column` in lower case. On SQLite, only ASCII letters and this text's letters are
+    /// converted.
     fn push_lower<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
         let letters: &[(char, char)] = if query.is_sqlite() { &self.letters } else { &[] };
         for _ in letters {
@@ -42,7 +45,8 @@ impl Pattern {
 
     /// Appends the condition that `column` contains the text.
     pub fn push_matches<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
-        // Each way of searching takes a pass through a text that may be long.
+        // If the text has no upper or lower case, one comparison is enough. Each comparison costs a pass through a text
+        // that may be long.
         let has_cases = self.typed.to_uppercase() != self.lower;
         if has_cases {
             query.push("(");
@@ -52,7 +56,8 @@ impl Pattern {
                 query.push(")");
                 return;
             }
-            // A letter whose lower case is several characters is found as typed.
+            // Also searches for the text as typed. This finds letters that `push_lower` does not convert, such as one
+            // whose lower case is several characters.
             query.push(" OR ");
         } else {
             query.push("(");
@@ -60,8 +65,8 @@ impl Pattern {
         query.push(column).push(" LIKE ").push_bind(containing(&self.typed)).push(" ESCAPE '!')");
     }
 
-    /// Appends expressions, separated by commas, of which the first that is not null is the position of the text in `column`: characters,
-    /// counted from 1.
+    /// Appends expressions, separated by commas, for `COALESCE`. The first one that is not null is the position of the
+    /// text in `column`, in characters, counted from 1.
     pub fn push_positions<H: Handle>(&self, query: &mut Query<H>, column: &'static str) {
         query.push("NULLIF(INSTR(");
         self.push_lower(query, column);
@@ -71,14 +76,14 @@ impl Pattern {
     }
 }
 
-/// Returns the upper case of a letter beyond ASCII, if it is another character, and one alone.
+/// Returns the upper case of a non-ASCII letter if it is a single, different character.
 fn upper_case(letter: char) -> Option<char> {
     let mut upper = letter.to_uppercase();
     let first = upper.next().filter(|upper| *upper != letter && !letter.is_ascii())?;
     upper.next().is_none().then_some(first)
 }
 
-/// A LIKE pattern for what contains `text`, its wildcards taken literally.
+/// Returns the LIKE pattern for texts that contain `text`, with the wildcards in `text` escaped by `!`.
 fn containing(text: &str) -> String {
     let mut like = String::from("%");
     for character in text.chars() {

@@ -1,5 +1,5 @@
 //! Files and folders that only the server's own user may read: mode 0600 and 0700. Systems other than Unix have no such
-//! modes; there, files get what their folder gives them.
+//! modes; there, files inherit their folder's permissions.
 
 use std::{
     fs::{DirBuilder, File},
@@ -13,7 +13,7 @@ use crate::error::DbError;
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// Files that SQLite keeps beside a database. It gives new ones the mode of the database.
+/// Suffixes of the files that SQLite keeps beside a database. SQLite creates them with the mode of the database.
 pub(crate) const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
 /// Opens a file to write to it; a missing file is created with mode 0600. Does not truncate.
@@ -33,8 +33,9 @@ pub(crate) fn create_folder_of(file: &Path) -> Result<(), DbError> {
     created.map_err(|source| DbError::Folder { folder: folder.display().to_string(), source })
 }
 
-/// Creates a database file that is missing, and takes the group's and others' rights away from one that earlier versions or
-/// another program created. A file of another user keeps its mode, with a warning.
+/// Creates a missing database file with mode 0600. Removes the permissions of group and others from files that earlier
+/// versions or another program created. A file that belongs to another user keeps its mode; that is logged as a
+/// warning.
 pub(crate) fn make_private(database: &Path) -> io::Result<()> {
     if !database.try_exists()? {
         drop(open_or_create(database)?);
@@ -71,7 +72,7 @@ fn files_of(database: &Path) -> Vec<PathBuf> {
     std::iter::once(database.to_owned()).chain(COMPANIONS.map(|end| with_suffix(database, end))).collect()
 }
 
-/// Returns the path of a file whose name continues that of another one.
+/// Returns the path of `file` with a suffix appended to its name.
 pub(crate) fn with_suffix(file: &Path, end: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(end);

@@ -80,7 +80,7 @@ macro_rules! select {
 pub struct WriteResult {
     /// Number of rows that were inserted, updated or deleted. A row counts as updated even if its values stay the same.
     pub rows: u64,
-    /// Generated key of the row after an `INSERT` of one row. Unspecified after any other statement.
+    /// Generated key of the inserted row, after an `INSERT` of one row. Unspecified after any other statement.
     pub inserted_id: i64,
 }
 

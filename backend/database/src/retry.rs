@@ -7,14 +7,15 @@ use tokio::time::Instant;
 
 use crate::failure::{is_rolled_back, is_serialization_failure};
 
-/// Maximum number of retries. After a deadlock one is enough, because the other transaction is done by then. Nodes of a cluster refuse
-/// a commit that conflicts with another node's, which may happen several times.
+/// Maximum number of retries. After a deadlock, one retry is enough, because the other transaction is done by then. A
+/// cluster node refuses a commit that conflicts with another node's, which may happen several times.
 const MAX_RETRIES: usize = 4;
 
 /// Pause before the first retry. Each further pause is twice as long, plus a random part of up to as much again.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Maximum duration of all attempts. After it, a caller that has waited for connections or locks gets the error.
+/// Time after the first attempt's start after which no retry begins and the caller gets the error. Each attempt may
+/// have waited for connections or locks.
 const MAX_RETRY_TIME: Duration = Duration::from_secs(12);
 
 /// An error of a transaction, or of an operation that is one transaction.
@@ -48,8 +49,8 @@ where
     work().await
 }
 
-/// Runs a statement that is a transaction of its own, and retries it if the server refused it at once. A timeout of a lock is not
-/// retried, because the caller has waited long enough.
+/// Runs a statement that is a transaction of its own, and retries it if the server refused it at once. A timeout of a
+/// lock is not retried, because the caller has waited long enough.
 pub(crate) async fn retry_on_conflict<T, W>(mut statement: impl FnMut() -> W) -> sqlx::Result<T>
 where
     W: Future<Output = sqlx::Result<T>>,

@@ -1,4 +1,4 @@
-//! Recognizes whether a database is empty, Tallybook's, a later version's or another program's.
+//! Determines whether a database is empty or belongs to Tallybook, to a later version of it, or to another program.
 
 use sqlx::{FromRow, migrate::Migrator};
 
@@ -35,11 +35,11 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Fails if the tables are another program's or a later version's.
+    /// Fails if the tables belong to another program, a later version or another build.
     pub(crate) fn check(&self, migrator: &Migrator) -> Result<(), DbError> {
         let Some(oldest) = self.applied.first() else { return self.check_that_it_is_empty() };
         let known = |version| migrator.iter().find(|migration| migration.version == version);
-        // Other programs also number their migrations from 1, or by date.
+        // An equal version proves nothing: other programs also number their migrations from 1, or by date.
         if known(oldest.version).is_none_or(|first| *first.checksum != *oldest.checksum) && self.is_foreign() {
             return Err(self.foreign());
         }
@@ -55,12 +55,12 @@ impl Schema {
         Ok(())
     }
 
-    /// Returns the migration that was started and not finished, if there is one.
+    /// Returns the version of the migration that was started and not finished, if there is one.
     pub(crate) fn unfinished(&self) -> Option<i64> {
         self.applied.iter().find(|applied| !applied.success).map(|applied| applied.version)
     }
 
-    /// Returns `true` if every migration is finished.
+    /// Returns `true` if every migration of this version is finished.
     pub(crate) fn is_current(&self, migrator: &Migrator) -> bool {
         let is_done = |version| self.applied.iter().any(|applied| applied.version == version && applied.success);
         migrator.iter().all(|migration| is_done(migration.version))

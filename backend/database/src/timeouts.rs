@@ -4,22 +4,23 @@ use std::{future::Future, io, time::Duration};
 
 use tokio::time::timeout;
 
-/// Maximum wait for a connection, and of a statement for a lock. Longer than any transaction takes, and short enough for a user who waits.
+/// Maximum wait for a connection, and maximum wait of a statement for a lock. Longer than any transaction takes, and
+/// short enough for a waiting user.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Maximum time in the queue of writers, on either engine. Each write takes milliseconds, so a long queue means many users rather than
-/// a failure.
+/// Maximum time in the queue of writers, on either engine. Each write takes milliseconds, so a long queue is a sign of
+/// many users, not of a failure.
 pub(crate) const WRITER_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Pause between two attempts to connect or to get a lock.
 pub(crate) const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Default timeout of a statement: a full wait for a connection and for a lock. Nothing else notices a server that stopped answering
-/// without closing its connections.
+/// Default timeout of a statement: the maximum wait for a connection plus the maximum wait for a lock. Only this
+/// timeout detects a server that has stopped responding without closing its connections.
 pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timeout of statements that search texts. Their callers count running statements, because the database continues one after its
-/// caller has left.
+/// Timeout of statements that search texts. Their callers must limit the number of running statements, because the
+/// database continues a statement after its caller has given up.
 pub const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Timeout of an operator's command that reads the whole database. The operator can interrupt it.

@@ -28,8 +28,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Returns the files of an embedded database that other users of this machine may read or write. The next start takes
-    /// these rights away.
+    /// Returns the files of an embedded database that other users of this machine may read or write. The next start
+    /// removes these permissions.
     pub fn exposed_files(&self) -> Vec<PathBuf> {
         self.file().map(private_files::exposed_files).unwrap_or_default()
     }
@@ -52,7 +52,8 @@ fn parse_sqlite(url: &str) -> Result<DatabaseUrl, DbError> {
     if options.get_filename().as_os_str().is_empty() {
         return Err(DbError::NoFile);
     }
-    // The driver takes this option alone under another file name.
+    // With this option, the driver opens a database in memory under the file's name, which `is_in_memory` does not
+    // detect.
     if url.contains("mode=memory") && !is_in_memory(options.get_filename()) {
         return Err(DbError::BadUrl("use sqlite::memory: for a database in memory".to_owned()));
     }
@@ -63,7 +64,7 @@ fn parse_mysql(url: &str) -> Result<DatabaseUrl, DbError> {
     let options = MySqlConnectOptions::from_str(url).map_err(bad_url)?;
     match options.get_database() {
         None => Err(DbError::NoDatabase),
-        // A password with one of these that is not encoded ends up in the database's name.
+        // If a password contains one of these characters unencoded, the rest of it is parsed as the database's name.
         Some(name) if name.contains(['/', '@', ':']) => {
             Err(DbError::BadUrl("the database's name contains one of / @ :".to_owned()))
         }
@@ -83,7 +84,7 @@ fn bad_url(error: sqlx::Error) -> DbError {
     })
 }
 
-/// Location of the data, for people. Omits the user name and the password.
+/// Location of the data, for messages. Omits the user name and the password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -20,7 +20,7 @@ impl Parser<'_> {
         match token {
             Token::Comma | Token::Then | Token::Break => self.advance(),
             Token::Join(Join::And) => {
-                // Otherwise `two hundred and five` would lose the two hundred.
+                // Without this check, `two hundred and five` would lose the two hundred.
                 if self.after_operand() && self.last_is_bare() {
                     return Err(NotParsed::NotArithmetic);
                 }
@@ -46,7 +46,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns whether an operator continues an earlier result and is not a sign: `times 4`, `then minus 3`.
+    /// Returns `true` if an operator continues an earlier result and is not a sign: `times 4`, `then minus 3`.
     fn begins_with_operator(&self, token: &Token) -> bool {
         let at_start_of_clause = match self.previous() {
             None => true,

@@ -60,7 +60,7 @@ impl Expr {
         Self::Number(number.to_owned())
     }
 
-    /// Returns whether there is nothing to compute.
+    /// Returns `true` if there is nothing to compute.
     pub(crate) fn is_bare(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Pi)
     }
@@ -74,7 +74,7 @@ impl Expr {
         }
     }
 
-    /// Returns whether the result needs floating point. Squares and cubes are products.
+    /// Returns `true` if the result needs floating point. Squares and cubes are products.
     pub(crate) fn is_floating(&self) -> bool {
         match self {
             Self::Number(_) => false,

@@ -13,11 +13,11 @@ const MAX_SIZE: usize = 400;
 /// Why a question cannot be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotParsed {
-    /// It is not arithmetic, or its meaning is not certain.
+    /// The question is not arithmetic, or its meaning is not certain.
     NotArithmetic,
-    /// It continues from an earlier result, and there is none.
+    /// The question continues from an earlier result, and there is none.
     NothingEarlier,
-    /// It is too long or too deeply nested.
+    /// The question is too long or too deeply nested.
     TooLong,
 }
 
@@ -103,22 +103,22 @@ impl<'a> Parser<'a> {
         Expr::whole(self.earlier.unwrap_or("0"))
     }
 
-    /// Returns whether [`Self::current`] has an answer.
+    /// Returns `true` if [`Self::current`] has an answer.
     pub(crate) fn has_current(&self) -> bool {
         !self.items.is_empty() || self.earlier.is_some()
     }
 
-    /// Returns whether nothing has been understood so far.
+    /// Returns `true` if nothing has been understood so far.
     pub(crate) fn is_fresh(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Returns whether the last expression was only a number.
+    /// Returns `true` if the last expression was only a number.
     pub(crate) fn last_is_bare(&self) -> bool {
         self.items.last().is_some_and(Expr::is_bare)
     }
 
-    /// Keeps a complete expression.
+    /// Adds a complete expression to the items. If it continues the last item, it replaces that item.
     pub(crate) fn push(&mut self, expr: Expr) -> Parsed<()> {
         if expr.size() > MAX_SIZE {
             return Err(NotParsed::TooLong);
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Returns whether the next token can begin an operand.
+    /// Returns `true` if the next token can begin an operand.
     pub(crate) fn at_operand(&self) -> bool {
         matches!(
             self.peek(),
@@ -295,7 +295,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns whether a word such as `double` is a command here, and not part of an operand such as `double 5`.
+    /// Returns `true` if a word such as `double` is a command here, and not part of an operand such as `double 5`.
     fn at_command(&self) -> bool {
         let operand = matches!(self.peek_after(), Some(Token::Number(_) | Token::Open | Token::Join(Join::Of)));
         matches!(self.peek(), Some(Token::Unary(..))) && !operand

@@ -17,7 +17,7 @@ pub(crate) fn parse(tokens: &[Token], earlier: Option<&str>) -> Parsed<Vec<Expr>
     reader.parser.finish()
 }
 
-/// The part that was read last and has no particle yet.
+/// The operand or result that was read last and has no particle yet.
 enum Hand {
     /// Numbers and signs, as written.
     Operand(Expr),
@@ -133,7 +133,7 @@ impl Reader<'_> {
     fn verb(&mut self, op: Op) -> Parsed<Expr> {
         let mut operands = std::mem::take(&mut self.waiting);
         let with = |particle| operands.iter().position(|(_, its)| *its == particle);
-        // The operand that comes first in the notation: 10 in both 10から3を引く and 4で10を割る.
+        // The left operand: 10 in both 10から3を引く and 4で10を割る.
         let first = match op {
             Op::Sub => with(Particle::From).or_else(|| with(Particle::To)),
             Op::Div => with(Particle::By).and_then(|divisor| (0..operands.len()).find(|at| *at != divisor)),
@@ -157,7 +157,7 @@ impl Reader<'_> {
         Ok(operands.into_iter().fold(left, |left, (right, _)| Expr::binary(op, left, right)))
     }
 
-    /// Returns whether a sign may follow here: after a result (足して × 4), or at the start (× 4).
+    /// Returns `true` if a sign may follow here: after a result (足して × 4), or at the start (× 4).
     fn hand_or_earlier(&self, op: Op) -> bool {
         self.waiting.is_empty()
             && match self.hand {

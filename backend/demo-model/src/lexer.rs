@@ -123,7 +123,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Returns whether an `x` is a multiplication sign: it has spaces on both sides, or operands directly on both
+    /// Returns `true` if an `x` is a multiplication sign: it has spaces on both sides, or operands directly on both
     /// sides. In `2x + 1` it is an unknown.
     fn is_times_sign(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();

@@ -1,5 +1,5 @@
 //! Plans the next step: which tool calls an expression needs, which of them have results, and which can run now. The
-//! history is the only memory: a call is identified by its tool and its arguments.
+//! only state is the history, in which a call is identified by its tool and its arguments.
 
 use std::collections::HashMap;
 

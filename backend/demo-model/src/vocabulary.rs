@@ -1,7 +1,7 @@
 //! The phrases that the demo model understands, in English and Japanese. Numbers in words are in `numerals`.
 //!
 //! The longest phrase that matches is used. A phrase without a token is a filler that changes nothing. Any other word
-//! is noise, which makes the grammars careful, so a word belongs here only if leaving it out cannot change a result.
+//! is noise, which makes the grammars careful. So add a filler only if leaving the word out cannot change a result.
 
 use super::{
     expr::Op,

@@ -5,8 +5,8 @@ use std::{error::Error, net::IpAddr};
 use reqwest::{Client, ClientBuilder, redirect};
 use url::{Host, Url};
 
-/// Starts a client for one configured server. The client follows no redirects, because a redirect would carry keys and conversations
-/// to a server that the operator has not configured.
+/// Starts a client for one configured server. The client follows no redirects, because a redirect would carry keys and
+/// conversations to a server that the operator has not configured.
 pub fn client_for(server: &Url) -> ClientBuilder {
     let mut builder = client();
     if server.scheme() == "http" {
@@ -14,7 +14,7 @@ pub fn client_for(server: &Url) -> ClientBuilder {
         builder = builder.tls_certs_only([]);
     }
     if is_loopback(server) {
-        // A proxy cannot reach this machine's loopback addresses.
+        // Bypasses the proxy, which cannot reach this machine's loopback addresses.
         builder = builder.no_proxy();
     }
     builder
@@ -28,7 +28,7 @@ pub fn client() -> ClientBuilder {
 
 /// Sets the process's provider of cryptography for TLS. reqwest requires one even for plain HTTP.
 pub fn install_crypto_provider() {
-    // Fails if a provider is installed already, which is as good.
+    // Fails only if a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -39,7 +39,7 @@ pub fn is_loopback(url: &Url) -> bool {
     url.host().is_some_and(|host| is_loopback_host(&host))
 }
 
-/// Returns `true` if a host is this machine, as [`is_loopback`] does.
+/// Returns `true` if a host is this machine, by the rules of [`is_loopback`].
 #[must_use]
 pub fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
     match host {
@@ -49,8 +49,8 @@ pub fn is_loopback_host<S: AsRef<str>>(host: &Host<S>) -> bool {
     }
 }
 
-/// Returns the message of an error's innermost cause. In errors of HTTP clients it says what happened; the outer ones only say during
-/// which step.
+/// Returns the message of an error's innermost cause. In errors of HTTP clients, only that message says what happened;
+/// the outer ones name the step.
 #[must_use]
 pub fn root_cause(error: &(dyn Error + 'static)) -> String {
     causes(error).last().map(ToString::to_string).unwrap_or_default()

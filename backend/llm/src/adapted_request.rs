@@ -1,4 +1,4 @@
-//! Adapts requests and answers to a server's quirks, for the quirks that are handled alike in all wire formats.
+//! Adapts requests and answers to those quirks of a server that all wire formats handle in the same way.
 
 use futures_util::StreamExt as _;
 use tallybook_protocol::ModelInfo;
@@ -13,7 +13,7 @@ use super::{
     request::{ModelMessage, ModelRequest, UserPart},
 };
 
-/// A request in the form that a server with quirks accepts, and the means to read its answer.
+/// A request in the form that a server with quirks accepts, and the state for reading its answer.
 pub(crate) struct AdaptedRequest {
     /// `None` if the request needs no change.
     changed: Option<ModelRequest>,

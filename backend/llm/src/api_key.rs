@@ -25,8 +25,8 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
-    /// Returns `text` with every occurrence of the key redacted. A key of a few characters is not redacted: it is a
-    /// dummy for a server that checks no key, and would match parts of ordinary words.
+    /// Returns `text` with every occurrence of the key redacted. A key of a few characters is not redacted, because it
+    /// would match parts of ordinary words. Such a key is a dummy for a server that checks no key.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let key = self.expose();
         if key.len() < MIN_SCRUBBED_KEY_BYTES { text.to_owned() } else { text.replace(key, "[key]") }

@@ -1,5 +1,5 @@
-//! Repairs the arguments of tool calls if their meaning is unambiguous although they are not one JSON object. Numbers
-//! keep their digits.
+//! Repairs arguments of tool calls that are not one JSON object but have an unambiguous meaning. Numbers keep their
+//! digits.
 
 use std::borrow::Cow;
 
@@ -13,9 +13,8 @@ const MAX_QUOTINGS: usize = 2;
 /// Maximum number of JSON values in the arguments of one call. If there are more, the text is not repaired.
 const MAX_REPEATS: usize = 8;
 
-/// Returns the object that the arguments mean: `{}` for an empty text and for `null`, the content of a string, and one
-/// object for arguments that were sent several times. Returns anything else unchanged; the agent answers it with an
-/// error.
+/// Returns the object that the arguments mean: `{}` for an empty text or `null`, the content of a string, or one object
+/// for arguments that were sent several times. Returns anything else unchanged; the agent answers it with an error.
 pub(crate) fn mended(written: &str) -> Cow<'_, str> {
     if is_object(written) {
         return Cow::Borrowed(written);

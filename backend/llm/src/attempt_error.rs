@@ -27,7 +27,7 @@ pub(crate) struct AttemptError {
 
 impl From<ModelError> for AttemptError {
     fn from(error: ModelError) -> Self {
-        // After a timeout, a retry may help: a proxy may have dropped the request, or the model's machine may have
+        // A retry may help after a timeout, too: a proxy may have dropped the request, or the model's machine may have
         // failed.
         let passing = matches!(
             error,

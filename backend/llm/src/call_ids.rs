@@ -1,5 +1,6 @@
-//! Assigns the IDs of tool calls in a request. A model gets back the IDs that it wrote, which some models need verbatim
-//! (Kimi). The IDs of other models are replaced by IDs in a form that every provider accepts.
+//! Assigns the IDs of tool calls in a request. IDs that the receiving model (`reader`) wrote stay unchanged, because
+//! some models need them verbatim (Kimi). IDs of other models are replaced with IDs in a form that every provider
+//! accepts, unless they already have it.
 
 use std::collections::HashSet;
 
@@ -23,7 +24,7 @@ pub(crate) struct CallIds<'a> {
 }
 
 impl<'a> CallIds<'a> {
-    /// Prepares the IDs for a request with these messages to the model `reader`.
+    /// Prepares the IDs for a request to the model `reader` with these messages.
     pub(crate) fn new(reader: &'a ModelInfo, messages: &'a [ModelMessage]) -> Self {
         let blocks = messages.iter().filter_map(|message| match message {
             ModelMessage::Assistant(blocks) => Some(blocks),

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn bad_settings_are_named() {
         let settings = || ModelSettings::new(ProviderKind::Ollama);
-        for (url, words) in [
+        for (url, text) in [
             ("localhost:1234", "must begin with http"),
             ("ftp://example.com", "must begin with http"),
             ("nonsense", "is not a valid URL"),
@@ -136,7 +136,7 @@ mod tests {
             ("http://example.com/v1?x=1", "must not contain a query"),
         ] {
             let said = refusal(&ModelSettings { base_url: Some(url.to_owned()), ..settings() });
-            assert!(said.starts_with("base_url") && said.contains(words) && !said.contains("hunter2"), "{url}: {said}");
+            assert!(said.starts_with("base_url") && said.contains(text) && !said.contains("hunter2"), "{url}: {said}");
         }
         for temperature in [f64::NAN, -0.1, 2.1] {
             let said = refusal(&ModelSettings { temperature: Some(temperature), ..settings() });

@@ -9,12 +9,11 @@ use super::{limits::MAX_STOP_REASON_CHARS, request::ToolCallRequest};
 /// An event of a model's answer stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// The request is sent for the nth time (from 2), because the previous attempt failed. Discard the blocks received
-    /// so far, although their reasoning may already be displayed. No text or complete tool call came before this event:
-    /// after those, a failed request is not retried.
+    /// Attempt number n (from 2) starts, because the previous attempt failed. Discard the blocks received so far,
+    /// although their reasoning may already be displayed. No text or complete tool call precedes this event, because a
+    /// request that fails after those is not retried.
     Attempt(u32),
-    /// The attempt failed. The request is retried after a wait, unless this stream is dropped first. An
-    /// [`Attempt`](Self::Attempt) follows after the wait.
+    /// The attempt failed. An [`Attempt`](Self::Attempt) follows after a wait, unless this stream is dropped first.
     RetryIn(RetryWait),
     /// A tool call is being written. Sent from time to time while it grows. The name is truncated to the maximum length
     /// of a tool name. [`ToolCall`](Self::ToolCall) follows if the call is completed.

@@ -1,5 +1,5 @@
-//! Invariants of reading any model answer, whatever its bytes. The fuzz targets in `fuzz/` assert these invariants. A
-//! test in this file asserts them for the targets' seeds. The server does not contain this module.
+//! Invariants that hold when any bytes are read as a model's answer. The fuzz targets in `fuzz/` assert these
+//! invariants. A test in this file asserts them for the targets' seeds. The server does not contain this module.
 //!
 //! The input of a target is exactly what a provider would send, so that seeds can be read and written by hand. The
 //! bytes themselves determine where the input is split into portions: any change to them changes the splits. While
@@ -67,7 +67,7 @@ pub fn anthropic_stream(bytes: &[u8]) {
 /// If an assertion fails.
 pub fn openai_stream(bytes: &[u8]) {
     for begins_in_thought in [false, true] {
-        // Each answer may change the habit, so each reader gets its own.
+        // Each reader gets a habit of its own, because each answer may change it.
         let habit = || ThoughtHabit::new(begins_in_thought);
         answer(|| openai::stream::Reader::new("m", habit()), bytes);
     }
@@ -163,7 +163,7 @@ fn assert_bounded(events: &[ModelEvent]) {
         ModelEvent::ToolCall(call) => call.id.len() + call.name.len() + call.input_text.len(),
         ModelEvent::Opaque(json) => {
             assert!(serde_json::from_str::<&RawValue>(json).is_ok(), "{json}");
-            // If it is encoded as JSON again, a control character takes six bytes.
+            // When the block is encoded as JSON again, a control character takes six bytes.
             json.len() / 6
         }
         ModelEvent::Attempt(_)

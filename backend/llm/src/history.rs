@@ -86,7 +86,7 @@ pub(crate) fn repair<'a>(reader: &ModelInfo, messages: &'a [ModelMessage]) -> Ve
 
 /// Joins the texts of a user message, separated by an empty line.
 pub(crate) fn join_texts(parts: &[Part<'_>]) -> String {
-    let texts: Vec<&str> = parts.iter().map(|Part::Text(words)| *words).collect();
+    let texts: Vec<&str> = parts.iter().map(|Part::Text(text)| *text).collect();
     texts.join("\n\n")
 }
 
@@ -108,13 +108,13 @@ fn names_in<'a>(blocks: &'a [Block<'a>]) -> impl Iterator<Item = &'a str> {
 }
 
 fn push_user<'a>(entries: &mut Vec<Entry<'a>>, parts: &'a [UserPart]) {
-    let parts = parts.iter().map(|UserPart::Text(words)| words.as_str()).filter(|words| !words.trim().is_empty());
+    let parts = parts.iter().map(|UserPart::Text(text)| text.as_str()).filter(|text| !text.trim().is_empty());
     let mut parts: Vec<Part<'a>> = parts.map(Part::Text).collect();
     if parts.is_empty() {
         parts.push(Part::Text(EMPTY_MESSAGE));
     }
     if let Some(Entry::User(previous)) = entries.last_mut() {
-        // The turn between the two messages failed before the model wrote anything.
+        // Two user messages follow each other if the turn between them failed before the model wrote anything.
         previous.extend(parts);
     } else {
         entries.push(Entry::User(parts));
@@ -126,7 +126,7 @@ fn push_step<'a>(entries: &mut Vec<Entry<'a>>, (blocks, results): (Vec<Block<'a>
         return;
     }
     match entries.last_mut() {
-        // The previous step has no calls: the provider paused it, and this step continues it.
+        // The previous step has no calls, so the provider paused it, and this step continues it.
         Some(Entry::Step { blocks: before, results: none }) if none.is_empty() => {
             before.extend(blocks);
             *none = results;
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn parts_are_kept_and_blank_parts_dropped() {
-        let text = |words: &str| UserPart::Text(words.into());
+        let text = |content: &str| UserPart::Text(content.into());
         let messages = [ModelMessage::User(vec![text("one"), text(" \n"), text("two")])];
         assert_eq!(shown(&messages), r#"user [Text("one"), Text("two")]"#);
         for nothing in [vec![], vec![text("")], vec![text(" "), text("")]] {

@@ -98,7 +98,7 @@ const OUT_OF_CREDIT: [&str; 33] = [
 
 fn is_out_of_credit(whole: &str) -> bool {
     let whole = whole.to_lowercase();
-    OUT_OF_CREDIT.iter().any(|words| whole.contains(words))
+    OUT_OF_CREDIT.iter().any(|text| whole.contains(text))
 }
 
 /// Makes an error safe to display: inserts the names of this model's settings, and reduces the provider's text to one

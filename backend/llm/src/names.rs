@@ -32,8 +32,9 @@ pub(crate) fn resolve<'a>(written: &str, tools: &'a [ToolSpec]) -> Option<&'a st
         .or_else(|| only(tools, |tool| is_slip(&plain, tool)))
 }
 
-/// Removes what models write around a name: a special token and the text after it (`add<|channel|>commentary`), the
-/// number of the call (`functions.add:0`), and a namespace (`functions.add`, `default_api:add`, `tools/add`).
+/// Removes additions that models write around a name: a special token and the text after it
+/// (`add<|channel|>commentary`), the number of the call (`functions.add:0`), and a namespace (`functions.add`,
+/// `default_api:add`, `tools/add`).
 fn bare(written: &str) -> &str {
     let name = written.split_once("<|").map_or(written, |(name, _)| name);
     let name = match name.rsplit_once(':') {

@@ -1,5 +1,5 @@
-//! Reads JSON objects from external sources, whatever the types of their fields. A field of an unexpected type counts
-//! as absent. Values stay text, so numbers keep their digits.
+//! Reads JSON objects from external sources leniently: a field of an unexpected type counts as absent. Values stay
+//! text, so numbers keep their digits.
 
 use std::{borrow::Cow, fmt};
 

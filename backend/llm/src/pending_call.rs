@@ -77,8 +77,8 @@ impl PendingCall {
         !self.input.trim().is_empty() && arguments::is_object(&self.mended_input())
     }
 
-    /// Returns a [`ModelEvent::ToolCallProgress`] once the call's name is known, and again whenever its arguments grew by
-    /// [`PROGRESS_STEP_BYTES`].
+    /// Returns a [`ModelEvent::ToolCallProgress`] once the call's name is known, and again whenever its arguments grew
+    /// by [`PROGRESS_STEP_BYTES`].
     pub(crate) fn growth(&mut self) -> Option<ModelEvent> {
         let bytes = self.input.len();
         let is_news = self.reported_bytes.is_none_or(|reported| bytes - reported >= PROGRESS_STEP_BYTES);
@@ -169,18 +169,18 @@ mod tests {
     #[test]
     fn progress_events_are_small_even_if_the_tool_name_is_long() {
         let mut growing = PendingCall { name: "n".repeat(1 << 20), ..PendingCall::default() };
-        let told: Vec<ModelEvent> = (0..1000)
+        let progress: Vec<ModelEvent> = (0..1000)
             .filter_map(|_| {
                 growing.input.push_str(&"x".repeat(64));
                 growing.growth()
             })
             .collect();
-        assert_eq!(told.len(), 1000);
+        assert_eq!(progress.len(), 1000);
         let bytes = |event: &ModelEvent| match event {
             ModelEvent::ToolCallProgress { name, .. } => name.len(),
             other => panic!("{other:?}"),
         };
-        assert!(told.iter().map(bytes).all(|bytes| bytes <= 64));
+        assert!(progress.iter().map(bytes).all(|bytes| bytes <= 64));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) enum BodyEnd {
     Lost,
 }
 
-/// A parser that converts bytes to events, however the bytes are split. Do not use it after an error or after
+/// A parser that converts bytes to events. How the bytes are split has no effect. Do not use it after an error or after
 /// [`ModelEvent::Ended`].
 pub(crate) struct Parser<R> {
     decoder: sse::Decoder,
@@ -59,8 +59,8 @@ impl<R: StreamReader> Parser<R> {
         let (frames, error) = match self.decoder.push(bytes) {
             Ok(frames) => (frames, None),
             Err(error) => {
-                let words = error.to_string();
-                (error.before, Some(bad_stream(words)))
+                let text = error.to_string();
+                (error.before, Some(bad_stream(text)))
             }
         };
         let frames = frames.into_iter().flat_map(|frame| self.surrogates.push(frame));

@@ -8,15 +8,15 @@ use tallybook_tools::ToolSpec;
 /// A request to a model.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// The system texts: first Tallybook's own prompt, then other context that comes before the history. Blank texts
-    /// are left out.
+    /// The system texts: first Tallybook's own prompt, then other context that precedes the history. Requests omit
+    /// blank texts.
     pub system: Vec<String>,
     /// The history, oldest message first, starting with a user message. Every tool call in an assistant message has its
     /// result in the `ToolResults` that follows the message.
     pub messages: Vec<ModelMessage>,
     /// The available tools.
     pub tools: Arc<[ToolSpec]>,
-    /// Permission or obligation to call tools.
+    /// The rule for tool calls in the answer.
     pub tool_choice: ToolChoice,
     /// Sampling parameters.
     pub sampling: Sampling,
@@ -72,8 +72,8 @@ pub enum ModelMessage {
 
 impl ModelMessage {
     /// Creates a user message with one text part.
-    pub fn user_text(words: impl Into<String>) -> Self {
-        Self::User(vec![UserPart::Text(words.into())])
+    pub fn user_text(text: impl Into<String>) -> Self {
+        Self::User(vec![UserPart::Text(text.into())])
     }
 }
 
@@ -88,7 +88,7 @@ pub enum UserPart {
 impl UserPart {
     /// Joins the texts of all parts, separated by an empty line.
     pub fn join_texts(parts: &[Self]) -> String {
-        let texts: Vec<&str> = parts.iter().map(|Self::Text(words)| words.as_str()).collect();
+        let texts: Vec<&str> = parts.iter().map(|Self::Text(content)| content.as_str()).collect();
         texts.join("\n\n")
     }
 }

@@ -33,7 +33,7 @@ impl RetryPolicy {
         let builder = ExponentialBuilder::new()
             .with_max_times(usize::try_from(self.retries).unwrap_or(usize::MAX))
             .with_min_delay(self.first_delay)
-            // Jitter adds up to the same amount again, so that servers do not retry in step.
+            // Jitter adds up to the same amount again, so that replicas do not all retry at once.
             .with_max_delay(self.first_delay.max(self.max_delay / 2))
             .with_jitter();
         Backoff(builder.build())

@@ -11,8 +11,8 @@ use tallybook_protocol::sse::Frame;
 const REPLACEMENT: &str = r"\ufffd";
 const ESCAPE_BYTES: usize = REPLACEMENT.len();
 
-/// Maximum number of surrogates of one frame that wait for their other half, so that no frame causes much work. A
-/// portion of an answer has one text that grows; sometimes the frame contains the same text twice.
+/// Maximum number of surrogates of one frame that wait for their other half, which bounds the work per frame. A frame
+/// usually has one growing text, sometimes the same text twice.
 const MAX_WAITING: usize = 8;
 
 /// State of the repair of one answer's frames.
@@ -81,7 +81,7 @@ impl Pending {
     /// Moves the matching low surrogates from the next frame to this frame. Replaces a high surrogate that has none.
     fn join(mut self, next: &mut Frame, seconds: &[Half]) -> Frame {
         let mut found: Vec<&Half> = Vec::new();
-        // From the end, so that earlier positions stay valid.
+        // Starts at the end, so that earlier positions stay valid.
         for first in self.firsts.iter().rev() {
             let key = &self.frame.data[first.key.clone()];
             let fits = |half: &&Half| next.data[half.key.clone()] == *key && !found.iter().any(|one| one.at == half.at);

@@ -76,17 +76,17 @@ async fn the_progress_of_a_long_call_is_reported() {
         let input = json!({ "words": "many ".repeat(2000) }).to_string();
         model.reply([tool_call("write", &input)]);
         let mut stream = patient(provider, &model).stream(question());
-        let mut told = Vec::new();
+        let mut progress = Vec::new();
         let whole = loop {
             match stream.next().await.unwrap().unwrap() {
-                ModelEvent::ToolCallProgress { name, bytes } => told.push((name, bytes)),
+                ModelEvent::ToolCallProgress { name, bytes } => progress.push((name, bytes)),
                 ModelEvent::ToolCall(call) => break call,
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!((told[0].0.as_str(), told[0].1), ("write", 0));
-        assert!(told.len() > 2 && told.is_sorted_by(|one, next| one.1 < next.1), "{told:?}");
-        assert!(told.last().unwrap().1 <= whole.input_text.len());
+        assert_eq!((progress[0].0.as_str(), progress[0].1), ("write", 0));
+        assert!(progress.len() > 2 && progress.is_sorted_by(|one, next| one.1 < next.1), "{progress:?}");
+        assert!(progress.last().unwrap().1 <= whole.input_text.len());
     }
 }
 

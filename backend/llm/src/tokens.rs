@@ -5,7 +5,7 @@ use tallybook_tools::ToolSpec;
 
 use super::request::{AssistantBlock, ModelMessage, ModelRequest, UserPart};
 
-/// Number of tokens that a message, a call or a result takes in addition to its text: role marks, IDs, field names.
+/// Overhead of a message, a call or a result in addition to its text, in tokens: role marks, IDs, field names.
 const ROUND_ABOUT: usize = 8;
 
 /// Estimates the maximum number of tokens of a text:
@@ -17,7 +17,7 @@ const ROUND_ABOUT: usize = 8;
 /// Current vocabularies need fewer tokens for ordinary text: about one token for four English characters or for one
 /// Japanese character. So a text that fits by this estimate fits the model.
 pub fn of_text(text: &str) -> usize {
-    // In thirds of a token.
+    // Counts in thirds of a token.
     let thirds = text.chars().map(|c| match c.len_utf8() {
         1 => 1,
         2 => 2,

@@ -25,7 +25,8 @@ pub(crate) async fn read(mut response: Response, max: usize) -> Result<Vec<u8>, 
     Ok(body)
 }
 
-/// Returns the body of an event stream. The stream fails at an event of more than `max` bytes. An empty line ends an event.
+/// Returns the body of an event stream. The stream fails at an event of more than `max` bytes. An empty line ends an
+/// event.
 pub(crate) fn events(response: Response, max: usize) -> impl Stream<Item = Result<Bytes, BodyError>> {
     let (mut bytes, mut is_line_empty) = (0, true);
     response.bytes_stream().map(move |chunk| {

@@ -1,5 +1,5 @@
-//! Sends tool calls over HTTP. `rmcp` reads and writes JSON as values, which changes numbers. So this module sends a call and
-//! reads its response as text (see `exact`).
+//! Sends tool calls over HTTP. `rmcp` reads and writes JSON as values, which changes numbers. So this module sends a
+//! call and reads its response as text (see `exact`).
 
 use std::collections::HashMap;
 
@@ -73,8 +73,8 @@ pub(crate) fn exact(events: Events) -> Events {
     events.map(with_text).boxed()
 }
 
-/// Returns the JSON-RPC error in the body of a refused request. Fails if the body is anything else, or if the status is 401 or
-/// 403.
+/// Returns the JSON-RPC error in the body of a refused request. Fails if the body is anything else, or if the status is
+/// 401 or 403.
 async fn refusal(status: StatusCode, response: Response) -> Result<ServerJsonRpcMessage, HttpError> {
     let is_readable = is_of(response.headers(), JSON);
     let answer = read(response).await?;

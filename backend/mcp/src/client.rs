@@ -29,8 +29,8 @@ pub(crate) struct NotificationHandler {
 #[derive(Default)]
 struct Calls {
     progress: Mutex<HashMap<ProgressToken, ProgressSender>>,
-    /// Locked from before a call is sent until it is in `progress`: its first progress notification may arrive before the caller
-    /// knows its token.
+    /// Locked from before a call is sent until its token is in `progress`, because the first progress notification may
+    /// arrive before the caller knows the token. The notification handler waits for this lock.
     sending: tokio::sync::Mutex<()>,
 }
 
@@ -77,7 +77,8 @@ impl Connection {
         raw_json(&self.peer.send_request(request).await?)
     }
 
-    /// Calls a tool and returns its result as JSON. If the caller drops the future, the server is notified of the cancellation.
+    /// Calls a tool and returns its result as JSON. If the caller drops the future, the server is notified of the
+    /// cancellation.
     pub(crate) async fn call_tool(
         &self,
         name: String,
@@ -99,8 +100,8 @@ impl Connection {
     }
 }
 
-/// Converts a result to JSON. `rmcp` reads a result as the first kind that fits, and as an untyped one if a part of it is
-/// malformed. The callers need the complete result, and check each part on its own.
+/// Converts a result back to JSON. `rmcp` deserializes a result as the first type that fits, or as an untyped value if
+/// a part is malformed. The callers need the complete result, and check each part on its own.
 fn raw_json(result: &rmcp::model::ServerResult) -> Result<Value, ServiceError> {
     serde_json::to_value(result).map_err(|_| ServiceError::UnexpectedResponse)
 }

@@ -1,5 +1,5 @@
-//! Turns the settings of one server into an endpoint: checks them and expands their variables. An endpoint contains secrets, so
-//! its types have no `Debug` or `Display`.
+//! Checks the settings of one server, expands their variables, and creates the server's endpoint. An endpoint contains
+//! secrets, so its types implement neither `Debug` nor `Display`.
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
@@ -13,7 +13,7 @@ use super::{
     variables::{UnsetVariable, expanded},
 };
 
-/// Reason why settings cannot be used. Only the server that they belong to fails.
+/// Reason why the settings of a server cannot be used. It affects only that server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// A variable is not set. The settings themselves may be correct.
@@ -33,8 +33,8 @@ fn wrong<T>(key: &'static [&'static str], problem: impl Into<String>) -> Result<
     Err(SettingsError::Wrong { key, problem: problem.into() })
 }
 
-/// Checks the settings of one server in the same way as [`ToolServers::start`](super::ToolServers::start). `oauth` is the token
-/// source of servers that have none of their own. `find` returns the value of an environment variable.
+/// Checks the settings of one server in the same way as [`ToolServers::start`](super::ToolServers::start). `oauth` is
+/// the token source of servers that have none of their own. `find` returns the value of an environment variable.
 pub fn check(
     settings: &ToolServerSettings,
     oauth: Option<&OAuthSettings>,
@@ -55,7 +55,8 @@ pub(crate) struct HttpEndpoint {
     pub(crate) credentials: Option<Credentials>,
 }
 
-/// A server that runs as a program. `env` is its complete environment, and includes `PATH`, `HOME` and `LANG` if they are set.
+/// A server that runs as a program. `env` is its complete environment, and includes `PATH`, `HOME` and `LANG` if they
+/// are set.
 pub(crate) struct Program {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
@@ -71,7 +72,8 @@ pub(crate) struct Credentials {
 }
 
 impl Endpoint {
-    /// Checks the settings of one server and expands their variables. `find` returns the value of an environment variable.
+    /// Checks the settings of one server and expands their variables. `find` returns the value of an environment
+    /// variable.
     pub(crate) fn of(
         settings: &ToolServerSettings,
         oauth: Option<&OAuthSettings>,
@@ -176,10 +178,12 @@ fn is_reserved(header: &HeaderName) -> bool {
         || header.starts_with("mcp-")
 }
 
-/// Parses and checks the URL of a server or token endpoint. It must use HTTPS; plain HTTP is allowed to localhost and with
-/// `allow_http`. Link-local addresses are refused, because cloud platforms serve the credentials of their machines there.
+/// Parses and checks the URL of a server or token endpoint. It must use HTTPS; plain HTTP is allowed to localhost and
+/// with `allow_http`. Link-local addresses are refused, because cloud platforms serve the credentials of their machines
+/// there.
 fn checked_url(key: &'static [&'static str], given: &str, allow_http: bool) -> Result<Url, SettingsError> {
-    // Problems with the common token source are reported at another key, because the server's table has no key for it.
+    // A problem with the common token source is reported at `requires_auth`, because the server's table has no key for
+    // its URL.
     let its = if key == ["url"] { "url" } else { "token_url" };
     let Ok(url) = Url::parse(given) else { return wrong(key, format!("its {its} is not a valid URL")) };
     if !url.username().is_empty() || url.password().is_some() {

@@ -22,8 +22,8 @@ pub(crate) enum ServerError {
     /// The server violates the protocol, or refuses a request. Only admins may read the reason.
     #[error("the server returned an error or an invalid response: {0}")]
     Protocol(String),
-    /// The server violates the protocol, or returns an error. Users may read the reason: the server's own error, or one of
-    /// Tallybook's.
+    /// The server violates the protocol, or returns an error. Users may read the reason: the server's own error, or one
+    /// of Tallybook's.
     #[error("the server returned an error or an invalid response: {0}")]
     Answer(String),
     /// The server refuses access, or no token could be obtained.
@@ -113,7 +113,8 @@ impl From<io::Error> for ServerError {
 }
 
 impl ServerError {
-    /// Creates the error for a server that answered the handshake with a protocol version that Tallybook does not support.
+    /// Creates the error for a server that answered the handshake with a protocol version that Tallybook does not
+    /// support.
     pub(crate) fn unknown_version(version: &str) -> Self {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let version = text::message(version);
@@ -126,8 +127,8 @@ impl ServerError {
     }
 }
 
-/// Converts a transport error. Uses the first cause of a known type, or else the innermost cause: the outer ones contain
-/// addresses, which may contain keys.
+/// Converts a transport error. Uses the first cause of a known type, or else the innermost cause: the outer ones
+/// contain addresses, which may contain keys.
 fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
     let mut cause = error;
     loop {

@@ -1,5 +1,5 @@
-//! Keeps every digit of the numbers in calls and results. `serde_json::Value` holds an `f64`, which would round numbers or refuse
-//! them (`1e400`). So here the JSON text is passed along with the values or instead of them.
+//! Keeps every digit of the numbers in calls and results. `serde_json::Value` stores numbers as `f64`, which would
+//! round them or refuse them (`1e400`). So this module passes the JSON text along with the values or instead of them.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ type Members = BTreeMap<String, Box<RawValue>>;
 
 /// Arguments of a call.
 pub(crate) struct Arguments {
-    /// The values, for the protocol's headers. Here numbers are strings.
+    /// The values, for the protocol's headers. Their numbers are strings.
     values: JsonObject,
     text: Box<RawValue>,
 }
@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
 struct ArgumentsText(Box<RawValue>);
 
 impl Arguments {
-    /// Parses the arguments that a model wrote. Each member is sent once, even if the model wrote it twice: a server may read the
-    /// first one, and the user approved the last one.
+    /// Parses the arguments that a model wrote. Each member is sent once, even if the model wrote it twice: a server
+    /// may read the first one, and the user approved the last one.
     pub(crate) fn read(input_text: &str) -> serde_json::Result<Self> {
         let mut text = String::with_capacity(input_text.len());
         match copy(input_text.trim_ascii_start(), MAX_LEVELS, &mut text)? {
@@ -88,8 +88,8 @@ fn copy(json: &str, levels: usize, out: &mut String) -> serde_json::Result<Value
     }
 }
 
-/// Returns the JSON text of a message if it is a call with [`Arguments`]. Returns `None` for other messages, which `rmcp` may
-/// write itself.
+/// Returns the JSON text of a message if it is a call with [`Arguments`]. Returns `None` for other messages, which
+/// `rmcp` may write itself.
 pub(crate) fn written(message: &ClientJsonRpcMessage) -> serde_json::Result<Option<Vec<u8>>> {
     let JsonRpcMessage::Request(request) = message else { return Ok(None) };
     let ClientRequest::CallToolRequest(call) = &request.request else { return Ok(None) };
@@ -109,8 +109,8 @@ pub(crate) fn read<T: DeserializeOwned>(message: &[u8]) -> serde_json::Result<T>
     }
 }
 
-/// Returns the data of an event with its structured content as a string, as in [`read`]. Data without structured content is
-/// returned unchanged.
+/// Returns the data of an event with its structured content as a string, as in [`read`]. Data without structured
+/// content is returned unchanged.
 pub(crate) fn event(data: String) -> String {
     with_structured_text(data.as_bytes()).and_then(|changed| String::from_utf8(changed).ok()).unwrap_or(data)
 }
@@ -129,7 +129,7 @@ fn with_structured_text(message: &[u8]) -> Option<Vec<u8>> {
     changed(message, "result", with_text).ok()
 }
 
-/// Applies `change` to the members of one member of a message.
+/// Applies `change` to the object that is the message's member `member`, and returns the changed message.
 fn changed(
     message: &[u8],
     member: &str,

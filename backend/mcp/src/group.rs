@@ -1,20 +1,22 @@
-//! Process group of one server. The group is killed when Tallybook ends, even by `kill -9`. This module does not know which
-//! programs run in the group.
+//! Process group of one server. The group is killed when Tallybook ends, even by `kill -9`. This module does not know
+//! which programs run in the group.
 
 use std::{io, process::Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-/// Shell that runs the guard. Every supported system has it at this path, and the guard uses only its built-in commands.
+/// Shell that runs the guard. Every supported system has it at this path, and the guard uses only its built-in
+/// commands.
 const SHELL: &str = "/bin/sh";
-/// Script of the guard: waits for the end of its input, then kills its whole group. Only Tallybook holds the other end of that
-/// input, and writes nothing to it.
+/// Script of the guard: waits for the end of its input, then kills its whole group. Only Tallybook holds the other end
+/// of that input, and writes nothing to it.
 const GUARD: &str = "read -r nothing; kill -s KILL 0";
 
 /// A program and all processes that it starts, except those that leave the group.
 pub(crate) struct Group {
-    /// Leader of the group. Until it is dropped, no other process can get its process ID, which is also the ID of the group.
+    /// Leader of the group. Until it is dropped, no other process can get its process ID, which is also the ID of the
+    /// group.
     guard: Child,
 }
 

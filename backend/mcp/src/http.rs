@@ -77,8 +77,8 @@ impl HttpClient {
         StreamableHttpClientTransport::with_client(self.clone(), config)
     }
 
-    /// Returns the token for a request, or `None` if the server needs none. Fails if the server needs a token and there is none,
-    /// so the request is not sent.
+    /// Returns the token for a request, or `None` if the server needs none. Fails if the server needs a token and there
+    /// is none, so the request is not sent.
     async fn token(&self, refused: Option<&SecretString>) -> Result<Option<SecretString>, HttpError> {
         match &self.tokens {
             Some(tokens) => tokens.get(refused).await.map(Some).map_err(|error| io::Error::other(error).into()),

@@ -1,10 +1,11 @@
-//! Client for tool servers that speak the Model Context Protocol (MCP), over Streamable HTTP or over a program's standard
-//! streams, in both eras of the protocol. [`ToolServers`] keeps the servers connected and returns the available tools as a
-//! registry.
+//! Client for tool servers that speak the Model Context Protocol (MCP), over Streamable HTTP or over a program's
+//! standard streams. It supports both eras of the protocol: the older one, whose connections begin with `initialize`,
+//! and the newer one (version 2026-07-28), without it. [`ToolServers`] keeps the servers connected and returns the
+//! available tools as a registry.
 //!
-//! A server is not trusted. Its lists, schemas, texts and results are limited in size and repaired here. Whatever a server does,
-//! the worst result is a tool that is left out or a call that fails. This crate does not depend on models, turns, SQL or the
-//! page.
+//! Servers are not trusted. This crate limits the size of their lists, schemas, texts and results, and repairs them. A
+//! misbehaving server can at worst cause a tool to be left out or a call to fail. This crate does not depend on models,
+//! turns, SQL or the page.
 
 mod body;
 mod call_post;
@@ -17,9 +18,7 @@ mod http;
 mod limits;
 mod lines;
 mod listing;
-mod misfit;
 mod naming;
-mod offering;
 mod pins;
 mod result;
 mod schema;
@@ -32,15 +31,17 @@ mod stdio;
 mod text;
 mod token;
 mod tool;
+mod tool_selection;
 mod transport;
+mod value_errors;
 mod variables;
 
 pub use endpoint::{SettingsError, check};
 pub use listing::LeftOut;
-pub use misfit::Misfit;
 pub use pins::{ChangedDefinition, DefinitionHash, PinError, PinStore};
 pub use server::Status;
 pub use servers::{ServerReport, ToolServers};
 pub use servers_file::{ServersFileError, read_servers_file};
 pub use settings::{OAuthSettings, Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings};
+pub use value_errors::Misfit;
 pub use variables::UnsetVariable;

@@ -1,5 +1,5 @@
-//! Reads the lines of a program's output, up to a maximum length, and parses each line as a message. If a response cannot be
-//! read, finds out which request it answers.
+//! Reads the lines of a program's output, up to a maximum length, and parses each line as a message. If a response
+//! cannot be read, finds out which request it answers.
 
 use std::io;
 
@@ -42,7 +42,8 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Self { reader, line: Vec::new(), tail: None }
     }
 
-    /// Returns the next line without its line feed, or `None` at the end of the output. Drops a last line without line feed.
+    /// Returns the next line without its line feed, or `None` at the end of the output. Drops a last line without line
+    /// feed.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let available = self.reader.fill_buf().await?;
@@ -83,7 +84,7 @@ impl Line {
         let (head, tail, reason) = match self {
             Self::Whole(line) => match exact::read(line) {
                 Ok(message) => return Read::Message(Box::new(message)),
-                // Some servers write their log to this stream.
+                // Some servers write log lines to standard output.
                 Err(_) => {
                     (&line[..line.len().min(KEPT_BYTES)], &line[line.len().saturating_sub(KEPT_BYTES)..], UNREADABLE)
                 }
@@ -101,8 +102,8 @@ impl Line {
     }
 }
 
-/// Returns the ID of a response that was not read, from its first or last members. Returns `None` if the ID is not a number. A
-/// quote inside a string is escaped, so text before the last brace, or after the first, belongs to the message itself.
+/// Finds the ID of an unreadable response in its first or last members. Returns `None` if there is none or if it isn't
+/// a number. An `"id":` inside a string has escaped quotes, so it never matches.
 fn id_of(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     let plain =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_whitespace()).collect::<String>();

@@ -1,5 +1,5 @@
-//! Lists the tools of a server page by page. Each tool is checked on its own, so a faulty tool is left out without affecting the
-//! others.
+//! Lists the tools of a server page by page. Each tool is checked on its own, so a faulty tool is left out without
+//! affecting the others.
 
 use std::collections::HashSet;
 
@@ -63,7 +63,8 @@ pub(crate) struct Listing {
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Lists all tools of a server, with `secrets` redacted in their definitions. A tool with a secret in a name is left out.
+/// Lists all tools of a server, with `secrets` redacted in their definitions. A tool with a secret in a name is left
+/// out.
 pub(crate) async fn list(connection: &Connection, secrets: &Secrets) -> Result<Listing, ServerError> {
     let listed = timeout(LIST_TIMEOUT, pages(connection, secrets));
     listed.await.map_err(|_| ServerError::Timeout(LIST_TIMEOUT.as_secs()))?
@@ -78,7 +79,7 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
             return Err(ServerError::Answer("its tool list is not an array".to_owned()));
         };
         for tool in tools {
-            // The tool is called by its name, so the name stays unchanged too.
+            // Excludes the name, with which the tool is called.
             let members = tool.as_object_mut().into_iter().flatten();
             members.filter(|(member, _)| *member != "name").for_each(|(_, member)| hide(member, secrets));
             if secrets.occur_in(&tool.to_string()) {
@@ -89,14 +90,14 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
         }
         match page.get("nextCursor").and_then(Value::as_str) {
             Some(next) if seen.insert(next.to_owned()) => cursor = Some(next.to_owned()),
-            // A cursor that occurred before would lead in circles.
+            // No further page, or a cursor that occurred before, which would cause an endless loop.
             _ => return Ok(listing),
         }
     }
     Ok(listing)
 }
 
-/// Redacts secrets in all strings. The names of members stay, because argument names are among them.
+/// Redacts secrets in all strings. Leaves the names of members unchanged, because argument names are among them.
 fn hide(value: &mut Value, secrets: &Secrets) {
     match value {
         Value::String(text) => *text = secrets.hide(text.as_str()).into_owned(),
@@ -132,9 +133,9 @@ impl Listing {
 }
 
 fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
-    let words = |member: &str| match tool.get(member) {
+    let content = |member: &str| match tool.get(member) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(words)) => Ok(Some(words.as_str())),
+        Some(Value::String(content)) => Ok(Some(content.as_str())),
         Some(_) => Err(format!("its {member} is not a string")),
     };
     let schema = tool.get("inputSchema").ok_or_else(|| "it has no input schema".to_owned())?;
@@ -143,7 +144,7 @@ fn listed(name: &str, tool: &Value) -> Result<ListedTool, String> {
         none if none.is_empty() => none,
         dropped => format!(" (Left out here of its arguments' schema: {dropped}.)"),
     };
-    let description = text::description_with(words("description")?.or(words("title")?).unwrap_or(name), &note);
+    let description = text::description_with(content("description")?.or(content("title")?).unwrap_or(name), &note);
     let claims = |hint: &str| tool.pointer(&format!("/annotations/{hint}")).and_then(Value::as_bool) == Some(true);
     // Reads each member on its own, because `rmcp` may have read the list and dropped members that it does not know.
     let annotations = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];

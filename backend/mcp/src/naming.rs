@@ -7,8 +7,9 @@ const MAX_NAME: usize = 64;
 /// Number of characters kept of a name that gets a hash.
 const KEPT: usize = 55;
 
-/// Returns `<server>__<tool>`, with `_` for every character that is not allowed. If that name is too long or `is_taken`, returns
-/// its beginning and eight hex digits of the SHA-256 of server, NUL byte and tool. Returns `None` if that name is taken too.
+/// Returns `<server>__<tool>`, with `_` for every character that is not allowed. If that name is too long or
+/// `is_taken`, returns its beginning and eight hex digits of the SHA-256 of server, NUL byte and tool. Returns `None`
+/// if that name is taken too.
 pub(crate) fn tool_name(server: &str, tool: &str, is_taken: impl Fn(&str) -> bool) -> Option<String> {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     let plain: String = format!("{server}__{tool}").chars().map(allowed).collect();

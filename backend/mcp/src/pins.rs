@@ -1,4 +1,4 @@
-//! Accepted definitions of tools, for noticing changes after a restart and on every replica.
+//! Accepted definitions of tools, with which changes are detected after a restart and on every replica.
 
 use std::{collections::HashMap, error::Error, sync::Arc};
 
@@ -7,16 +7,16 @@ use futures_util::future::BoxFuture;
 /// Error of a [`PinStore`], for the log.
 pub type PinError = Box<dyn Error + Send + Sync>;
 
-/// SHA-256 of a tool's complete definition, as its server wrote it: name, title, description, schema and annotations. Secrets of
-/// the settings are redacted before the hash is calculated.
+/// SHA-256 of a tool's complete definition, as its server wrote it: name, title, description, schema and annotations.
+/// Secrets of the settings are redacted before the hash is calculated.
 pub type DefinitionHash = [u8; 32];
 
-/// Store of accepted definitions. It answers within a bounded time. The owner of the store accepts definitions, and then calls
-/// [`ToolServers::accept`](super::ToolServers::accept).
+/// Store of accepted definitions. Implementations must return within a bounded time. The owner of the store accepts
+/// definitions, and then calls [`ToolServers::accept`](super::ToolServers::accept).
 pub trait PinStore: Send + Sync {
-    /// Returns the accepted definitions of a server's tools, by the names that the server uses. If nothing is stored for the
-    /// server yet, stores and accepts all of `seen`. A tool that first appears in a later listing is not in the result until an
-    /// admin accepts it: otherwise a withheld tool could come back under another name.
+    /// Returns the accepted definitions of a server's tools, by the names that the server uses. If nothing is stored
+    /// for the server yet, stores and accepts all of `seen`. A tool that first appears in a later listing is not in the
+    /// result until an admin accepts it: otherwise a withheld tool could come back under another name.
     fn accepted(
         &self,
         server: Arc<str>,

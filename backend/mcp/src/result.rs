@@ -1,13 +1,13 @@
-//! Converts the result of a tool call into the one text that the model, the page and the tool history share. Nothing that the
-//! result links to is fetched.
+//! Converts the result of a tool call into the one text that the model, the page and the tool history share. Nothing
+//! that the result links to is fetched.
 
 use serde_json::Value;
 use tallybook_tools::{ToolError, ToolOutput};
 
 use super::{exact, text};
 
-/// Converts the result of `tools/call`, and tolerates malformed parts. Fails if the tool reports an error or asks for more input,
-/// or if the content cannot be read.
+/// Converts the result of `tools/call`, and tolerates malformed parts. Fails if the tool reports an error or asks for
+/// more input, or if the content cannot be read.
 pub(crate) fn tool_result(result: &Value) -> Result<ToolOutput, ToolError> {
     if result.get("resultType").and_then(Value::as_str) == Some("input_required") {
         let message = "the server requires more input from a user, which Tallybook does not support";
@@ -43,7 +43,8 @@ fn unreadable() -> ToolError {
     ToolError::other("mcp_protocol", "the server returned a result without readable content")
 }
 
-/// Returns the kind of a block. A block without a kind is text if it is a string, or has a member `text` that is a string.
+/// Returns the kind of a block. A block without a kind is text if it is a string, or has a member `text` that is a
+/// string.
 fn kind(block: &Value) -> &str {
     let is_text = block.is_string() || block.get("text").is_some_and(Value::is_string);
     block.get("type").and_then(Value::as_str).unwrap_or(if is_text { "text" } else { "" })

@@ -11,7 +11,8 @@ use super::{
 impl ToolServersSettings {
     /// Returns the values to redact in the output of tools and in the log:
     ///
-    /// - Values of headers, environment variables, arguments and URL parameters that have the name of a secret, such as `key`.
+    /// - Values of headers, environment variables, arguments and URL parameters that have the name of a secret, such as
+    ///   `key`.
     /// - Values of environment variables with such a name, wherever a setting refers to them.
     /// - Passwords in URLs.
     /// - OAuth client secrets.
@@ -37,8 +38,8 @@ impl ToolServersSettings {
     }
 }
 
-/// Returns the secrets in a URL: its password, and the query parameters that have the name of a secret. Returns each secret as it
-/// is written and with its percent-encoding decoded. Returns nothing if the text is not a URL with a host.
+/// Returns the secrets in a URL: its password, and the query parameters that have the name of a secret. Returns each
+/// secret as it is written and with its percent-encoding decoded. Returns nothing if the text is not a URL with a host.
 fn in_address(text: &str) -> Vec<String> {
     let Some(url) = Url::parse(text).ok().filter(Url::has_host) else { return Vec::new() };
     let password = url.password().map(str::to_owned);
@@ -49,8 +50,9 @@ fn in_address(text: &str) -> Vec<String> {
     password.into_iter().chain(decoded).chain(raw).chain(pairs).collect()
 }
 
-/// Returns the secrets among a program's arguments. The name of a secret precedes it, in the same argument or in the one before:
-/// `--token=…`, `--api-key …`, `-e TOKEN=…`, `--header "X-Key: …"`. URLs in arguments such as `--url=…` are searched too.
+/// Returns the secrets among a program's arguments. The name of a secret precedes it, in the same argument or in the
+/// one before: `--token=…`, `--api-key …`, `-e TOKEN=…`, `--header "X-Key: …"`. URLs in arguments such as `--url=…` are
+/// searched too.
 fn in_arguments(args: &[String]) -> Vec<String> {
     let mut secrets = Vec::new();
     let mut option = "";
@@ -69,7 +71,7 @@ fn in_arguments(args: &[String]) -> Vec<String> {
     secrets
 }
 
-/// Returns `true` if a word of the name is one that secrets are named with.
+/// Returns `true` if the name contains a word that indicates a secret, such as `key` or `token`.
 fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 14] = [
         "apikey",
@@ -87,18 +89,18 @@ fn is_secret_name(name: &str) -> bool {
         "token",
         "auth",
     ];
-    // A word begins after a character that is neither a letter nor a digit. As in `accessToken`, it also begins with a capital
-    // letter after a small one.
-    let mut words = String::with_capacity(name.len() + 4);
+    // A word begins after a character that is neither a letter nor a digit, or with a capital letter after a small one,
+    // as in `accessToken`.
+    let mut text = String::with_capacity(name.len() + 4);
     let mut after_small = false;
     for c in name.chars() {
         if after_small && c.is_uppercase() {
-            words.push(' ');
+            text.push(' ');
         }
         after_small = c.is_lowercase();
-        words.extend(c.to_lowercase());
+        text.extend(c.to_lowercase());
     }
-    words.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
 /// Returns the secret part of a header's value, without an authentication scheme such as `Bearer`.

@@ -25,11 +25,11 @@ use super::{
         SETTLED_AFTER,
     },
     listing::{ListedTool, Listing, list},
-    offering::{Offering, asking, offering, taken},
     pins::{DefinitionHash, PinStore},
     result::tool_result,
     settings::{OAuthSettings, ToolServerSettings},
     text,
+    tool_selection::{ToolSelection, apply_filters, select_tools, tools_with_approval},
     transport::{OpenTransport, Transport},
 };
 
@@ -66,15 +66,15 @@ pub(crate) struct Server {
     slots: FairSemaphore<UserKey>,
     /// Notified when a call finds that the server may be gone.
     doubted: Notify,
-    /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer era's
-    /// request.
+    /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer
+    /// era's request.
     is_old: AtomicBool,
 }
 
 pub(crate) struct State {
     pub(crate) status: Status,
     pub(crate) error: Option<ServerError>,
-    pub(crate) offering: Offering,
+    pub(crate) selection: ToolSelection,
     connection: Option<Connection>,
     /// Last list of the server, without the tools that the settings leave out.
     listing: Listing,
@@ -85,7 +85,7 @@ pub(crate) struct State {
 impl State {
     /// Returns the tools that the server lists and that are not available.
     pub(crate) fn withheld(&self) -> impl Iterator<Item = &ListedTool> {
-        let is_offered = |name: &str| self.offering.tools.iter().any(|tool| tool.listed.name == name);
+        let is_offered = |name: &str| self.selection.tools.iter().any(|tool| tool.listed.name == name);
         self.listing.tools.iter().filter(move |tool| !is_offered(&tool.name))
     }
 }
@@ -108,7 +108,7 @@ impl Server {
         let state = State {
             status,
             error,
-            offering: Offering::default(),
+            selection: ToolSelection::default(),
             connection: None,
             listing: Listing::default(),
             accepted: None,
@@ -135,8 +135,8 @@ impl Server {
         self.state().status == Status::Connecting
     }
 
-    /// Keeps the server connected until `stop` is cancelled. Calls `changed` after each change of the state or of the available
-    /// tools.
+    /// Keeps the server connected until `stop` is cancelled. Calls `changed` after each change of the state or of the
+    /// available tools.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken, changed: impl Fn() + Send) {
         let server = &*self.name;
         let transport = match &self.transport {
@@ -181,7 +181,8 @@ impl Server {
         }
     }
 
-    /// Connects to the server and monitors it. Closes the connection at the end. Returns `Ok` only if `stop` was cancelled.
+    /// Connects to the server and monitors it. Closes the connection at the end. Returns `Ok` only if `stop` was
+    /// cancelled.
     async fn connect_and_watch(
         &self,
         transport: &Transport,
@@ -205,10 +206,11 @@ impl Server {
         refresh.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let listing = list(&open.connection, &self.secrets).await?;
-            // Tools that the settings leave out count as seen too, so that including one later does not make it a new tool.
+            // Passes the complete listing: tools that the settings leave out also count as seen, so that a tool that is
+            // included later is not new.
             let accepted = self.accepted(&listing).await;
             let is_known = accepted.is_some();
-            if self.offer(taken(&self.settings, listing), accepted, &open.connection) {
+            if self.offer(apply_filters(&self.settings, listing), accepted, &open.connection) {
                 changed();
             }
             let listed_at = Instant::now();
@@ -225,7 +227,8 @@ impl Server {
                 }
                 () = self.doubted.notified() => {}
                 () = notified => {}
-                // Tries again to read the accepted definitions. Until then, only definitions that were read before are accepted.
+                // Tries again to read the accepted definitions. Until then, only definitions that were read before are
+                // accepted.
                 () = sleep_until(listed_at + MIN_REFRESH), if !is_known => {}
                 _ = refresh.tick() => open.subscribe_again().await,
             }
@@ -244,8 +247,8 @@ impl Server {
         }
     }
 
-    /// Stores a new list. If `accepted` is `None`, the definitions that were accepted before stay accepted. Returns `true` if the
-    /// state or the available tools changed.
+    /// Stores a new list. If `accepted` is `None`, the definitions that were accepted before stay accepted. Returns
+    /// `true` if the state or the available tools changed.
     fn offer(
         &self,
         listing: Listing,
@@ -265,9 +268,9 @@ impl Server {
         if !was_connected {
             tracing::info!(
                 server = &*self.name,
-                tools = state.offering.tools.len(),
-                left_out = state.offering.left_out.len(),
-                needs_approval = text::message(&asking(&state.offering)),
+                tools = state.selection.tools.len(),
+                left_out = state.selection.left_out.len(),
+                needs_approval = text::message(&tools_with_approval(&state.selection)),
                 "connected to a tool server"
             );
         }
@@ -276,8 +279,8 @@ impl Server {
 
     /// Selects the available tools again from the last list. Returns `true` if they changed.
     fn evaluate(&self, state: &mut State) -> bool {
-        let new = offering(&self.settings, &state.listing, state.accepted.as_ref());
-        let is_different = state.offering != new;
+        let new = select_tools(&self.settings, &state.listing, state.accepted.as_ref());
+        let is_different = state.selection != new;
         if is_different && let Some(accepted) = &state.accepted {
             let (added, changed): (Vec<_>, Vec<_>) = new.changed().partition(|&tool| !accepted.contains_key(tool));
             for tool in changed {
@@ -291,7 +294,7 @@ impl Server {
                 );
             }
         }
-        state.offering = new;
+        state.selection = new;
         is_different
     }
 
@@ -318,8 +321,8 @@ impl Server {
         text.replace(address, "[address]").replace(host, "[address]")
     }
 
-    /// Creates the error of a failed call. It is stored and shown to the call's user, so it contains only what every user may
-    /// read.
+    /// Creates the error of a failed call. It is stored and shown to the call's user, so it contains only what every
+    /// user may read.
     fn failed(&self, error: &ServerError) -> ToolError {
         ToolError::other(error.error_type(), self.plain(error))
     }
@@ -329,7 +332,7 @@ impl Server {
         state.status = Status::Failed;
         state.error = Some(error.clone());
         state.listing = Listing::default();
-        state.offering = Offering::default();
+        state.selection = ToolSelection::default();
         state.connection = None;
     }
 
@@ -339,8 +342,8 @@ impl Server {
         self.slots.acquire(user_key).await.ok_or_else(closed)
     }
 
-    /// Calls a tool by the name that the server uses. The caller holds a slot from [`Self::acquire_slot`]. A request that was sent is
-    /// never retried here. Dropping the future notifies the server of the cancellation.
+    /// Calls a tool by the name that the server uses. The caller holds a slot from [`Self::acquire_slot`]. A request
+    /// that was sent is never retried here. Dropping the future notifies the server of the cancellation.
     pub(crate) async fn call(
         &self,
         tool: String,

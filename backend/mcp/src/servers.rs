@@ -30,7 +30,7 @@ pub struct ToolServers {
 
 struct Shared {
     builtin: ToolRegistry,
-    /// In the order of the settings.
+    /// The servers, in the order of the settings.
     servers: Vec<Arc<Server>>,
     offer: Mutex<Offer>,
     changes: watch::Sender<u64>,
@@ -39,8 +39,8 @@ struct Shared {
 /// Currently available tools.
 struct Offer {
     tools: Arc<ToolRegistry>,
-    /// State of each server when `tools` was built, in the order of the servers. A server that is reported as connected has its
-    /// tools in `tools`.
+    /// State of each server when `tools` was built, in the order of the servers. A server that is reported as connected
+    /// has its tools in `tools`.
     reports: Vec<ServerReport>,
     /// True while a server is connecting for the first time.
     is_awaited: bool,
@@ -58,26 +58,27 @@ struct Named {
 /// State of a server.
 #[derive(Clone, Debug)]
 pub struct ServerReport {
-    /// Its name in the settings.
+    /// Name of the server in the settings.
     pub name: Arc<str>,
     /// Connection state of the server.
     pub status: Status,
-    /// Reason why the tools are not available, without secrets. It may contain internal addresses, so only admins may read it.
+    /// Reason why the tools are not available, without secrets. It may contain internal addresses, so only admins may
+    /// read it.
     pub error: Option<String>,
     /// Reason why the tools are not available, for all users.
     pub plain_error: Option<String>,
-    /// Number of its tools that are available.
+    /// Number of the server's available tools.
     pub tools: usize,
-    /// Its tools that are not available, and why.
+    /// The server's tools that are not available, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// Its available tools whose definition is not the accepted one, by their names in the registry.
+    /// The server's available tools whose definition is not the accepted one, by their names in the registry.
     pub changed: HashMap<String, ChangedDefinition>,
 }
 
 impl ToolServers {
-    /// Starts all servers in the background and returns at once. At first, only the built-in tools are available; their names
-    /// take precedence. `pins` stores accepted definitions of tools. `secrets` receives the tokens for the servers. `find`
-    /// returns the value of an environment variable. Must be called within a Tokio runtime.
+    /// Starts all servers in the background and returns at once. At first, only the built-in tools are available; their
+    /// names take precedence. `pins` stores accepted definitions of tools. `secrets` receives the tokens for the
+    /// servers. `find` returns the value of an environment variable. Must be called within a Tokio runtime.
     pub fn start(
         builtin: ToolRegistry,
         settings: ToolServersSettings,
@@ -110,8 +111,8 @@ impl ToolServers {
         Self { shared, tasks: Arc::new(Mutex::new(tasks)), stop }
     }
 
-    /// Waits until each server has connected or failed once, for at most 10 seconds. Without this, the first turns after a start
-    /// would lack the tools of servers that are about to connect.
+    /// Waits until each server has connected or failed once, for at most 10 seconds. Without this, the first turns
+    /// after a start would lack the tools of servers that are about to connect.
     pub async fn first_connections(&self) {
         let mut changes = self.changes();
         let settled = changes.wait_for(|_| !self.shared.offer().is_awaited);
@@ -128,8 +129,8 @@ impl ToolServers {
         self.shared.offer().reports.clone()
     }
 
-    /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server does not
-    /// exist or does not list the tool.
+    /// Returns the hash of a tool's current definition, by the name that its server uses. Returns `None` if the server
+    /// does not exist or does not list the tool.
     pub fn definition(&self, server: &str, tool: &str) -> Option<DefinitionHash> {
         self.shared.server(server)?.definition(tool)
     }
@@ -178,7 +179,7 @@ impl Shared {
             let state = server.state();
             is_awaited |= state.status == Status::Connecting;
             withheld.extend(state.withheld().map(|tool| (server.name.clone(), tool.clone())));
-            for tool in &state.offering.tools {
+            for tool in &state.selection.tools {
                 let original = &tool.listed.name;
                 let name = tool_name(&server.name, original, |name| tools.find_spec(name).is_some());
                 let added = name.filter(|name| {
@@ -217,8 +218,8 @@ fn report(server: &Server, state: &State, named: Named) -> ServerReport {
         status: state.status,
         error: state.error.as_ref().map(ToString::to_string),
         plain_error: state.error.as_ref().map(|error| server.plain(error)),
-        tools: state.offering.tools.len().saturating_sub(named.nameless.len()),
-        left_out: state.offering.left_out.iter().chain(&named.nameless).cloned().collect(),
+        tools: state.selection.tools.len().saturating_sub(named.nameless.len()),
+        left_out: state.selection.left_out.iter().chain(&named.nameless).cloned().collect(),
         changed: named.changed,
     }
 }

@@ -8,12 +8,13 @@ use serde::{
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    misfit::{Misfit, without_place},
     settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings},
+    value_errors::{Misfit, without_place},
 };
 
-/// Risk of servers whose entry does not set one. Files of this kind come from programs that ask their own user for approval, or
-/// never ask. If every call needed approval, API clients such as Open `WebUI` could not use any of the tools.
+/// Risk of servers whose entry does not set one. Files of this kind come from programs that ask their own user for
+/// approval, or never ask. If every call needed approval, API clients such as Open `WebUI` could not use any of the
+/// tools.
 const DEFAULT_RISK: RiskSetting = RiskSetting::Claimed;
 /// Maximum size of the file, in bytes.
 const MAX_FILE_BYTES: usize = 1024 * 1024;
@@ -64,7 +65,7 @@ pub fn read_servers_file(text: &str) -> Result<ToolServersSettings, ServersFileE
     if text.len() > MAX_FILE_BYTES {
         return Err(ServersFileError::new(1, format!("the file is longer than {MAX_FILE_BYTES} bytes.")));
     }
-    // serde would accept a list, and read its items as the members in their order.
+    // Without this check, serde would accept a list, and read its items as the members in order.
     if !text.trim_start().starts_with('{') {
         return Err(ServersFileError::new(1, "the file must be an object with the member mcpServers."));
     }
@@ -120,8 +121,8 @@ struct Entry {
     pin: Pin,
 }
 
-/// Parses the entry of one server, which begins on this line. Returns `None` if the server is disabled. An entry that cannot be
-/// parsed affects only its own server.
+/// Parses the entry of one server, which begins on this line. Returns `None` if the server is disabled. An entry that
+/// cannot be parsed affects only its own server.
 fn read_entry(entry: &str, line: usize) -> Option<ToolServerSettings> {
     if !entry.starts_with('{') {
         return Some(unusable(format!("line {line}: it must be an object with a url or a command")));
@@ -173,7 +174,8 @@ impl Entry {
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Named<'a> {
-    /// Reads the servers in order. A name that occurs twice in one object is an error; plain JSON would keep the later entry.
+    /// Reads the servers in order. A name that occurs twice in one object is an error; plain JSON would keep the later
+    /// entry.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {

@@ -1,5 +1,5 @@
-//! Settings of tool servers, as an operator writes them: plain data, not yet checked and with variables not yet expanded. The
-//! same structs are read from a settings file and created from [`super::servers_file`].
+//! Settings of tool servers, as an operator writes them: plain data, not yet checked and with variables not yet
+//! expanded. The same structs are read from a settings file and created from [`super::servers_file`].
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,8 @@ pub struct ToolServersSettings {
     pub oauth: Option<OAuthSettings>,
 }
 
-/// Maximum length of a server's name, in characters. The names of its tools contain it completely, even if they are truncated.
+/// Maximum length of a server's name, in characters. The names of its tools contain it completely, even if they are
+/// truncated.
 const MAX_NAME_CHARS: usize = 50;
 
 /// Reason why a server's name cannot be used.
@@ -150,7 +151,8 @@ impl ToolServersSettings {
 }
 
 impl std::fmt::Display for ToolServerSettings {
-    /// Writes what the server is and which of its calls need approval, on one line and without anything that may be a secret.
+    /// Writes what the server is and which of its calls need approval, on one line and without anything that may be a
+    /// secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.url, &self.command) {
             (Some(url), _) => match Url::parse(url) {

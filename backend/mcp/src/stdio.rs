@@ -1,5 +1,5 @@
-//! Transport over a program's standard input and output: one message per line. The program runs in its own process group and with
-//! its own environment. The whole group ends with the connection.
+//! Transport over a program's standard input and output: one message per line. The program runs in its own process
+//! group and with its own environment. The whole group ends with the connection.
 
 use std::{io, process::Stdio, sync::Arc, time::Duration};
 
@@ -25,7 +25,8 @@ use super::{
     text,
 };
 
-/// Maximum time for which the output of an ended program is still read, if a process that it started keeps the output open.
+/// Maximum time for which the output of an ended program is still read, if a process that it started keeps the output
+/// open.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
 
 /// A running program, as a transport.
@@ -34,7 +35,7 @@ pub(crate) struct ProgramTransport {
     group: Group,
     input: Arc<Mutex<Option<ChildStdin>>>,
     lines: Lines<BufReader<ChildStdout>>,
-    /// Time at which reading stops. Set when the program has ended.
+    /// Time at which reading of the output stops. Set when the program has ended.
     silent_from: Option<Instant>,
     ended: CancellationToken,
     _errors: AbortOnDropHandle<()>,
@@ -97,8 +98,8 @@ impl Transport<RoleClient> for ProgramTransport {
             };
             line.push(b'\n');
             let mut input = input.lock().await;
-            // The input is gone if it was closed or if a write did not complete: after a partial line, nothing more may be
-            // written.
+            // Taken out for the duration of the write. If the write fails or is cancelled, the input stays closed,
+            // because nothing may follow a partial line.
             let Some(mut open) = input.take() else { return Err(io::ErrorKind::BrokenPipe.into()) };
             timeout(CONNECT_TIMEOUT, async {
                 open.write_all(&line).await?;
@@ -132,7 +133,8 @@ impl Transport<RoleClient> for ProgramTransport {
         if let Ok(mut input) = timeout(CLOSE_TIMEOUT, self.input.lock()).await {
             input.take();
         }
-        // A server ends when its input is closed. Processes that do not end on their own are killed with the group.
+        // Servers should exit when their input is closed. Processes that are still running after the timeout are killed
+        // with the group.
         let _ = timeout(CLOSE_TIMEOUT, self.child.wait()).await;
         self.group.kill();
         self.ended.cancel();

@@ -30,8 +30,8 @@ pub(crate) fn message(text: &str) -> String {
     line
 }
 
-/// Returns `false` for control characters except line feeds, for characters that change the direction of text, and for invisible
-/// characters, such as the tag characters that copy ASCII.
+/// Returns `false` for control characters except line feeds, for characters that change the direction of text, and for
+/// invisible characters, such as the tag characters that copy ASCII.
 fn is_visible(c: char) -> bool {
     let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let hidden = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');

@@ -1,5 +1,5 @@
-//! Tokens obtained with OAuth client credentials (RFC 6749, section 4.4). A token is cached until shortly before it expires, and
-//! one request serves all callers that wait.
+//! Tokens obtained with OAuth client credentials (RFC 6749, section 4.4). A token is cached until shortly before it
+//! expires, and one request serves all callers that wait.
 
 use std::time::Duration;
 
@@ -77,8 +77,8 @@ impl Tokens {
         Self { http, credentials, resource: resource(server), secrets, current: Mutex::new(None) }
     }
 
-    /// Returns the token for a request. `refused` is a token that the server no longer accepts: if it is still the cached one, a
-    /// new token is requested.
+    /// Returns the token for a request. `refused` is a token that the server no longer accepts: if it is still the
+    /// cached one, a new token is requested.
     pub(crate) async fn get(&self, refused: Option<&SecretString>) -> Result<SecretString, TokenError> {
         let mut current = self.current.lock().await;
         let usable = current.as_ref().filter(|token| {
@@ -137,8 +137,8 @@ impl Tokens {
     }
 }
 
-/// Returns the URL of a server as its resource identifier: without query and fragment, which may be secret. Also drops the slash
-/// that a URL without a path gets.
+/// Returns the URL of a server as its resource identifier: without query and fragment, which may be secret. Also drops
+/// the slash that a URL without a path gets.
 fn resource(server: &Url) -> String {
     let mut server = server.clone();
     server.set_fragment(None);

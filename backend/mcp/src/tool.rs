@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tallybook_tools::{AdmittedCall, AnyTool, MAX_INPUT_BYTES, ProgressSender, Slot, ToolError, ToolSpec, UserKey};
 
-use super::{exact::Arguments, offering::OfferedTool, server::Server};
+use super::{exact::Arguments, server::Server, tool_selection::SelectedTool};
 
 pub(crate) struct ServerTool {
     spec: ToolSpec,
@@ -16,7 +16,7 @@ pub(crate) struct ServerTool {
 
 impl ServerTool {
     /// Creates the tool under a name that is free.
-    pub(crate) fn new(name: String, tool: &OfferedTool, server: Arc<Server>) -> Self {
+    pub(crate) fn new(name: String, tool: &SelectedTool, server: Arc<Server>) -> Self {
         let spec = ToolSpec {
             name,
             description: tool.listed.description.clone(),

@@ -39,8 +39,8 @@ pub(crate) struct OpenTransport {
 }
 
 impl Transport {
-    /// Creates the transport to an endpoint. OAuth tokens that it uses are added to `secrets`. Fails if no HTTP client can be
-    /// created.
+    /// Creates the transport to an endpoint. OAuth tokens that it uses are added to `secrets`. Fails if no HTTP client
+    /// can be created.
     pub(crate) fn of(endpoint: Endpoint, secrets: &Secrets) -> Result<Self, ServerError> {
         match endpoint {
             Endpoint::Program(program) => Ok(Self::Program(program)),
@@ -52,8 +52,8 @@ impl Transport {
         }
     }
 
-    /// Connects and performs the handshake. `is_old` selects the older era's handshake, and is inverted if the server answers the
-    /// handshake with something else.
+    /// Connects and performs the handshake. `is_old` selects the older era's handshake. If the server answers the
+    /// handshake with an unexpected message, inverts `is_old` for the next attempt.
     pub(crate) async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<OpenTransport, ServerError> {
         let greets_old = is_old.load(Ordering::Relaxed);
         let lifecycle = if greets_old {
@@ -111,8 +111,8 @@ impl OpenTransport {
     }
 }
 
-/// Subscribes to changes of the tools: servers of the newer era report them only to subscribers. Returns `None` if the server is
-/// of the older era, reports no changes, or does not accept the subscription in time.
+/// Subscribes to changes of the tools: servers of the newer era report them only to subscribers. Returns `None` if the
+/// server is of the older era, reports no changes, or does not accept the subscription in time.
 async fn subscription(connection: &Connection) -> Option<Subscription> {
     let info = connection.peer.peer_info()?;
     let reports_changes = info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));

@@ -1,4 +1,5 @@
-//! Expands `${VAR}`, `${VAR:-x}` and `${env:VAR}` in the values of settings. The value of a variable is not expanded again.
+//! Expands `${VAR}`, `${VAR:-x}` and `${env:VAR}` in the values of settings. The value of a variable is not expanded
+//! again.
 
 /// A variable that the settings refer to is not set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -6,15 +7,15 @@
 pub struct UnsetVariable(String);
 
 impl UnsetVariable {
-    /// Creates the error for the variable that `key` names. The name is not repeated: the setting may contain the secret itself
-    /// instead of a name.
+    /// Creates the error for a variable whose name the setting `key` contains. The error does not contain that name,
+    /// because the setting may contain the secret itself by mistake.
     pub(crate) fn named_by(key: &str) -> Self {
         Self(format!("that {key} names"))
     }
 }
 
-/// Returns the value with its variables expanded. `find` returns the value of a variable. Fails if a variable is not set and has
-/// no default.
+/// Returns the value with its variables expanded. `find` returns the value of a variable. Fails if a variable is not
+/// set and has no default.
 pub(crate) fn expanded(value: &str, find: &impl Fn(&str) -> Option<String>) -> Result<String, UnsetVariable> {
     let mut text = String::with_capacity(value.len());
     let mut rest = value;

@@ -124,12 +124,12 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     db.close().await;
     let (before, after) = counted?;
     let Deleted { kept, due, due_calls, oldest } = after.unwrap_or(before);
-    let mut words = format!("Retention time of deleted conversations: {} (RETENTION_DAYS).\n", time_text(kept_for));
+    let mut text = format!("Retention time of deleted conversations: {} (RETENTION_DAYS).\n", time_text(kept_for));
     if let Some(after) = after {
-        let _ = writeln!(words, "Purged conversations: {}.", before.kept.saturating_sub(after.kept));
+        let _ = writeln!(text, "Purged conversations: {}.", before.kept.saturating_sub(after.kept));
     }
     let oldest = oldest.map(|at| format!("; the oldest was deleted on {}", at.format("%Y-%m-%d")));
-    let _ = writeln!(words, "Retained deleted conversations: {kept}{}.", oldest.unwrap_or_default());
+    let _ = writeln!(text, "Retained deleted conversations: {kept}{}.", oldest.unwrap_or_default());
     let way = match (due, purge) {
         (0, _) => "",
         (_, true) => {
@@ -137,8 +137,8 @@ async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
         }
         (_, false) => " A running server purges them within minutes. Use --purge to purge them now.",
     };
-    let _ = writeln!(words, "Of these, due for purging: {due}, with {due_calls} tool calls.{way}");
-    Ok(words)
+    let _ = writeln!(text, "Of these, due for purging: {due}, with {due_calls} tool calls.{way}");
+    Ok(text)
 }
 
 /// Returns a time as text: in days, or in seconds if it is shorter than a day.

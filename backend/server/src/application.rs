@@ -119,7 +119,7 @@ impl Application {
         let accounts = Accounts::new(db.clone(), settings.accounts);
         let conversations = ConversationSettings {
             lifetimes,
-            person_limits: settings.person_limits,
+            user_limits: settings.user_limits,
             memory: settings.memory,
             plan: settings.plan,
         };

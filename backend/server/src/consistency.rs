@@ -83,10 +83,10 @@ const RULES: [(&str, Select); 11] = [
 /// runs at the same time causes no false alarm.
 pub async fn check(db: &Database) -> sqlx::Result<Vec<String>> {
     let mut found = db.list_damage().await?;
-    for (words, count) in RULES {
+    for (text, count) in RULES {
         let count: i64 = db.reader().query(count).with_timeout(COMMAND_TIMEOUT).fetch_value().await?;
         if count > 0 {
-            found.push(format!("{count} {words}"));
+            found.push(format!("{count} {text}"));
         }
     }
     Ok(found)

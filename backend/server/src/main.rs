@@ -129,9 +129,9 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
 
 fn greeting(app: &Application, data: &str) -> String {
     let models = app.models().items;
-    let words: Vec<String> = models.iter().map(|model| format!("{} ({})", model.name, model.provider)).collect();
+    let text: Vec<String> = models.iter().map(|model| format!("{} ({})", model.name, model.provider)).collect();
     let mut greeting =
-        format!("Tallybook is ready at http://{}\n  model: {}\n  data:  {data}\n", app.address(), words.join(", "));
+        format!("Tallybook is ready at http://{}\n  model: {}\n  data:  {data}\n", app.address(), text.join(", "));
     if models.iter().all(|model| model.provider == "demo") {
         greeting +=
             "  The demo model only does arithmetic. Set ANTHROPIC_API_KEY or OPENAI_API_KEY to use a real model.\n";

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_database::now;
-use tallybook_protocol::{Look, LookKind, Page, ToolCallId};
+use tallybook_protocol::{AccessKind, AccessRecord, Page, ToolCallId};
 use uuid::Uuid;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     store::{
         access_log::{self, ALL_USERS, AccessRow, Action},
         calls::CallRow,
-        whole,
+        details,
     },
 };
 
@@ -48,9 +48,9 @@ impl ToolHistory {
     async fn owner_of(&self, subject: &Subject) -> Result<UserId, ToolHistoryError> {
         let db = &self.context.db;
         Ok(match subject {
-            &Subject::Call(id) => whole::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id,
+            &Subject::Call(id) => details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id,
             Subject::Conversation(uuid) => {
-                let found = whole::find_conversation(db, &uuid.to_string()).await?;
+                let found = details::find_conversation(db, &uuid.to_string()).await?;
                 found.ok_or(ToolHistoryError::NoSuchConversation)?.user_id
             }
             Subject::Calls(filter) => self.resolve(filter).await?.1,
@@ -95,7 +95,7 @@ impl ToolHistory {
                 // Without accounts, all data belongs to the caller.
                 return Ok(());
             }
-            let owner = if owner == ALL_USERS { None } else { whole::find_user_name(db, owner).await? };
+            let owner = if owner == ALL_USERS { None } else { details::find_user_name(db, owner).await? };
             return Err(ToolHistoryError::NeedsReason { owner });
         };
         Ok(access_log::create_once(db, reader.user, owner, action, subject, &reason).await?)
@@ -119,7 +119,11 @@ impl ToolHistory {
     }
 
     /// Lists the access to a user's data, newest first. `cursor` is the value from the previous page.
-    pub async fn list_access(&self, user: UserId, cursor: Option<&str>) -> Result<Page<Look>, ToolHistoryError> {
+    pub async fn list_access(
+        &self,
+        user: UserId,
+        cursor: Option<&str>,
+    ) -> Result<Page<AccessRecord>, ToolHistoryError> {
         let before = match cursor {
             Some(cursor) => read_cursor(cursor).ok_or(ToolHistoryError::BadCursor)?,
             None => (now() + TimeDelta::days(1), i64::MAX),
@@ -128,12 +132,12 @@ impl ToolHistory {
         let rows = access_log::list(&self.context.db, user, before, limit).await?;
         let last = rows.last().filter(|_| rows.len() == LOOKS_ON_PAGE);
         let next_cursor = last.map(|row| format!("{}.{}", row.created_at.timestamp_micros(), row.id));
-        Ok(Page { items: rows.into_iter().map(into_look).collect(), next_cursor })
+        Ok(Page { items: rows.into_iter().map(into_record).collect(), next_cursor })
     }
 
     /// Lists others' changes of the caller's account that the caller has not acknowledged, the newest first. Empty for API keys,
     /// which cannot read the access log, and on a server without accounts.
-    pub async fn list_account_changes(&self, caller: &Caller) -> Result<Vec<Look>, ToolHistoryError> {
+    pub async fn list_account_changes(&self, caller: &Caller) -> Result<Vec<AccessRecord>, ToolHistoryError> {
         self.list_unseen(caller, MAX_CHANGES_LISTED).await
     }
 
@@ -142,12 +146,12 @@ impl ToolHistory {
         Ok(!self.list_unseen(caller, 1).await?.is_empty())
     }
 
-    async fn list_unseen(&self, caller: &Caller, limit: u32) -> Result<Vec<Look>, ToolHistoryError> {
+    async fn list_unseen(&self, caller: &Caller, limit: u32) -> Result<Vec<AccessRecord>, ToolHistoryError> {
         if caller.name.is_none() || matches!(caller.credential, Credential::Key(_)) {
             return Ok(Vec::new());
         }
         let rows = access_log::list_unseen_changes(&self.context.db, caller.user, limit).await?;
-        Ok(rows.into_iter().map(into_look).collect())
+        Ok(rows.into_iter().map(into_record).collect())
     }
 
     /// Acknowledges the entries of a user's access log up to `id`. Acknowledged entries stay so.
@@ -163,18 +167,18 @@ fn read_cursor(cursor: &str) -> Option<(DateTime<Utc>, i64)> {
     Some((Some(time).filter(|time| range.contains(time))?, id.parse().ok()?))
 }
 
-fn into_look(row: AccessRow) -> Look {
+fn into_record(row: AccessRow) -> AccessRecord {
     let AccessRow { id, name, action, subject, reason, created_at } = row;
-    let kind = LookKind::from(action);
+    let kind = AccessKind::from(action);
     let is = |wanted| kind == wanted;
-    Look {
+    AccessRecord {
         id,
         kind,
         by: name.unwrap_or_default(),
         reason: reason.unwrap_or_default(),
-        tool_call_id: subject.parse().ok().filter(|_| is(LookKind::CallOpened)).map(ToolCallId),
-        conversation_uuid: subject.parse().ok().filter(|_| is(LookKind::ConversationOpened)),
-        filter: Some(subject).filter(|_| is(LookKind::CallsSearched) || is(LookKind::CallsExported)),
+        tool_call_id: subject.parse().ok().filter(|_| is(AccessKind::CallOpened)).map(ToolCallId),
+        conversation_uuid: subject.parse().ok().filter(|_| is(AccessKind::ConversationOpened)),
+        filter: Some(subject).filter(|_| is(AccessKind::CallsSearched) || is(AccessKind::CallsExported)),
         created_at,
     }
 }

@@ -13,7 +13,7 @@ use super::{
     limits::{CALLS_IN_PORTION, MAX_PORTION_BYTES},
     list::find,
     store::{
-        calls::{self, ExportedRow, Order, Place},
+        calls::{self, ExportedRow, ListPosition, Order},
         condition::Condition,
     },
 };
@@ -32,7 +32,7 @@ pub enum ExportFormat {
 pub struct CallsExport {
     condition: Condition,
     format: ExportFormat,
-    after: Option<Place>,
+    after: Option<ListPosition>,
     is_begun: bool,
     is_over: bool,
 }
@@ -126,7 +126,7 @@ impl ToolHistory {
         let last = taken.last().filter(|_| taken.len() < sizes.len());
         let last = last.and_then(|last| found.rows.iter().find(|row| row.id == *last));
         match (last, found.next) {
-            (Some(last), _) => export.after = Some(last.place(order)),
+            (Some(last), _) => export.after = Some(last.position(order)),
             (None, Some(next)) => export.after = Some(next),
             (None, None) => export.is_over = true,
         }

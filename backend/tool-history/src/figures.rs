@@ -13,8 +13,8 @@ use super::{
     ToolHistory, ToolHistoryError,
     limits::{COUNTED_HOURS, HOURS_COUNTED_AT_ONCE, MAX_HOURS_LOOKED_AT, MAX_OPEN_CALLS},
     store::{
-        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, SpentRow},
-        sums::{self, SumRows},
+        figures::{self, CallsOfHourRow, CallsRow, HourRows, ModelsRow, UsageRow},
+        totals::{self, SumRows},
     },
 };
 
@@ -28,7 +28,7 @@ pub struct Count {
 
 /// Number, tokens, and cost of model calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct Usage {
     /// Number of calls.
     pub calls: i64,
     /// Tokens of the requests.
@@ -55,13 +55,13 @@ pub struct Figures {
     /// By tool.
     pub tools: BTreeMap<String, ToolFigures>,
     /// By day, written as `2026-11-01`.
-    pub days: BTreeMap<String, Spent>,
+    pub days: BTreeMap<String, Usage>,
     /// By model.
-    pub models: BTreeMap<String, Spent>,
+    pub models: BTreeMap<String, Usage>,
     /// By user.
-    pub people: BTreeMap<String, Spent>,
+    pub people: BTreeMap<String, Usage>,
     /// By purpose of the model call.
-    pub purposes: BTreeMap<String, Spent>,
+    pub purposes: BTreeMap<String, Usage>,
     /// Number of hours that are missing from the statistics: they are not yet counted, and there were too many to
     /// aggregate on request.
     pub missing_hours: usize,
@@ -84,8 +84,8 @@ impl Count {
     }
 }
 
-impl Spent {
-    fn add(&mut self, row: SpentRow) {
+impl Usage {
+    fn add(&mut self, row: UsageRow) {
         self.calls += row.calls;
         self.input_tokens += row.input_tokens;
         self.output_tokens += row.output_tokens;
@@ -173,7 +173,7 @@ impl ToolHistory {
         let db = &self.context.db;
         let (since, mut missing) = self.uncounted(hours.min(COUNTED_HOURS)).await?;
         let mut all = Figures::default();
-        all.add_sums(sums::sum(db, since, whole_days(since, &sums::list_counted_days(db, since).await?)).await?);
+        all.add_sums(totals::sum(db, since, whole_days(since, &totals::list_counted_days(db, since).await?)).await?);
         // The newest hours are at the end.
         let looked_at = missing.split_off(missing.len().saturating_sub(MAX_HOURS_LOOKED_AT));
         all.missing_hours = missing.len();
@@ -215,10 +215,10 @@ impl ToolHistory {
         let db = &self.context.db;
         let since = now() - TimeDelta::hours(COUNTED_HOURS);
         let hours = figures::list_counted(db, since).await?;
-        let days = sums::list_counted_days(db, since).await?;
+        let days = totals::list_counted_days(db, since).await?;
         let missing = full_days(&hours).into_iter().rfind(|day| days.binary_search(day).is_err());
         let Some(day) = missing else { return Ok(false) };
-        sums::count_day(db, day, now()).await?;
+        totals::count_day(db, day, now()).await?;
         Ok(true)
     }
 

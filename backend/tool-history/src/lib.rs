@@ -2,6 +2,7 @@
 //! log. The pages are in `http::tool_history` of the server.
 
 mod access_log;
+mod details;
 mod error;
 mod export;
 mod figures;
@@ -14,12 +15,12 @@ mod playback;
 mod rerun;
 mod service;
 mod store;
-mod whole;
 
 pub use access_log::Subject;
+pub use details::{CallDetails, ConversationPage, Deletion};
 pub use error::ToolHistoryError;
 pub use export::{CallsExport, ExportFormat};
-pub use figures::{Figures, Spent, ToolFigures};
+pub use figures::{Figures, ToolFigures, Usage};
 pub use filter::{BUILT_IN, Filter, FilterError, statuses};
 pub use limits::{MAX_RERUN_INPUT_BYTES, TIME_FOR_PAGE};
 pub use list::CallsPage;
@@ -28,9 +29,8 @@ pub use playback::CallPlayback;
 pub use rerun::{RerunState, Reruns};
 pub use service::ToolHistory;
 pub use store::{
-    calls::{CallRow, Order, Place},
+    calls::{CallRow, ListPosition, Order},
+    details::{CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow},
     plans::PlanStepRow,
     reruns::{RerunId, RerunRow},
-    whole::{CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow},
 };
-pub use whole::{ConversationPage, Deletion, WholeCall};

@@ -12,7 +12,7 @@ use super::{
     filter::Filter,
     limits::{CALLS_ON_PAGE, FEW, FIRST_RANGE, LIST_TIMEOUT, LONG_TIME, MAX_PASSED, MAX_RANGE, MAX_SORTED, SHORT_TIME},
     store::{
-        calls::{self, CallRange, CallRow, Key, Order, Place, PlaceRow},
+        calls::{self, CallRange, CallRow, Key, ListPosition, Order, PositionRow},
         condition::Condition,
     },
 };
@@ -23,15 +23,15 @@ pub struct CallsPage {
     /// The calls, in order.
     pub rows: Vec<CallRow>,
     /// Start of the next page; `None` on the last page.
-    pub next: Option<Place>,
+    pub next: Option<ListPosition>,
     /// `false` if the time limit ended the page before it was full.
     pub is_complete: bool,
 }
 
 /// Positions of the matching calls, in order.
 pub(crate) struct Found {
-    pub(crate) rows: Vec<PlaceRow>,
-    pub(crate) next: Option<Place>,
+    pub(crate) rows: Vec<PositionRow>,
+    pub(crate) next: Option<ListPosition>,
     is_complete: bool,
 }
 
@@ -43,7 +43,7 @@ impl ToolHistory {
         reader: &Caller,
         filter: &Filter,
         order: Order,
-        after: Option<Place>,
+        after: Option<ListPosition>,
     ) -> Result<CallsPage, ToolHistoryError> {
         let slot = timeout(LIST_TIMEOUT, self.context.lists.acquire(reader.user)).await;
         let Ok(Some(_slot)) = slot else { return Err(ToolHistoryError::Busy) };
@@ -65,14 +65,14 @@ pub(crate) async fn find(
     db: &Database,
     condition: &Condition,
     order: Order,
-    after: Option<Place>,
+    after: Option<ListPosition>,
     limit: usize,
     time: Option<std::time::Duration>,
 ) -> sqlx::Result<Found> {
     if condition.is_impossible() {
         return Ok(Found { rows: Vec::new(), next: None, is_complete: true });
     }
-    let mut after = after.unwrap_or_else(|| first_place(condition, order));
+    let mut after = after.unwrap_or_else(|| first_position(condition, order));
     // One call more than the page holds shows whether there is another page.
     let wanted = limit + 1;
     let condition = &calls::choose_selective_index(db, condition, FEW).await?;
@@ -112,8 +112,8 @@ pub(crate) async fn find(
         }
         after = match (range.end(db, condition).await?, after) {
             (Some(end), _) => end,
-            (None, Place::Behind(key, _)) => Place::Below(key),
-            (None, Place::Below(_)) => return Ok(Found { rows, next: None, is_complete: true }),
+            (None, ListPosition::AfterCall(key, _)) => ListPosition::BelowKey(key),
+            (None, ListPosition::BelowKey(_)) => return Ok(Found { rows, next: None, is_complete: true }),
         };
         if time.is_some_and(|time| began.elapsed() >= time) {
             return Ok(Found { rows, next: Some(after), is_complete: false });
@@ -127,10 +127,10 @@ pub(crate) async fn find(
 }
 
 /// Returns a page that is full or the last one.
-fn page(mut rows: Vec<PlaceRow>, limit: usize, order: Order) -> Found {
+fn page(mut rows: Vec<PositionRow>, limit: usize, order: Order) -> Found {
     let has_more = rows.len() > limit;
     rows.truncate(limit);
-    let next = rows.last().filter(|_| has_more).map(|row| row.place(order));
+    let next = rows.last().filter(|_| has_more).map(|row| row.position(order));
     Found { rows, next, is_complete: true }
 }
 
@@ -139,8 +139,8 @@ fn count(calls: usize) -> u32 {
 }
 
 /// Returns the position before all matching calls.
-fn first_place(condition: &Condition, order: Order) -> Place {
-    Place::Below(match order {
+fn first_position(condition: &Condition, order: Order) -> ListPosition {
+    ListPosition::BelowKey(match order {
         Order::Newest => Key::Time(condition.until().unwrap_or_else(latest)),
         Order::Slowest => Key::Ms(i64::MAX),
     })
@@ -152,7 +152,7 @@ fn latest() -> DateTime<Utc> {
     now() + TimeDelta::days(1)
 }
 
-impl Place {
+impl ListPosition {
     /// Returns the form of the position that is used in URLs.
     pub fn to_cursor(self) -> String {
         let key = |key| match key {
@@ -160,8 +160,8 @@ impl Place {
             Key::Ms(ms) => format!("d{ms}"),
         };
         match self {
-            Self::Below(at) => key(at),
-            Self::Behind(at, id) => format!("{}.{id}", key(at)),
+            Self::BelowKey(at) => key(at),
+            Self::AfterCall(at, id) => format!("{}.{id}", key(at)),
         }
     }
 
@@ -179,6 +179,6 @@ impl Place {
             }
             Order::Slowest => Key::Ms(key.strip_prefix('d')?.parse().ok()?),
         };
-        Some(id.map_or(Self::Below(key), |id| Self::Behind(key, id)))
+        Some(id.map_or(Self::BelowKey(key), |id| Self::AfterCall(key, id)))
     }
 }

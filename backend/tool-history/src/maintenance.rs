@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ToolHistory, store::facts};
+use super::{ToolHistory, store::denormalize};
 
 /// Maintenance interval when there is nothing left to do.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(10);
@@ -15,7 +15,7 @@ impl ToolHistory {
     pub async fn run_maintenance(self) {
         loop {
             let has_more = async {
-                let is_behind = facts::complete(&self.context.db).await? == facts::CALLS_AT_ONCE;
+                let is_behind = denormalize::complete(&self.context.db).await? == denormalize::CALLS_AT_ONCE;
                 Ok::<_, sqlx::Error>(self.count_hours().await? || is_behind)
             };
             let pause = match has_more.await {

@@ -10,7 +10,7 @@ use tallybook_protocol::{PlayedEvent, ToolCallId};
 use super::{
     ToolHistory, ToolHistoryError,
     limits::MAX_PLAYED_EVENTS,
-    store::{access_log::Action, whole},
+    store::{access_log::Action, details},
 };
 
 /// The stored events of the turn that made a call.
@@ -27,7 +27,7 @@ impl ToolHistory {
     /// Returns the events of the turn that made a call, of any user. The access is recorded like opening the call.
     pub async fn open_playback(&self, reader: &Caller, id: ToolCallId) -> Result<CallPlayback, ToolHistoryError> {
         let db = &self.context.db;
-        let row = whole::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?;
+        let row = details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?;
         self.record_access(reader, row.user_id, Action::CallOpened, &id.to_string()).await?;
         let mut last = EventId { message_id: row.message_id, epoch: 0, seq: -1 };
         let (mut events, mut is_whole) = (Vec::new(), false);

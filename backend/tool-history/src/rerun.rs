@@ -15,8 +15,8 @@ use super::{
     no_rerun::NoRerun,
     store::{
         access_log::Action,
+        details::{self, CallDetailsRow},
         reruns::{self, NewRerun, RerunId, RerunRow, RerunTextsRow},
-        whole::{self, WholeCallRow},
     },
 };
 
@@ -62,11 +62,11 @@ impl ToolHistory {
         input: String,
     ) -> Result<BegunRerun, ToolHistoryError> {
         let context = &self.context;
-        let owner = whole::find_call(&context.db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
+        let owner = details::find_call(&context.db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
         self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
         // Reads the texts too, because they show whether a secret was redacted.
         let row =
-            whole::find_call_texts(&context.db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
+            details::find_call_texts(&context.db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
         let tools = self.find_rerun_tools(&row).await?.map_err(ToolHistoryError::NoRerun)?;
         if input.len() > MAX_RERUN_INPUT_BYTES {
             return Err(ToolHistoryError::NoRerun(NoRerun::TooLong));
@@ -90,7 +90,7 @@ impl ToolHistory {
     /// Returns the tools for a re-run of the call, or the reason why it cannot be re-run.
     pub(crate) async fn find_rerun_tools(
         &self,
-        row: &WholeCallRow,
+        row: &CallDetailsRow,
     ) -> sqlx::Result<Result<Arc<ToolRegistry>, NoRerun>> {
         if row.status.is_open() {
             return Ok(Err(NoRerun::Open));

@@ -1,4 +1,4 @@
-//! The tool history service, which the HTTP handlers call. Its use cases are in the modules `list`, `whole`, `rerun`,
+//! The tool history service, which the HTTP handlers call. Its use cases are in the modules `list`, `details`, `rerun`,
 //! `export`, `figures`, and `access_log`; its maintenance task is in `maintenance`.
 
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,7 @@ use super::{
     store::{
         access_log::ALL_USERS,
         condition::{self, Condition},
-        facts,
+        denormalize,
     },
 };
 
@@ -79,7 +79,7 @@ impl ToolHistory {
     /// Fills in the index columns of new calls, because a user wants to see them now.
     async fn complete_new(&self) -> sqlx::Result<()> {
         for _ in 0..MAX_COMPLETED_FIRST {
-            if facts::complete(&self.context.db).await? < facts::CALLS_AT_ONCE {
+            if denormalize::complete(&self.context.db).await? < denormalize::CALLS_AT_ONCE {
                 break;
             }
         }

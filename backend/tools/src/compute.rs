@@ -1,5 +1,5 @@
-//! Runs computations on blocking threads, apart from the threads that serve requests. A running computation cannot be aborted, so their
-//! number is limited here, even if the calls that started them have ended.
+//! Runs computations on blocking threads, apart from the threads that serve requests. A running computation cannot be
+//! aborted, so their number is limited here, even if the calls that started them have ended.
 
 use std::panic::resume_unwind;
 
@@ -7,11 +7,12 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::ToolError;
 
-/// Limit of concurrent computations, over all calls. Further ones wait, and the wait counts toward the call's timeout.
+/// Limits the number of concurrent computations of all calls. Further computations wait, and the wait counts toward the
+/// call's timeout.
 static PLACES: Semaphore = Semaphore::const_new(16);
 
-/// Runs a computation that takes more than a millisecond. It keeps its permit until it ends, even after its call's timeout, so
-/// repeated calls cannot start unlimited threads. A panic in `work` becomes a panic of the call.
+/// Runs a computation that takes more than a millisecond. It keeps its permit until it ends, even after its call's
+/// timeout, so repeated calls cannot start unlimited threads. A panic in `work` becomes a panic of the call.
 pub(crate) async fn compute<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -50,8 +51,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_computation_keeps_its_slot_until_it_ends() {
-        let (finish, told) = mpsc::channel();
-        let call = compute_in(&ONE, move || Ok(told.recv().is_ok()));
+        let (finish, stop) = mpsc::channel();
+        let call = compute_in(&ONE, move || Ok(stop.recv().is_ok()));
         assert!(call.now_or_never().is_none(), "the call's time is up at once");
         let mut next = Box::pin(compute_in(&ONE, || Ok(7)));
         assert!((&mut next).now_or_never().is_none(), "the place is taken");

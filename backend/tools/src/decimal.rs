@@ -1,5 +1,5 @@
-//! Exact decimal numbers as tool arguments: parses them from the text that the model wrote, computes with them and formats them. Used by
-//! `add`, `subtract`, `multiply`, `divide` and `convert_units`. Nothing here uses floating point.
+//! Exact decimal numbers as tool arguments: parses them from the text that the model wrote, computes with them and
+//! formats them. Used by `add`, `subtract`, `multiply`, `divide` and `convert_units`. Nothing here uses floating point.
 
 use std::{borrow::Cow, num::NonZeroU64, str::FromStr};
 
@@ -18,8 +18,8 @@ use super::{
 
 /// Maximum number of significant digits of an operand or a result.
 const MAX_DIGITS: usize = 1_000;
-/// Maximum absolute value of the exponent of an operand or a result. Absolute values other than 0 are at least 10^-1000 and below
-/// 10^1001.
+/// Maximum absolute value of the exponent of an operand or a result. Absolute values other than 0 are at least 10^-1000
+/// and below 10^1001.
 const MAX_EXPONENT: i64 = 1_000;
 /// Number of significant digits of a quotient, as in IEEE 754 decimal128.
 const QUOTIENT_DIGITS: u64 = 34;
@@ -30,7 +30,7 @@ const MAX_TEXT: usize = 2 * MAX_DIGITS + 100;
 /// A finite decimal number within [`MAX_DIGITS`] and [`MAX_EXPONENT`], without trailing zeros. Every result can be the
 /// operand of the next call.
 ///
-/// As an argument it is a JSON number or a string that holds one, and never passes through `f64`.
+/// As an argument, it is a JSON number or a string that contains one. It is never converted to `f64`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal(BigDecimal);
 
@@ -114,8 +114,9 @@ impl Decimal {
         }
         let (numerator, numerator_scale) = self.0.as_bigint_and_exponent();
         let (denominator, denominator_scale) = other.0.as_bigint_and_exponent();
-        // The shift gives the integer quotient at least two digits more than are kept. If the division leaves a remainder, one
-        // more digit records that. Rounding once from there gives the same result as rounding the true quotient.
+        // The shift gives the integer quotient at least two digits more than are kept. If the division leaves a
+        // remainder, one more digit records that. Rounding once from there gives the same result as rounding the true
+        // quotient.
         let shift = (QUOTIENT_DIGITS + 2 + other.0.digits()).saturating_sub(self.0.digits());
         let shifted = numerator * ten_to(shift);
         let remainder = &shifted % &denominator;
@@ -182,8 +183,8 @@ impl FromStr for Decimal {
         if significant.len() > MAX_DIGITS {
             return Err(DecimalError::TooManyDigits);
         }
-        // Nine digits fit into an i64, with room for the shifts below. A larger exponent is out of range anyway: the mantissa of a
-        // text within `MAX_TEXT` is too short to compensate for it.
+        // Nine digits fit into an i64, with room for the shifts below. A larger exponent is out of range anyway: the
+        // mantissa of a text within `MAX_TEXT` is too short to compensate for it.
         if exponent_digits.trim_start_matches('0').len() > 9 {
             return Err(DecimalError::ExponentOutOfRange);
         }
@@ -209,7 +210,8 @@ fn signed(length: usize) -> i64 {
 }
 
 impl std::fmt::Display for Decimal {
-    /// Writes plain notation. Writes scientific notation below 1e-6 and for more than 21 trailing zeros, similar to JavaScript.
+    /// Writes plain notation. Writes scientific notation below 1e-6 and for more than 21 trailing zeros, similar to
+    /// JavaScript.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (integer, scale) = self.0.as_bigint_and_exponent();
         let sign = if integer.sign() == Sign::Minus { "-" } else { "" };

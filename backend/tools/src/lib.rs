@@ -1,5 +1,5 @@
-//! The trait `Tool`, the registry of tools, and the built-in tools (`builtin`). Tools do not depend on models, SQL, the HTTP
-//! server or the web UI.
+//! The trait `Tool`, the registry of tools, and the built-in tools (`builtin`). Tools do not depend on models, SQL, the
+//! HTTP server or the web UI.
 
 mod builtin;
 mod compute;
@@ -7,13 +7,13 @@ mod decimal;
 mod error;
 #[cfg(test)]
 mod example;
+mod fair_semaphore;
 mod limits;
 pub mod notation;
 mod principal;
 mod progress;
 mod registry;
 mod secrets;
-mod slots;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -21,10 +21,10 @@ mod tool;
 pub use builtin::builtin;
 pub use builtin::fetch_page::{AllowedHost, BadHost, FetchPage, FetchPageError};
 pub use error::ToolError;
+pub use fair_semaphore::{FairSemaphore, Slot};
 pub use limits::MAX_INPUT_BYTES;
 pub use principal::UserKey;
 pub use progress::{Progress, ProgressSender};
 pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
-pub use slots::{FairSemaphore, Slot};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};

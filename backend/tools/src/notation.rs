@@ -1,8 +1,8 @@
-//! Normalizes notations of numbers and operators: full-width characters from Japanese keyboards, and typographic signs. Handles only
-//! single characters; numbers are parsed in `decimal`.
+//! Normalizes notations of numbers and operators: full-width characters from Japanese keyboards, and typographic signs.
+//! Handles only single characters; numbers are parsed in `decimal`.
 
-/// Returns the ASCII form of a full-width character (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`), or a no-break or wide
-/// space. Returns any other character unchanged.
+/// Returns the ASCII form of a full-width character (`５` → `5`), a typographic sign (`×` → `*`, `−` → `-`), or a
+/// no-break or wide space. Returns any other character unchanged.
 pub fn plain(c: char) -> char {
     match c {
         // The block of full-width forms lies at a fixed distance from ASCII (Unicode chart UFF00).

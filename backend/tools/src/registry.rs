@@ -28,8 +28,8 @@ const SECRET_NOT_KEPT: &str = "secret_not_kept";
 /// Error of adding a tool to the registry. For a built-in tool it is a programming error, found at start.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`, or a built-in tool's name contains `__`, which is reserved for tools of tool
-    /// servers.
+    /// The name is not 1 to 64 of `a-z A-Z 0-9 _ -`. Or a built-in tool's name contains `__`, which is reserved for the
+    /// tools of tool servers.
     #[error("{0:?} is not a tool name: use 1 to 64 letters, digits, '_' or '-', and no '__'")]
     BadName(String),
     /// Two tools share a name.
@@ -43,8 +43,8 @@ pub struct ToolRegistry {
     tools: BTreeMap<String, Arc<dyn AnyTool>>,
     /// Names of tools that are turned off, so that a call of one fails with the reason.
     turned_off: BTreeSet<String>,
-    /// Schemas of known tools that are not available but mark secret arguments, by tool name. If a model still calls such a tool, as
-    /// it did before, its arguments contain the same secrets, which must be redacted.
+    /// Schemas of known tools that are not available but mark secret arguments, by tool name. A model that called such
+    /// a tool before may still call it with the same secrets, which must be redacted.
     absent: BTreeMap<String, Arc<Value>>,
 }
 
@@ -53,7 +53,8 @@ pub fn is_tool_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
-/// Returns the server in the name of a tool server's tool, which is `<server>__<tool>`. Returns `None` for a built-in tool.
+/// Returns the server in the name of a tool server's tool, which is `<server>__<tool>`. Returns `None` for a built-in
+/// tool.
 pub fn server_in(name: &str) -> Option<&str> {
     // A server's name has at least one character, which may be a `_` that replaced another character.
     let at = 1 + name.get(1..)?.find("__")?;
@@ -103,7 +104,8 @@ impl ToolRegistry {
         }
     }
 
-    /// Keeps the schemas of all tools that `before` contained or kept and that are not available now, as [`Self::remember_schema`] does.
+    /// Keeps the schemas of all tools that `before` contained or kept and that are not available now, as
+    /// [`Self::remember_schema`] does.
     pub fn inherit_schemas(&mut self, before: &Self) {
         for tool in before.tools.values() {
             self.remember_schema(&tool.spec().name, &tool.spec().input_schema);
@@ -133,16 +135,17 @@ impl ToolRegistry {
         self.tools.get(name).map(|tool| tool.risk_of(input_text))
     }
 
-    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`,
-    /// `secret_not_kept` or `invalid_argument` before any of the tool's code runs, otherwise with the tool's own error. Sets no
-    /// timeout and catches no panic: the agent does.
+    /// Calls a tool with arguments as a model wrote them. Fails with `unknown_tool`, `tool_disabled`, `secret_not_kept`
+    /// or `invalid_argument` before any of the tool's code runs, otherwise with the tool's own error. Sets no timeout
+    /// and catches no panic: the agent does.
     pub fn call(&self, name: &str, input_text: &str) -> AdmittedCall {
         let waiting = self.begin(name, input_text, UserKey::default(), ProgressSender::noop());
         Box::pin(async move { waiting.await.await })
     }
 
-    /// Starts a call in two parts, so that the caller's timeout need not include the wait for a slot. The first future only waits
-    /// until the tool has a slot for this user. The second one runs the call, like [`Self::call`]. The tool may report progress.
+    /// Starts a call in two parts, so that the caller can exclude the wait for a slot from the call's timeout. The
+    /// first future only waits until the tool has a slot for this user. The second one runs the call, like
+    /// [`Self::call`]. The tool may report progress.
     pub fn begin(
         &self,
         name: &str,
@@ -164,8 +167,8 @@ impl ToolRegistry {
         admitted.boxed()
     }
 
-    /// Checks arguments as [`Self::call`] does, without running the tool. For a tool that is currently unavailable, checks only what
-    /// applies to every tool.
+    /// Checks arguments as [`Self::call`] does, without running the tool. For a tool that is currently unavailable,
+    /// checks only what applies to every tool.
     pub fn check(&self, name: &str, input_text: &str) -> Result<(), ToolError> {
         match self.find_callable(name, input_text) {
             Ok(tool) => tool.check(input_text),
@@ -174,7 +177,8 @@ impl ToolRegistry {
         }
     }
 
-    /// Returns the tool of a call. Fails with `tool_disabled`, `unknown_tool` or `secret_not_kept` if the call must not run.
+    /// Returns the tool of a call. Fails with `tool_disabled`, `unknown_tool` or `secret_not_kept` if the call must not
+    /// run.
     fn find_callable(&self, name: &str, input_text: &str) -> Result<Arc<dyn AnyTool>, ToolError> {
         if self.turned_off.contains(name) {
             let message = format!("the tool {name:?} is turned off in this conversation; answer without it");
@@ -205,8 +209,8 @@ impl std::fmt::Debug for ToolRegistry {
     }
 }
 
-/// A tool as the registry stores it, without its argument type. Implement [`Tool`] for built-in tools. Tools whose arguments only
-/// a tool server knows implement this trait directly.
+/// A tool as the registry stores it, without its argument type. Implement [`Tool`] for built-in tools. Tools whose
+/// arguments only a tool server knows implement this trait directly.
 pub trait AnyTool: Send + Sync {
     /// Returns the definition of the tool.
     fn spec(&self) -> &ToolSpec;
@@ -221,12 +225,14 @@ pub trait AnyTool: Send + Sync {
         check_object(input_text)
     }
 
-    /// Waits for a slot for a call of this user, if the tool limits concurrent calls. The caller holds the slot until the call ends.
+    /// Waits for a slot for a call of this user, if the tool limits concurrent calls. The caller holds the slot until
+    /// the call ends.
     fn acquire_slot(self: Arc<Self>, _: UserKey) -> BoxFuture<'static, Result<Option<Slot>, ToolError>> {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Runs a call with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels the call.
+    /// Runs a call with arguments as a model wrote them; see [`ToolRegistry::call`]. Dropping the future cancels the
+    /// call.
     fn call(self: Arc<Self>, input_text: String, progress: ProgressSender) -> AdmittedCall;
 }
 
@@ -279,7 +285,8 @@ fn spec_of<T: Tool>() -> ToolSpec {
     }
 }
 
-/// Checks that arguments are a JSON object of at most [`MAX_INPUT_BYTES`]. Tools of tool servers require no more than that here.
+/// Checks that arguments are a JSON object of at most [`MAX_INPUT_BYTES`]. Tools of tool servers require no more than
+/// that here.
 fn check_object(input_text: &str) -> Result<(), ToolError> {
     parse_args::<serde_json::Map<String, Value>>(input_text).map(|_| ())
 }
@@ -303,8 +310,8 @@ fn parse_args<A: DeserializeOwned>(input_text: &str) -> Result<A, ToolError> {
     Ok(args)
 }
 
-/// Creates the error for invalid arguments from serde's error. It names the invalid field. The position in the text is included only
-/// if the text is not valid JSON.
+/// Creates the error for invalid arguments from serde's error. It names the invalid field. The position in the text is
+/// included only if the text is not valid JSON.
 fn blame(path: &str, error: &serde_json::Error) -> ToolError {
     let mut reason = error.to_string();
     if error.is_data() {
@@ -313,7 +320,7 @@ fn blame(path: &str, error: &serde_json::Error) -> ToolError {
     } else {
         return ToolError::invalid("arguments", format_args!("not valid JSON: {reason}"));
     }
-    // For these three errors, serde's path is that of the object, and only the message names the field.
+    // For these three errors, serde's path ends at the object, and only the message names the field.
     let named = ["missing field `", "duplicate field `", "unknown field `"]
         .iter()
         .find_map(|start| reason.strip_prefix(start)?.split('`').next());

@@ -13,12 +13,12 @@ pub trait Tool: Send + Sync + 'static {
     /// The arguments. Their doc comments become the parameter descriptions that the model reads.
     type Args: DeserializeOwned + JsonSchema + Send;
 
-    /// Unique; 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
+    /// Unique name of the tool: 1 to 64 of `a-z A-Z 0-9 _ -`, which every provider accepts.
     const NAME: &'static str;
     /// Description for the model: what the tool does and when to use it.
     const DESCRIPTION: &'static str;
-    /// Other names that models write for the tool when they know its name only from a prompt. The name of another tool takes
-    /// precedence over an alias.
+    /// Other names that models tend to write for the tool when its name is only in the prompt. The name of another tool
+    /// takes precedence over an alias.
     const ALIASES: &'static [&'static str] = &[];
     /// [`Risk::High`] if each call needs the user's approval.
     const RISK: Risk = Risk::Low;
@@ -30,8 +30,8 @@ pub trait Tool: Send + Sync + 'static {
         Self::RISK
     }
 
-    /// Runs a call, in its own task and with a timeout. An error or a panic becomes a result for the model. Computations of more
-    /// than a millisecond belong in `compute`.
+    /// Runs a call, in its own task and with a timeout. An error or a panic becomes a result for the model.
+    /// Computations of more than a millisecond belong in `compute`.
     fn call(&self, args: Self::Args) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
@@ -71,7 +71,8 @@ pub struct ToolSpec {
     pub risk: Risk,
     /// `true` if running a call twice has the same effect as running it once.
     pub idempotent: bool,
-    /// SHA-256 of the complete definition as the tool server sent it, including annotations; `None` for a built-in tool.
+    /// SHA-256 of the complete definition as the tool server sent it, including annotations; `None` for a built-in
+    /// tool.
     pub definition_hash: Option<[u8; 32]>,
 }
 
@@ -81,8 +82,8 @@ impl ToolSpec {
         marks_secrets(&self.input_schema)
     }
 
-    /// Returns the SHA-256, in hex, of the definition that a saved approval of the tool covers: name, description, schema and tool
-    /// server, and `definition_hash`.
+    /// Returns the SHA-256, in hex, of the definition that a saved approval of the tool covers: name, description,
+    /// schema and tool server, and `definition_hash`.
     pub fn hash(&self) -> String {
         let Self { name, description, input_schema, server, definition_hash, .. } = self;
         let definition = serde_json::json!([name, description, input_schema, server.as_deref(), definition_hash]);

@@ -107,7 +107,7 @@ mod tests {
             .to_string()
     }
 
-    fn told(events: &[(&str, &str)]) -> String {
+    fn outcome(events: &[(&str, &str)]) -> String {
         let events = events.iter().map(|(event, data)| {
             let data: Value = serde_json::from_str(data).unwrap();
             json!({"event": event, "data": data, "at": "2026-01-01T00:00:00Z"})
@@ -127,8 +127,8 @@ mod tests {
         let (half, whole) = (("message_end", half.as_str()), ("message_end", whole.as_str()));
         let snapshot = r#"{"assistant_message_id":2,"epoch":2,"content":"one ","tool_calls":[],"status":"streaming"}"#;
         let again = ("snapshot", snapshot);
-        assert_eq!(told(&[START, CALL, END_OF_CALL, ONE, TWO, whole]), "whole");
-        assert_eq!(told(&[START, CALL, END_OF_CALL, ONE, half, again, TWO, whole]), "whole");
+        assert_eq!(outcome(&[START, CALL, END_OF_CALL, ONE, TWO, whole]), "whole");
+        assert_eq!(outcome(&[START, CALL, END_OF_CALL, ONE, half, again, TWO, whole]), "whole");
         for (events, wrong) in [
             (&[CALL, END_OF_CALL, ONE, TWO, whole][..], "the beginning is missing"),
             (&[START, CALL, END_OF_CALL, TWO, whole], "a delta has the offset 4, but the text ends at 0"),
@@ -143,8 +143,8 @@ mod tests {
             (&[START, CALL, END_OF_CALL, ONE, TWO, whole, whole], "the event comes after the end"),
             (&[START, CALL, END_OF_CALL, ONE, again, TWO, whole], "a run starts before the previous run has ended"),
         ] {
-            let told = told(events);
-            assert!(told.contains(wrong), "{told}");
+            let outcome = outcome(events);
+            assert!(outcome.contains(wrong), "{outcome}");
         }
     }
 }

@@ -149,13 +149,13 @@ data: {"assistant_message_id":2,"content":"one two ","tool_calls":[],"status":"c
     fn an_unserved_reader_is_accepted_if_servers_are_killed() {
         let error =
             b"event: error\ndata: {\"error\":\"The database is unreachable.\",\"code\":\"storage_unavailable\"}\n\n";
-        let told = |disturbed: bool, id: &[u8]| {
+        let accepted = |disturbed: bool, id: &[u8]| {
             let mut record = Record::new(disturbed);
             record.read(&delta(0, "one ")).unwrap();
             record.read(&[id, error].concat()).is_ok()
         };
-        assert!(told(true, b""));
-        assert!(!told(true, b"id: 1.1.2\n") && !told(false, b""));
+        assert!(accepted(true, b""));
+        assert!(!accepted(true, b"id: 1.1.2\n") && !accepted(false, b""));
     }
 
     #[test]

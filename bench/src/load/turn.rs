@@ -108,10 +108,10 @@ async fn converse(servers: &Servers, number: usize, behavior: Behavior) -> Resul
 
 fn check_told(record: &Record, end: MessageStatus, answer: &str, behavior: Behavior) -> Result<()> {
     let may_stop = behavior == Behavior::Stops && end == MessageStatus::Stopped;
-    let (told, all) = (record.text.len(), answer.len());
+    let (received, all) = (record.text.len(), answer.len());
     ensure!(
         may_stop || (end == MessageStatus::Complete && record.text == answer),
-        "the reader received {end:?} and {told} of {all} bytes"
+        "the reader received {end:?} and {received} of {all} bytes"
     );
     ensure!(answer.starts_with(&record.text), "the reader received different text");
     Ok(())

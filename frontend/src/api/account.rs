@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::json;
 use tallybook_protocol::{
-    Identity, Invitation, InvitationInfo, KeyInfo, Linking, Look, MadeKey, Me, Page, Session, UpdateMe, User, UserRole,
+    AccessRecord, CreatedKey, Identity, Invitation, InvitationInfo, KeyInfo, LinkRedirect, Me, Page, Session, UpdateMe,
+    User, UserRole,
 };
 
 use super::{
@@ -52,8 +53,8 @@ pub(crate) async fn sign_out_everywhere(revoke_keys: bool) -> Result<(), ApiErro
 }
 
 /// `GET /api/looks`: the newest.
-pub(crate) async fn list_looks() -> Result<Vec<Look>, ApiError> {
-    let page: Page<Look> = call("GET", "/api/looks", NO_BODY).await?;
+pub(crate) async fn list_looks() -> Result<Vec<AccessRecord>, ApiError> {
+    let page: Page<AccessRecord> = call("GET", "/api/looks", NO_BODY).await?;
     Ok(page.items)
 }
 
@@ -73,7 +74,7 @@ pub(crate) async fn create_key(
     name: &str,
     password: Option<&str>,
     expires_at: Option<&str>,
-) -> Result<MadeKey, ApiError> {
+) -> Result<CreatedKey, ApiError> {
     let body = json!({"name": name, "password": password, "expires_at": expires_at});
     call("POST", "/api/keys", Some(&body)).await
 }
@@ -101,7 +102,7 @@ pub(crate) async fn list_identities() -> Result<Vec<Identity>, ApiError> {
 }
 
 /// `POST /api/identities`: where to go to link one.
-pub(crate) async fn begin_linking(password: &str) -> Result<Linking, ApiError> {
+pub(crate) async fn begin_linking(password: &str) -> Result<LinkRedirect, ApiError> {
     call("POST", "/api/identities", Some(&json!({"password": password}))).await
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tallybook_protocol::{
-    AnswerAgain, CallDecision, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, ToolCall,
+    CallDecision, MessageId, NewDecision, NewDecisions, NewMessage, Playback, ReasoningSummary, RetryOptions, ToolCall,
     ToolCallId,
 };
 use uuid::Uuid;
@@ -28,7 +28,7 @@ pub(crate) async fn send_message(uuid: Uuid, message: &NewMessage) -> Result<Eve
 /// `POST /api/conversations/{uuid}/messages/{id}/regenerate`
 pub(crate) async fn regenerate(uuid: Uuid, id: MessageId, model: Option<String>) -> Result<EventStream, ApiError> {
     let url = format!("/api/conversations/{uuid}/messages/{id}/regenerate");
-    EventStream::new(request("POST", &url, Some(&AnswerAgain { model })).await?)
+    EventStream::new(request("POST", &url, Some(&RetryOptions { model })).await?)
 }
 
 /// `GET /api/conversations/{uuid}/events`; `None` when nothing runs and nothing is owed.

@@ -1,5 +1,5 @@
-//! Reads a provider's metadata (OpenID Connect Discovery) leniently: a field of an unexpected type is ignored unless sign-in depends
-//! on it.
+//! Reads a provider's metadata (OpenID Connect Discovery) leniently: a field of an unexpected type is ignored unless
+//! sign-in depends on it.
 
 use openidconnect::HttpResponse;
 use serde_json::{Map, Value, json};
@@ -33,7 +33,8 @@ fn reduced(mut fields: Map<String, Value>) -> Map<String, Value> {
         fields.remove("userinfo_endpoint");
     }
     fields.extend(methods.map(|methods| (METHODS.to_owned(), methods.into())));
-    // The standard requires these fields, and nothing uses them: each token names its own algorithm.
+    // The `openidconnect` crate requires these standard fields, but nothing here uses them: each token names its own
+    // algorithm.
     fields.insert("response_types_supported".to_owned(), json!(["code"]));
     fields.insert("subject_types_supported".to_owned(), json!(["public"]));
     fields.insert("id_token_signing_alg_values_supported".to_owned(), json!(["RS256"]));

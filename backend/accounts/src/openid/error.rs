@@ -21,8 +21,8 @@ pub enum OpenIdError {
         /// Display name of the identity provider.
         name: String,
     },
-    /// The cookie of the authorization request is missing, too old, or doesn't match the callback, or the session that links an
-    /// identity lacks the proof of ownership.
+    /// The cookie of the authorization request is missing, too old, or doesn't match the callback. When an identity is
+    /// linked: the session is missing or has no recent, unused proof of ownership.
     #[error("This sign-in took too long or was started in another browser. Start again here.")]
     Stale,
     /// The identity provider's response does not prove the user's identity.

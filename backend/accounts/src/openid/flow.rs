@@ -1,6 +1,6 @@
-//! The cookie of an authorization request: a secret, the time of its creation, and its purpose. Nothing is in the database, so any
-//! replica can handle the callback. `state`, `nonce` and the PKCE verifier are hashes of the whole cookie. If a part of the cookie
-//! is changed, it no longer matches the `state` that comes back.
+//! The cookie of an authorization request: a secret, the time of its creation, and its purpose. Nothing is in the
+//! database, so any replica can handle the callback. `state`, `nonce` and the PKCE verifier are hashes of the whole
+//! cookie. If a part of the cookie is changed, it no longer matches the `state` that comes back.
 
 use chrono::{DateTime, Duration};
 use tallybook_database::now;
@@ -13,8 +13,8 @@ use super::super::{
 /// Maximum time between the authorization request and the callback.
 pub const FLOW_LIFETIME: Duration = Duration::minutes(10);
 
-/// Maximum length of an address to return to, in bytes. A longer one is dropped, and the user gets to the start page.
-/// Invitation tokens are truncated to this length.
+/// Maximum length of an address to return to, in bytes. A longer one is dropped, and the user is redirected to the
+/// start page. Invitation tokens are truncated to this length.
 const MAX_NEXT_BYTES: usize = 1000;
 
 /// Purpose of an authorization request.
@@ -22,7 +22,7 @@ const MAX_NEXT_BYTES: usize = 1000;
 pub enum Purpose {
     /// Sign in, then open the address `next`.
     SignIn {
-        /// Address as the request gave it. The code that redirects to it must check that it is on this server.
+        /// Address from the request, unchecked. The code that redirects to it must check that it is on this server.
         next: String,
     },
     /// Create an account with an invitation.
@@ -62,20 +62,22 @@ impl Purpose {
 #[derive(Clone)]
 pub(crate) struct Flow {
     value: String,
-    /// Secret of the session in which an identity is linked, so that no other session can complete it. Empty for other purposes.
+    /// Secret of the session that links an identity, so that no other session can complete the request. Empty for other
+    /// purposes.
     session: String,
 }
 
 impl Flow {
-    /// Creates a new authorization request. `session` is the secret in the browser's session cookie; only linking uses it.
+    /// Creates a new authorization request. `session` is the secret in the browser's session cookie; only linking uses
+    /// it.
     pub(crate) fn begin(purpose: &Purpose, session: Option<&str>) -> Result<Self, AccountsError> {
         let secret = Secret::make()?;
         let value = format!("{}.{}.{}", secret.expose(), now().timestamp(), purpose.encoded());
         Ok(Self { value, session: bound_to(purpose, session) })
     }
 
-    /// Reads the cookie `value`. Returns `None` if it is malformed, dated in the future, or older than [`FLOW_LIFETIME`]. The caller
-    /// must also compare the `state`, see [`Self::is_state`].
+    /// Reads the cookie `value`. Returns `None` if it is malformed, dated in the future, or older than
+    /// [`FLOW_LIFETIME`]. The caller must also compare the `state`, see [`Self::is_state`].
     pub(crate) fn parse(value: &str, session: Option<&str>) -> Option<(Self, Purpose)> {
         let mut parts = value.splitn(3, '.');
         let (secret, begun, purpose) = (parts.next()?, parts.next()?, parts.next()?);

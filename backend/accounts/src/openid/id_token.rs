@@ -1,5 +1,5 @@
-//! Verifies the JWTs of an identity provider: ID tokens, and user information in signed form. Only the claims that prove something
-//! must have their standard types, since providers send the others in many types.
+//! Verifies the JWTs of an identity provider: ID tokens, and user information in signed form. Only the claims that
+//! prove something must have their standard types, since providers send the others in many types.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use openidconnect::{
@@ -74,13 +74,13 @@ impl<'a> Jwt<'a> {
         Ok(Self { signed, signature, algorithm, key_id, claims: object(claims)? })
     }
 
-    /// Verifies the signature with the provider's key that the token names. If the token names none, tries all keys. If none has
-    /// that name, tries the keys without a name. Fails with `WrongSignature` if the named key doesn't match, and with `UnknownKey`
-    /// if no other key does.
+    /// Verifies the signature with the provider's key that the token names. If the token names none, tries all keys. If
+    /// none has that name, tries the keys without a name. Fails with `WrongSignature` if the named key doesn't match,
+    /// and with `UnknownKey` if no other key does.
     pub(crate) fn verify(self, keys: &CoreJsonWebKeySet) -> Result<Verified, TokenError> {
         let is_named = |key: &&CoreJsonWebKey| self.key_id.is_some() && key.key_id() == self.key_id.as_ref();
         let has_named = keys.keys().iter().any(|key| is_named(&key));
-        // If no unnamed key fits, the signature may be from a newer key, for which the caller reloads the keys.
+        // If no unnamed key matches, the provider may have signed with a newer key. The caller then reloads the keys.
         let mut error = TokenError::UnknownKey;
         for key in keys.keys() {
             let may_fit = if has_named { is_named(&key) } else { self.key_id.is_none() || key.key_id().is_none() };
@@ -108,8 +108,8 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Checks that the token is from `issuer` and for `client`. A token for several clients must have `azp`. If `azp` is present,
-    /// it must be `client`.
+    /// Checks that the token is from `issuer` and for `client`. A token for several clients must have `azp`. If `azp`
+    /// is present, it must be `client`.
     pub(crate) fn check_parties(&self, issuer: &str, client: &str) -> Result<(), TokenError> {
         if self.claims.get("iss").and_then(Value::as_str) != Some(issuer) {
             return Err(TokenError::WrongIssuer);

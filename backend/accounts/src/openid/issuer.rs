@@ -1,5 +1,5 @@
-//! The identity provider, and its metadata and keys. They are requested at the first sign-in, cached, and renewed. If the provider
-//! is down, requests are retried after increasing pauses, and the rest of the server keeps working.
+//! The identity provider, and its metadata and keys. They are requested at the first sign-in, cached, and renewed. If
+//! the provider is down, requests are retried after increasing pauses, and the rest of the server keeps working.
 
 use std::{
     sync::Arc,
@@ -31,8 +31,8 @@ const FRESH_FOR: Duration = Duration::from_hours(1);
 const USABLE_FOR: Duration = Duration::from_hours(24);
 /// Minimum interval between requests for new metadata because a token was signed with an unknown key.
 const RENEW_INTERVAL: Duration = Duration::from_mins(1);
-/// First and maximum pause after a failed request for metadata. Pauses double, and a random time of up to the same length is added
-/// to each, so that replicas do not all send requests at once.
+/// First and maximum pause after a failed request for metadata. Pauses double, and a random time of up to the same
+/// length is added to each, so that replicas do not all send requests at once.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 /// Maximum number of codes redeemed concurrently.
@@ -48,7 +48,7 @@ pub(crate) struct Issuer {
 #[derive(Default)]
 struct Known {
     connection: Option<Arc<Connection>>,
-    /// Next pauses, once a request has failed.
+    /// Backoff while requests fail; `None` after a success.
     pauses: Option<ExponentialBackoff>,
     asked_again_at: Option<Instant>,
     /// Time of the last successful renewal because of an unknown key.
@@ -72,7 +72,8 @@ impl Issuer {
         &self.settings
     }
 
-    /// Returns the URL of the authorization request, to which the browser is sent. Fails with `Unreachable` without usable metadata.
+    /// Returns the URL of the authorization request, to which the browser is sent. Fails with `Unreachable` without
+    /// usable metadata.
     pub(crate) async fn address_for(&self, flow: &Flow, back: &str) -> Result<String, OpenIdError> {
         let connection = self.connection(None).await?;
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(flow.verifier()));
@@ -89,10 +90,10 @@ impl Issuer {
         Ok(address.into())
     }
 
-    /// Returns the provider's metadata. With `before`, tries to return newer metadata than that. If a request for new metadata
-    /// fails, returns the cached metadata, or fails with `Unreachable` if that is too old.
+    /// Returns the provider's metadata. With `before`, tries to return newer metadata than that. If a request for new
+    /// metadata fails, returns the cached metadata, or fails with `Unreachable` if that is too old.
     pub(crate) async fn connection(&self, before: Option<&Connection>) -> Result<Arc<Connection>, OpenIdError> {
-        // This timeout covers the attempt of another task, which makes several requests. This task's own attempt follows.
+        // Waits for another task's attempt, which makes several requests. This task's own attempt, if needed, follows.
         let waited = timeout(self.settings.timeout * 4, self.known.lock()).await;
         let mut known = waited.map_err(|_| self.unreachable())?;
         let now = Instant::now();
@@ -154,7 +155,7 @@ impl Issuer {
     }
 }
 
-/// Error of a request for provider metadata.
+/// Error of a request for the provider's metadata.
 struct NotDescribed {
     cause: String,
     /// `true` if the metadata was received but names another issuer.
@@ -171,7 +172,7 @@ async fn described(address: &str, transport: &Transport) -> Result<CoreProviderM
     })
 }
 
-/// Returns the address with a slash at its end, or without it if it has one.
+/// Adds a slash to the end of the address, or removes the slash that is there.
 fn with_other_end(address: &str) -> String {
     address.strip_suffix('/').map_or_else(|| format!("{address}/"), ToOwned::to_owned)
 }
@@ -184,8 +185,8 @@ fn pauses() -> ExponentialBackoff {
 /// Maximum length of a logged cause, in characters.
 const MAX_CAUSE_CHARS: usize = 300;
 
-/// Returns an error and its causes on one line, truncated and without control characters, since parts of it may come from the
-/// provider.
+/// Returns an error and its causes on one line, truncated and without control characters, since parts of it may come
+/// from the provider.
 pub(crate) fn error_line(error: &(dyn std::error::Error + 'static)) -> String {
     tallybook_http_client::error_chain(error)
         .chars()

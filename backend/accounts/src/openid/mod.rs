@@ -1,20 +1,20 @@
-//! OpenID Connect client: settings (`settings`), provider metadata (`issuer`, `description`), HTTP client (`transport`),
-//! authorization requests (`flow`), redemption of codes (`redeem`), ID tokens (`id_token`) and their claims (`person`).
-//! `identity_sign_in` finds the account.
+//! OpenID Connect client: settings (`settings`), provider metadata (`issuer`, `description`), HTTP client
+//! (`transport`), authorization requests (`flow`), redemption of codes (`redeem`), ID tokens (`id_token`) and their
+//! claims (`person`). `identity_sign_in` finds the account.
 
+mod claims;
 mod description;
 mod error;
 mod flow;
 mod id_token;
 mod issuer;
-mod person;
 mod redeem;
 mod settings;
 mod transport;
 
+pub(crate) use claims::Claims;
 pub use error::OpenIdError;
 pub(crate) use flow::Flow;
 pub use flow::{FLOW_LIFETIME, Purpose};
 pub(crate) use issuer::Issuer;
-pub(crate) use person::Claims;
 pub use settings::OpenIdSettings;

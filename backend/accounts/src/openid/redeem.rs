@@ -1,5 +1,5 @@
-//! Redeems the code of a callback: requests the tokens from the identity provider and checks them. Responses are read leniently,
-//! since providers send the claims that prove nothing in many types.
+//! Redeems the code of a callback: requests the tokens from the identity provider and checks them. Responses are read
+//! leniently, since providers send the claims that prove nothing in many types.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use openidconnect::{
@@ -15,11 +15,11 @@ use tallybook_database::now;
 use url::form_urlencoded::{self, Serializer};
 
 use super::{
+    claims::{Claims, subject, text},
     error::OpenIdError,
     flow::Flow,
     id_token::{Fields, Jwt, TokenError, Verified},
     issuer::{Connection, Issuer, error_line},
-    person::{Claims, subject, text},
     settings::{OpenIdSettings, is_subject},
 };
 
@@ -34,8 +34,9 @@ const KNOWN_ERRORS: [&str; 6] = [
 ];
 
 impl Issuer {
-    /// Redeems a code for the user's claims. `back` is the redirect URI for which the code was issued. Fails with `Busy` if too
-    /// many codes are being redeemed, with `Unreachable`, or with `Untrusted` if the response proves nothing.
+    /// Redeems a code for the user's claims. `back` is the redirect URI for which the code was issued. Fails with
+    /// `Busy` if too many codes are being redeemed, with `Unreachable`, or with `Untrusted` if the response proves
+    /// nothing.
     pub(crate) async fn redeem(&self, code: String, flow: &Flow, back: &str) -> Result<Claims, OpenIdError> {
         let Ok(_permit) = self.at_once.try_acquire() else { return Err(OpenIdError::Busy) };
         let mut connection = self.connection(None).await?;
@@ -89,7 +90,8 @@ impl Issuer {
         if answer.status() == StatusCode::OK {
             return fields.ok_or_else(|| self.untrusted("the token response is not a JSON object"));
         }
-        // Only known error codes are logged: any other text may repeat parts of the request, including the client secret.
+        // Only known error codes are logged: any other text may repeat parts of the request, including the client
+        // secret.
         let error = fields.and_then(|fields| text(&fields, "error"));
         let error = error.and_then(|error| KNOWN_ERRORS.into_iter().find(|known| *known == error)).unwrap_or("");
         Err(self.untrusted(&format!("the token endpoint responded with {} {error}", answer.status().as_u16())))
@@ -122,7 +124,8 @@ impl Issuer {
         request.body(form.finish().into_bytes()).ok()
     }
 
-    /// Requests the user information, which some providers need for name and email address. Returns `None` if that fails.
+    /// Requests the user information, which some providers need for name and email address. Returns `None` if that
+    /// fails.
     async fn user_info(&self, connection: &Connection, token: &str, expected: &str) -> Option<Claims> {
         let address = connection.metadata.userinfo_endpoint()?;
         let request = Request::builder().uri(address.as_str()).header(ACCEPT, "application/json");

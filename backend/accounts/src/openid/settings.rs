@@ -31,7 +31,7 @@ pub struct OpenIdSettings {
 }
 
 impl OpenIdSettings {
-    /// Checks an issuer URL. The error is the reason, which continues a sentence that starts with the setting's name.
+    /// Checks an issuer URL. The error text continues a sentence that starts with the setting's name.
     pub fn check_issuer(address: &str) -> Result<(), &'static str> {
         let Ok(url) = Url::parse(address) else { return Err("is not a valid URL") };
         if !may_be_asked(&url) {
@@ -53,8 +53,8 @@ impl OpenIdSettings {
     }
 }
 
-/// Returns `true` if the text is a valid subject (`sub`): printable ASCII of at most 255 bytes. Spaces are refused, since some
-/// databases ignore trailing spaces in comparisons.
+/// Returns `true` if the text is a valid subject (`sub`): printable ASCII of at most 255 bytes. Spaces are refused,
+/// since some databases ignore trailing spaces in comparisons.
 pub(crate) fn is_subject(text: &str) -> bool {
     (1..=MAX_SUBJECT_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }

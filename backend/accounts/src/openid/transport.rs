@@ -45,7 +45,7 @@ impl Transport {
         }
         let mut response = self.0.execute(request).await?;
         if response.status().is_server_error() {
-            // An outage, whatever body a proxy sent.
+            // Counts as an outage, whatever the body: it may come from a proxy.
             response = response.error_for_status()?;
         }
         let mut answer = HttpResponse::default();

@@ -7,15 +7,16 @@ use super::super::throttle::Subject;
 
 const DELETE: &str = "DELETE FROM sign_in_attempts WHERE subject = ?";
 
-/// Counts an attempt as a failure, before its outcome is known, and returns `None`. If attempts are blocked, counts nothing and
-/// returns the time at which the block ends.
+/// Counts an attempt as a failure, before its outcome is known, and returns `None`. If attempts are blocked, counts
+/// nothing and returns the time at which the block ends.
 pub(crate) async fn count(
     tx: &mut Transaction,
     subject: &Subject,
     forgotten_before: DateTime<Utc>,
 ) -> sqlx::Result<Option<DateTime<Utc>>> {
     let (time, hash) = (now(), &subject.hash.0);
-    // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the other.
+    // Resets failures that are too old. Also locks the row, so that concurrent attempts are counted one after the
+    // other.
     let reset = tx
         .query(
             "UPDATE sign_in_attempts SET failures = CASE WHEN updated_at < ? THEN 0 ELSE failures END \

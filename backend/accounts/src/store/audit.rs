@@ -12,29 +12,29 @@ const CREATE: &str = "INSERT INTO audit_log (actor_id, user_id, action, subject,
 pub enum Action {
     /// An account was created.
     UserCreated,
-    /// Its role was changed.
+    /// The account's role was changed.
     RoleChanged,
-    /// It was deactivated.
+    /// The account was deactivated.
     UserDeactivated,
-    /// It was activated again.
+    /// The account was reactivated.
     UserReactivated,
-    /// It was deleted.
+    /// The account was deleted.
     AccountDeleted,
-    /// Its password was changed.
+    /// The account's password was changed.
     PasswordChanged,
-    /// Its user signed in.
+    /// The user signed in.
     SignedIn,
     /// A sign-in failed.
     SignInFailed,
     /// A request without permission was refused.
     RequestRefused,
-    /// All its sessions were ended.
+    /// All of the account's sessions were ended.
     SignedOutEverywhere,
     /// An API key was created.
     KeyCreated,
     /// An API key was revoked.
     KeyRevoked,
-    /// All API keys were revoked.
+    /// All of the account's API keys were revoked.
     KeysRevoked,
     /// An invitation was created.
     InvitationCreated,
@@ -73,8 +73,8 @@ impl Action {
     }
 }
 
-/// Adds a row: `actor` performed `action` on the account of `user`. `actor` is `None` if the action was not performed by an
-/// account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address.
+/// Adds a row: `actor` performed `action` on the account of `user`. `actor` is `None` if the action was not performed
+/// by an account. `subject` is a detail of the action, such as a key's prefix, a role or an IP address.
 pub async fn note(
     tx: &mut Transaction,
     actor: Option<UserId>,
@@ -86,8 +86,8 @@ pub async fn note(
     query.bind(now()).execute().await.map(|_| ())
 }
 
-/// Adds a row about `user`, unless an equal row was added since `since`, or `most` rows of the action were. The limits keep clients
-/// from filling the table.
+/// Adds a row about `user`, unless an equal row was added since `since`, or `most` rows of the action were. The limits
+/// keep clients from filling the table.
 pub(crate) async fn note_rarely(
     db: &Database,
     actor: Option<UserId>,

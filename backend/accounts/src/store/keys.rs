@@ -95,7 +95,8 @@ pub(crate) async fn list(db: &Database, user: UserId) -> sqlx::Result<Vec<KeyInf
     Ok(rows.into_iter().map(KeyInfo::from).collect())
 }
 
-/// Revokes one of a user's API keys and returns its prefix. Returns `None` if the user has no unrevoked key with this ID.
+/// Revokes one of a user's API keys and returns its prefix. Returns `None` if the user has no unrevoked key with this
+/// ID.
 pub(crate) async fn revoke(tx: &mut Transaction, user: UserId, id: i64) -> sqlx::Result<Option<String>> {
     let prefix = tx
         .query("SELECT prefix FROM api_keys WHERE id = ? AND user_id = ? AND revoked_at IS NULL")
@@ -150,7 +151,7 @@ pub(crate) async fn revoke_all(tx: &mut Transaction, user: UserId) -> sqlx::Resu
     Ok(done.rows > 0)
 }
 
-/// Returns those of the API keys that are still valid, each with its owner's permission generation.
+/// Returns the IDs of those API keys that are still valid, each with its owner's permission generation.
 pub(crate) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
     let mut query = db.reader().query(select!(
         "SELECT k.id, u.generation FROM api_keys k JOIN users u ON u.id = k.user_id \

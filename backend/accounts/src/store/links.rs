@@ -1,4 +1,5 @@
-//! SQL on `invitations`: links that create an account. Admins create invitations; the server creates the link for the first admin.
+//! SQL on `invitations`: links that create an account. Admins create invitations; the server creates the link for the
+//! first admin.
 
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, Transaction, now, select};
@@ -91,7 +92,8 @@ pub(crate) async fn find(db: &Database, hash: &SecretHash) -> sqlx::Result<Optio
         .await
 }
 
-/// Marks a link as used. Returns `false` if it is already used or expired, so only one of several concurrent requests succeeds.
+/// Marks a link as used. Returns `false` if it is already used or expired, so only one of several concurrent requests
+/// succeeds.
 pub(crate) async fn use_up(tx: &mut Transaction, hash: &SecretHash) -> sqlx::Result<bool> {
     let time = now();
     let done = tx

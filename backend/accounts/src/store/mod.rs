@@ -1,4 +1,5 @@
-//! SQL of accounts, one module per table. The rules and transactions of each operation are in the modules of `Accounts`.
+//! SQL of accounts, one module per table. The rules and transactions of each operation are in the modules of
+//! `Accounts`.
 
 pub(crate) mod attempts;
 pub(crate) mod audit;

@@ -97,7 +97,7 @@ pub(crate) async fn is_newer(db: &Database, id: i64, than: DateTime<Utc>) -> sql
     Ok(count > 0)
 }
 
-/// Records that the user of a session has proved to own the account.
+/// Records that a session's user has proved ownership of the account.
 pub(crate) async fn confirm(db: &Database, id: i64) -> sqlx::Result<()> {
     db.writer()
         .query("UPDATE sessions SET confirmed_at = ? WHERE id = ?")
@@ -108,7 +108,8 @@ pub(crate) async fn confirm(db: &Database, id: i64) -> sqlx::Result<()> {
         .map(|_| ())
 }
 
-/// Uses up that proof. Returns `false` if there is none after this time.
+/// Uses up the proof of ownership that `confirm` recorded. Returns `false` if the session has none from after this
+/// time.
 pub(crate) async fn use_confirmation(db: &Database, id: i64, after: DateTime<Utc>) -> sqlx::Result<bool> {
     let done = db
         .writer()
@@ -151,7 +152,7 @@ pub(crate) async fn delete_expired(db: &Database) -> sqlx::Result<()> {
     db.writer().query("DELETE FROM sessions WHERE expires_at <= ?").bind(now()).execute().await.map(|_| ())
 }
 
-/// Returns those of the sessions that are still valid, each with its owner's permission generation.
+/// Returns the IDs of those sessions that are still valid, each with its owner's permission generation.
 pub(crate) async fn list_good(db: &Database, ids: &[i64]) -> sqlx::Result<Vec<(i64, i32)>> {
     let mut query = db.reader().query(select!(
         "SELECT s.id, u.generation FROM sessions s JOIN users u ON u.id = s.user_id \

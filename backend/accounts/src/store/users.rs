@@ -6,20 +6,21 @@ use tallybook_protocol::{User, UserRole};
 
 use super::super::{UserId, names::skeleton_of};
 
-/// Counts other admins who can sign in. That excludes the unclaimed local user, an admin without a password or an identity.
-/// Identities of a previously configured issuer do not count, since users cannot sign in with them.
+/// Counts other admins who can sign in. That excludes the unclaimed local user, an admin without a password or an
+/// identity. Identities of a previously configured issuer do not count, since users cannot sign in with them.
 const COUNT_OTHER_ADMINS: &str = "SELECT COUNT(*) FROM users WHERE id <> ? AND role = 'admin' AND deactivated_at IS NULL \
      AND (password_hash IS NOT NULL OR id IN (SELECT user_id FROM identities WHERE issuer = ?))";
 
-/// ID of no user, lower than all IDs of users.
+/// An ID that no user has, lower than all user IDs.
 pub(crate) const NO_USER: UserId = UserId(0);
 
 const COUNT: &str = "SELECT COUNT(*) FROM users";
 
 const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_at FROM users WHERE id = ?";
 
-// Nodes of a database cluster replicate changed rows, but not locks. If transactions on two nodes change the same row, only one of
-// them can commit. So the row is really changed, and then changed back.
+// Two updates: one that changes the row, and one that changes it back. A lock alone would not be enough, because nodes
+// of a database cluster replicate changed rows but not locks. If transactions on two nodes change the same row, only
+// one of them can commit.
 const HOLD: [&str; 2] = [
     "UPDATE users SET generation = generation + 1 WHERE id = ?",
     "UPDATE users SET generation = generation - 1 WHERE id = ?",
@@ -66,14 +67,15 @@ pub(crate) struct NewUserRow {
     pub(crate) role: UserRole,
 }
 
-/// Returns `true` if there is an admin who can sign in: with a password, or with an identity of `issuer` if one is given.
+/// Returns `true` if there is an admin who can sign in: with a password, or with an identity of `issuer` if one is
+/// given.
 pub(crate) async fn has_admin(db: &Database, issuer: Option<&str>) -> sqlx::Result<bool> {
     let admins: i64 = db.reader().query(select!(COUNT_OTHER_ADMINS)).bind(NO_USER).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
 }
 
-/// Returns `true` if there is an admin other than `than` who can sign in. Holds the local user first, so that transactions that
-/// change who is an admin run one at a time.
+/// Returns `true` if there is an admin other than `than` who can sign in. Holds the local user first, so that
+/// transactions that change who is an admin run one at a time.
 pub(crate) async fn has_other_admin(
     tx: &mut Transaction,
     than: Option<UserId>,
@@ -85,8 +87,8 @@ pub(crate) async fn has_other_admin(
     Ok(admins > 0)
 }
 
-/// Serializes transactions on a user: of several that hold the same user, only one proceeds at a time, on any nodes of a database
-/// cluster. The user's row keeps its values.
+/// Serializes transactions on a user: of several that hold the same user, only one proceeds at a time, on any nodes of
+/// a database cluster. The user's row keeps its values.
 pub async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
     for change in HOLD {
         tx.query(change).bind(id).execute().await?;
@@ -190,7 +192,8 @@ pub(crate) async fn create(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Resu
     Ok(UserId(done.inserted_id))
 }
 
-/// Assigns the local user's row, with all its conversations, to the first admin. Returns `false` if the row is already claimed.
+/// Assigns the local user's row, with all its conversations, to the first admin. Returns `false` if the row is already
+/// claimed.
 pub(crate) async fn claim_local(tx: &mut Transaction, new: &NewUserRow) -> sqlx::Result<bool> {
     let query = tx
         .query(
@@ -225,8 +228,8 @@ pub(crate) async fn update_password(tx: &mut Transaction, id: UserId, hash: &str
 
 /// Replaces an account's password hash. Returns `false` if `old` is no longer the stored hash.
 pub(crate) async fn replace_password(tx: &mut Transaction, id: UserId, old: &str, new: &str) -> sqlx::Result<bool> {
-    // Keeps the generation: permissions do not change, so the caller's streams stay open. Matches no row if the password was changed
-    // in the meantime.
+    // Keeps the generation: permissions do not change, so the caller's streams stay open. Matches no row if the
+    // password was changed in the meantime.
     let done = tx
         .query("UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?")
         .bind(new)
@@ -237,7 +240,8 @@ pub(crate) async fn replace_password(tx: &mut Transaction, id: UserId, old: &str
     Ok(done.rows == 1)
 }
 
-/// Marks an account as deleted and deletes its instructions. Returns `false` if `hash` is no longer the stored password hash.
+/// Marks an account as deleted and deletes its instructions. Returns `false` if `hash` is no longer the stored password
+/// hash.
 pub(crate) async fn delete(tx: &mut Transaction, id: UserId, hash: &str) -> sqlx::Result<bool> {
     let time = now();
     let done = tx

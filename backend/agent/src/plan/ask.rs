@@ -21,7 +21,7 @@ const MAX_PLACES: usize = 32;
 pub(crate) struct PlanQuestion {
     pub(crate) purpose: Purpose,
     pub(crate) system: String,
-    pub(crate) words: String,
+    pub(crate) prompt: String,
     pub(crate) timeout: Duration,
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
     model: &dyn ModelClient,
     asked: PlanQuestion,
 ) -> Result<Option<String>, AgentError> {
-    let PlanQuestion { purpose, system, words, timeout } = asked;
+    let PlanQuestion { purpose, system, prompt, timeout } = asked;
     let (turn_deadline, deadline) = (react.turn_deadline, Instant::now() + timeout);
     // Temperature 0 gives the same text for the same question, if the model allows it. Some models refuse every
     // temperature, so the second attempt sends none.
@@ -40,7 +40,7 @@ pub(crate) async fn ask<R: TurnRecorder>(
             purpose,
             step: react.step,
             system: vec![system.clone()],
-            words: words.clone(),
+            prompt: prompt.clone(),
             max_bytes: MAX_PLAN_ANSWER_BYTES,
             sampling: Sampling { temperature, ..Sampling::default() },
             deadline,

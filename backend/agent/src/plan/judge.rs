@@ -42,21 +42,21 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Returns that an attempt failed for this reason.
+    /// Creates the verdict on an attempt that failed for this reason.
     pub(crate) fn failed(reason: &str) -> Self {
         Self { passed: false, reason: Some(one_line(reason, MAX_REASON_CHARS)), need_replan: false }
     }
 }
 
-/// Judges an attempt at a step, whose run ended for `stop_reason` with the text `words`.
+/// Judges an attempt at a step. `stop_reason` and `result` are the stop reason and the final text of its run.
 pub(crate) async fn judge<R: TurnRecorder>(
     react: &mut React<'_, R>,
     plan: &Plan,
     step: &PlanStep,
     stop_reason: &str,
-    words: &str,
+    result: &str,
 ) -> Result<Verdict, AgentError> {
-    if let Some(verdict) = plain_verdict(stop_reason, words) {
+    if let Some(verdict) = plain_verdict(stop_reason, result) {
         return Ok(verdict);
     }
     let envelope = json!({
@@ -64,10 +64,10 @@ pub(crate) async fn judge<R: TurnRecorder>(
         "success_criteria": plan.success_criteria,
         "instruction": step.instruction,
         "expected": step.expected,
-        "result": words.trim(),
+        "result": result.trim(),
     });
-    let (system, words) = (evaluate_prompt()?, envelope.to_string());
-    let asked = PlanQuestion { purpose: Purpose::Evaluate, system, words, timeout: EVALUATE_TIMEOUT };
+    let (system, prompt) = (evaluate_prompt()?, envelope.to_string());
+    let asked = PlanQuestion { purpose: Purpose::Evaluate, system, prompt, timeout: EVALUATE_TIMEOUT };
     let model = react.model;
     let text = ask(react, model, asked).await?;
     // The step wrote a text, and no judge said that it is wrong.
@@ -76,21 +76,21 @@ pub(crate) async fn judge<R: TurnRecorder>(
 }
 
 /// Returns the verdict that needs no model; `None` if a model must judge.
-fn plain_verdict(stop_reason: &str, words: &str) -> Option<Verdict> {
+fn plain_verdict(stop_reason: &str, text: &str) -> Option<Verdict> {
     if stop_reason == STEP_LIMIT {
         return Some(Verdict::failed(USED_UP));
     }
-    if words.trim().is_empty() {
+    if text.trim().is_empty() {
         return Some(Verdict::failed(NOTHING));
     }
     // Only the first paragraph counts: further down, a successful step may quote an error.
-    let first_paragraph = words.trim_start().lines().take_while(|line| !line.trim().is_empty());
+    let first_paragraph = text.trim_start().lines().take_while(|line| !line.trim().is_empty());
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | '>');
     let mut lines = first_paragraph.map(|line| line.trim_start_matches(is_mark));
     if let Some(error) = lines.find(|line| line.starts_with(ERROR)) {
         return Some(Verdict::failed(error));
     }
-    let is_long = words.trim().chars().count() > ENOUGH_CHARS;
+    let is_long = text.trim().chars().count() > ENOUGH_CHARS;
     is_long.then(|| Verdict { passed: true, ..Verdict::default() })
 }
 
@@ -106,27 +106,27 @@ mod tests {
 
     #[test]
     fn plain_steps_need_no_judge() {
-        let said = |stop_reason, words: &str| {
-            plain_verdict(stop_reason, words).map(|Verdict { passed, reason, .. }| (passed, reason.unwrap_or_default()))
+        let said = |stop_reason, text: &str| {
+            plain_verdict(stop_reason, text).map(|Verdict { passed, reason, .. }| (passed, reason.unwrap_or_default()))
         };
         let long = "x".repeat(ENOUGH_CHARS + 1);
         assert_eq!(said("end_turn", &long), Some((true, String::new())));
         assert_eq!(said(STEP_LIMIT, &long), Some((false, USED_UP.to_owned())));
         assert_eq!(said("end_turn", " \n"), Some((false, NOTHING.to_owned())));
         let error = (false, "Error: the page is gone".to_owned());
-        for words in [
+        for text in [
             "Error: the page is gone",
             "\n \nError: the page is gone\n\nIt was there before.",
             "I looked.\n**Error: the page is gone\nSorry.",
         ] {
-            assert_eq!(said("end_turn", words), Some(error.clone()));
+            assert_eq!(said("end_turn", text), Some(error.clone()));
         }
-        for words in [
+        for text in [
             format!("No \"Error:\" was seen. {long}"),
             format!("\n{long}\n\nThe log has these lines:\n\nError: disk full\n> Error: again"),
             format!("{long}\r\n \t\r\nError: disk full"),
         ] {
-            assert_eq!(said("end_turn", &words), Some((true, String::new())), "{words}");
+            assert_eq!(said("end_turn", &text), Some((true, String::new())), "{text}");
         }
         assert_eq!(said("end_turn", &"x".repeat(ENOUGH_CHARS)), None);
     }

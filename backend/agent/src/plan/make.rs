@@ -80,18 +80,18 @@ fn earlier(messages: &[ModelMessage]) -> Vec<Value> {
     let mut budget = MAX_PLANNED_EARLIER_BYTES;
     let mut context = Vec::new();
     for message in messages.iter().rev() {
-        let (from, words) = match message {
+        let (from, content) = match message {
             ModelMessage::User(parts) => ("person", UserPart::join_texts(parts)),
             ModelMessage::Assistant(blocks) => ("assistant", blocks.iter().filter_map(text).collect()),
             ModelMessage::ToolResults(_) => continue,
         };
-        let words = shorten(&words, MAX_PLANNED_TEXT_BYTES);
-        if words.is_empty() {
+        let content = shorten(&content, MAX_PLANNED_TEXT_BYTES);
+        if content.is_empty() {
             continue;
         }
-        let Some(left) = budget.checked_sub(words.len()) else { break };
+        let Some(left) = budget.checked_sub(content.len()) else { break };
         budget = left;
-        context.push(json!({"from": from, "words": words}));
+        context.push(json!({"from": from, "words": content}));
     }
     context.reverse();
     context
@@ -110,8 +110,8 @@ async fn make<R: TurnRecorder>(
     mut envelope: Value,
 ) -> Result<Option<NewPlan>, AgentError> {
     for _ in 0..MAX_QUESTIONS {
-        let (system, words) = (plan_prompt()?, envelope.to_string());
-        let asked = PlanQuestion { purpose: Purpose::Plan, system, words, timeout: PLAN_TIMEOUT };
+        let (system, prompt) = (plan_prompt()?, envelope.to_string());
+        let asked = PlanQuestion { purpose: Purpose::Plan, system, prompt, timeout: PLAN_TIMEOUT };
         let Some(text) = ask(react, &*planning.planner, asked).await? else { return Ok(None) };
         match read(&text) {
             Ok(plan) => return Ok(Some(plan)),
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_newest_earlier_messages_are_sent() {
-        let said = |words: String| ModelMessage::Assistant(vec![AssistantBlock::Text { text: words }]);
+        let said = |content: String| ModelMessage::Assistant(vec![AssistantBlock::Text { text: content }]);
         let messages =
             vec![said("x".repeat(4000)), said("y".repeat(MAX_PLANNED_EARLIER_BYTES)), said("z".repeat(9000))];
         let context = earlier(&messages);

@@ -1,5 +1,6 @@
-//! Answers by a plan. A model makes the plan; each step is a run of the agent loop and is judged. A failed step is
-//! retried, or the rest is planned again. At the end the answer is written from the results of the steps.
+//! Answers a question in plan mode. A model makes the plan. Each step is a run of the agent loop, and is judged. A
+//! failed step is retried, or a model makes a new plan for the remaining work. At the end, the model writes the answer
+//! from the results of the steps.
 //!
 //! The next action follows from the stored plan, so a turn resumes where it was after an interruption or a wait. `make`
 //! makes plans, `judge` judges steps, `prompts` builds the prompts, and `ask` calls the models and parses their
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::plan::prompts::{answer_task, step_task};
 
-/// Answers by a plan, or without one if none can be made.
+/// Answers with a plan, or without one if the model produces no valid plan.
 pub(crate) async fn run<R: TurnRecorder>(
     react: &mut React<'_, R>,
     planning: &Planning,
@@ -114,7 +115,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         place(PlanStepStatus::Pending).map_or(Next::Answer, Next::Work)
     }
 
-    /// Returns whether no further attempt is allowed.
+    /// Returns `true` if no further attempt is allowed.
     fn is_used_up(&self) -> bool {
         let attempts: i64 = self.plan.steps.iter().map(|step| i64::from(step.attempt)).sum();
         attempts >= i64::from(self.planning.max_total_attempts) || self.react.is_used_up()
@@ -139,9 +140,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         let PlanStep { step_id, attempt, .. } = self.plan.steps[at];
         self.results.insert(step_id, text_since_question);
         let verdict = match ended {
-            Ok((stop_reason, words)) => {
-                judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &words).await?
-            }
+            Ok((stop_reason, text)) => judge(self.react, &self.plan, &self.plan.steps[at], &stop_reason, &text).await?,
             Err(error) => {
                 tracing::warn!(code = error.code(), %error, "a model call failed in a step of a plan");
                 Verdict::failed(&error.to_string())
@@ -177,7 +176,8 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
         Ok(())
     }
 
-    /// Makes a plan for the remaining work. If there is none, the answer must be written from the results so far.
+    /// Makes a new plan for the remaining work. If the model produces no valid plan, marks the plan as exhausted, so
+    /// that the answer is written from the results so far.
     async fn replan(&mut self, reason: String) -> Result<(), AgentError> {
         let draft = make::replan(self.react, self.planning, &self.plan, &self.results, &reason).await?;
         let Some(draft) = draft else {

@@ -78,7 +78,7 @@ pub(crate) fn answer_task(plan: &Plan, results: &HashMap<PlanStepId, String>) ->
     AnswerTask { so_far: &so_far, success_criteria: &plan.success_criteria }.render()
 }
 
-/// Returns the steps as JSON, with the results of those that have ended.
+/// Returns the steps as JSON, with the results of the steps that have ended.
 pub(crate) fn steps_so_far(plan: &Plan, results: &HashMap<PlanStepId, String>) -> Value {
     let limit = (MAX_PLAN_RESULTS_BYTES / results.len().max(1)).max(MIN_PLAN_RESULT_BYTES);
     let step = |step: &PlanStep| {

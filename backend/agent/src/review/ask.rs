@@ -21,8 +21,9 @@ use crate::{
     vote::Vote,
 };
 
-/// Reasons of a reviewer that abstains because it gave no valid vote in time.
+/// Reason of a reviewer that abstains because it did not vote in time.
 const LATE: &str = "It did not answer in time.";
+/// Reason of a reviewer that abstains because its answer was not a valid vote.
 const NO_VOTE: &str = "Its answer was not the JSON that was asked for.";
 
 /// A model that reviews.
@@ -65,7 +66,8 @@ struct Answer {
 }
 
 impl Subject<'_> {
-    /// Asks a reviewer. If the reviewer fails, it abstains; only an error that ends the turn is returned as an error.
+    /// Asks a reviewer. Returns its vote, and the record of the model call if the model was called. If the reviewer
+    /// fails, it abstains; only an error that ends the turn is returned as an error.
     pub(crate) async fn ask(
         &self,
         reviewer: &Reviewer,
@@ -91,7 +93,7 @@ impl Subject<'_> {
             purpose: Purpose::Review,
             step,
             system: vec![prompt],
-            words: self.envelope(),
+            prompt: self.envelope(),
             max_bytes: MAX_REVIEW_ANSWER_BYTES,
             sampling: Sampling::default(),
             deadline,

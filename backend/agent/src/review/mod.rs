@@ -73,8 +73,8 @@ impl Reviewers {
         stream::iter(pairs).map(asked).buffer_unordered(MAX_VOTES_AT_ONCE)
     }
 
-    /// Counts the votes of all reviewers. If enough of them voted, the majority decides. A tie, or too few votes,
-    /// leaves the decision to the user.
+    /// Counts the votes of all reviewers. In the mode [`ReviewMode::Decide`], the majority decides if enough of them
+    /// voted. Otherwise, and after a tie, the user decides.
     pub(crate) fn review(&self, votes: Vec<Vote>) -> Review {
         let count = |verdict| votes.iter().filter(|vote| vote.verdict == verdict).count();
         let (approve, reject) = (count(Verdict::Approve), count(Verdict::Reject));

@@ -229,7 +229,7 @@ async fn a_paused_answer_is_continued_a_bounded_number_of_times() {
     assert_eq!(model.requests().len(), 4);
 }
 
-/// The turn's final event lists every call, and must remain an event that clients accept.
+/// The turn's final event lists every call, and must not exceed the size that clients accept.
 #[tokio::test]
 async fn a_turn_at_its_step_limit_answers_without_tools() {
     let model = MockLlm::start().await.unwrap();

@@ -1,5 +1,5 @@
-//! A conversation as a tree of messages: selects the branch that is shown, and reads a part of it (`window`). `tree` is the
-//! tree itself.
+//! Selects the branch of a conversation that is shown. `window` reads the shown messages, and `tree` has the operations
+//! on the tree of messages.
 
 pub(crate) mod tree;
 mod window;
@@ -16,8 +16,9 @@ use crate::{
 };
 
 impl ConversationService {
-    /// Shows a branch through a message; if there are several, the one that was written to last. Returns the conversation
-    /// as it is shown then, limited to `window`.
+    /// Selects the branch through a message; if there are several, the one that was written to last. Returns the
+    /// conversation with that branch, limited to `window`. Fails with `NoSuchMessage` if the conversation has no such
+    /// message, and with `TurnRunning` or `AwaitingApproval` while a turn runs or waits.
     pub async fn select_message(
         &self,
         user: UserId,

@@ -1,5 +1,5 @@
-//! A conversation as a tree. Editing a question and regenerating an answer add siblings of a message; one branch, or
-//! its newest part, is shown. Pure: works on the tree's nodes alone, oldest first.
+//! Pure functions on a conversation's tree of messages; they receive its nodes, oldest first. Editing a question or
+//! regenerating an answer adds a sibling of that message. One branch, or the newest part of it, is shown.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,8 +22,8 @@ pub(crate) fn branch(places: &[TreeNode], head: Option<MessageId>) -> Vec<TreeNo
     branch
 }
 
-/// Returns the index in `branch` at which the messages that `window` requests begin. Questions and answers alternate,
-/// so an even index is a question, and no answer is separated from its question.
+/// Returns the index in `branch` of the first message that `window` requests, rounded down to a question. Questions and
+/// answers alternate, so every even index is a question.
 pub(crate) fn beginning(branch: &[TreeNode], window: Window) -> usize {
     let limit = window.limit.map_or(usize::MAX, |limit| limit.clamp(1, MAX_WINDOW) as usize);
     let newest = branch.len().saturating_sub(limit);

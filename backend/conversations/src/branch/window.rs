@@ -1,5 +1,5 @@
 //! Reads a conversation as it is shown: the whole branch, its newest messages, or the messages before a given one. The
-//! limits of one response apply. Of the other messages only tree nodes, counts and sizes are read.
+//! limits of one response apply. Reads only tree nodes, counts and sizes of the other messages.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ fn wanted_branch(places: &[TreeNode], row: &ConversationRow, window: Window) -> 
 /// Number of exchanges whose sizes are read at a time.
 const EXCHANGES_PER_READ: usize = 64;
 
-/// Returns the index in `wanted` from which on the texts fit into one response. `wanted` begins with a question; the last
+/// Returns the index in `wanted` from which the texts fit into one response. `wanted` begins with a question; the last
 /// exchange is always included.
 async fn carried_from(context: &Context, wanted: &[TreeNode]) -> sqlx::Result<usize> {
     let exchanges: Vec<&[TreeNode]> = wanted.chunks(2).collect();
@@ -122,17 +122,17 @@ async fn list_shown(
         let reasoning = reasoning_of.remove(&place.id).unwrap_or_default();
         let plan = plan_of.remove(&place.id);
         let mut message = Message { siblings: versions.siblings(place), reasoning, plan, ..message };
-        // While a turn runs, its row has no text yet. The text is in the turn's log, or in the stored journal if another
-        // process runs the turn.
+        // While a turn runs, its row has no text yet. The text is in the turn's log, or in the stored journal if
+        // another process runs the turn.
         if message.status == MessageStatus::Streaming {
-            let words = if let Some(log) = &live {
-                let (words, calls) = log.partial_and_calls();
+            let partial = if let Some(log) = &live {
+                let (partial, calls) = log.partial_and_calls();
                 message.tool_calls = calls;
-                words
+                partial
             } else {
                 std::mem::take(&mut words_elsewhere)
             };
-            let PartialAnswer { content, reasoning, plan } = words;
+            let PartialAnswer { content, reasoning, plan } = partial;
             message = Message { content, reasoning, plan, ..message };
         }
         message

@@ -1,11 +1,11 @@
-//! A conversation as JSON for other software: the JSON of the API and a `version`, written piece by piece.
+//! Writes a conversation as JSON for other software, piece by piece: the JSON of the API, and a `version`.
 
 use serde::Serialize;
 use tallybook_protocol::{ConversationSummary, Message, MessageId, ToolCall};
 
 use crate::store::rows::{ConversationRow, StoredSummary};
 
-/// Version of the file's format. It is raised when readers of the old format could no longer read the file.
+/// Version of the file format. It is incremented when existing readers could no longer read the file.
 const VERSION: u32 = 1;
 
 /// The end of the file.
@@ -43,7 +43,7 @@ impl MessageWriter {
     /// Creates a writer for a message whose tool calls follow one by one.
     pub(crate) fn new(message: Message, is_first: bool) -> serde_json::Result<Self> {
         let json = serde_json::to_string(&Message { tool_calls: Vec::new(), ..message })?;
-        // Within a text these quotes would be escaped, so this is the list itself, which stays open.
+        // Inside a string these quotes would be escaped, so this matches the list itself. The list stays open.
         let (begin, end) = json.split_once(r#""tool_calls":[]"#).unwrap_or((&json, ""));
         let comma = if is_first { "" } else { "," };
         let begin = format!(r#"{comma}{begin}"tool_calls":["#);

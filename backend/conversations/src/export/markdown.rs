@@ -1,5 +1,5 @@
-//! A conversation as Markdown for reading. The user's text is quoted, the model's text is sanitized Markdown, and
-//! inputs and outputs of tools are fenced. No text can escape from its block.
+//! Writes a conversation as Markdown for reading. The user's text is quoted, the model's text is sanitized Markdown,
+//! and inputs and outputs of tools are fenced. No text can escape from its block.
 
 use std::fmt::Write as _;
 
@@ -19,8 +19,8 @@ pub(crate) fn head(summary: &ConversationSummary) -> String {
     format!("# {}\n\nA conversation in Tallybook, begun {}.\n", plain(&summary.title), time(summary.created_at))
 }
 
-/// Describes what the last answer's prompt contained instead of the messages before this position: a summary, or
-/// nothing.
+/// Returns a notice that the last answer's prompt did not contain the messages before this position, and the summary
+/// that replaced them, if there was one.
 pub(crate) fn truncation_notice(truncation: &ContextTruncation) -> String {
     let mut text = String::new();
     match &truncation.summary {
@@ -81,8 +81,8 @@ impl MessageWriter {
         text
     }
 
-    /// Adds the reasoning, and the markers of the plan's steps, that come before the tool call with this number. The text
-    /// before each of them is added first.
+    /// Adds the reasoning, and the markers of the plan's steps, that come before the tool call with this number. The
+    /// text before each of them is added first.
     fn push_reasoning_before(&mut self, text: &mut String, calls: i64) {
         let all = std::mem::take(&mut self.message.reasoning);
         let (here, later): (Vec<_>, Vec<_>) = all.into_iter().partition(|thought| thought.calls_before <= calls);
@@ -143,16 +143,16 @@ fn place(content: &str, offset: i64) -> usize {
     content.floor_char_boundary(usize::try_from(offset.max(0)).unwrap_or(usize::MAX))
 }
 
-fn push_text(text: &mut String, words: &str) {
+fn push_text(text: &mut String, content: &str) {
     // Spaces before the first word may be significant.
-    let words = words.trim_end().trim_start_matches(['\r', '\n']);
-    if words.is_empty() {
+    let content = content.trim_end().trim_start_matches(['\r', '\n']);
+    if content.is_empty() {
         return;
     }
-    match sanitize(words) {
-        Some(words) if is_open(&words) => push_block(text, &quoted(&words)),
-        Some(words) => push_block(text, &words),
-        None => push_block(text, &fenced("text", words)),
+    match sanitize(content) {
+        Some(content) if is_open(&content) => push_block(text, &quoted(&content)),
+        Some(content) => push_block(text, &content),
+        None => push_block(text, &fenced("text", content)),
     }
 }
 

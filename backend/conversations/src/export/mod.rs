@@ -1,6 +1,6 @@
-//! Exports one conversation (the shown branch), or all conversations of a user, as a file. It is written message by message, and
-//! each message in portions, so that memory use stays small however large the conversation is. `markdown` and `json` write the
-//! messages.
+//! Exports one conversation (the shown branch), or all conversations of a user, as a file. It is written message by
+//! message, and each message in portions, so that memory use stays small however large the conversation is. `markdown`
+//! and `json` write the messages.
 
 mod json;
 mod markdown;
@@ -34,7 +34,7 @@ const READER_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time that an export waits for other exports before it is refused.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of conversations that are read at a time when all are exported.
+/// Number of conversations per read when all conversations are exported.
 const CONVERSATIONS_AT_ONCE: u32 = 50;
 
 /// Format of the file.
@@ -64,8 +64,8 @@ pub type ExportParts = mpsc::Receiver<Result<Bytes, BrokenOff>>;
 pub struct BrokenOff;
 
 impl ConversationService {
-    /// Exports the branch that is shown, with all tool calls. A running turn is included with the text that is stored so
-    /// far. Fails with `TooManyExports` if other exports take too long.
+    /// Exports the branch that is shown, with all tool calls. A running turn is included with the text that is stored
+    /// so far. Fails with `TooManyExports` if other exports take too long.
     pub async fn export_conversation(
         &self,
         user: UserId,
@@ -201,8 +201,8 @@ async fn find_message(
     let row = messages::find_message(&context.db, conversation_id, id).await?.ok_or(ServiceError::NotFound)?;
     let mut message = row.into_message(Vec::new(), None);
     if message.status == MessageStatus::Streaming {
-        let words = stored::load_partial(&context.db, id).await?;
-        (message.content, message.reasoning, message.plan) = (words.content, words.reasoning, words.plan);
+        let partial = stored::load_partial(&context.db, id).await?;
+        (message.content, message.reasoning, message.plan) = (partial.content, partial.reasoning, partial.plan);
     } else {
         message.reasoning = reasonings::list_of_turn(&context.db, id).await?;
         message.plan = plans::find_of_turn(&context.db, id).await?;
@@ -210,8 +210,8 @@ async fn find_message(
     Ok(message)
 }
 
-/// Writes a message. Reads its tool calls one by one, since a message can have thousands of them, of 1 MiB each. Returns
-/// `false` if the client stopped reading.
+/// Writes a message. Reads its tool calls one by one, since a message can have thousands of them, of 1 MiB each.
+/// Returns `false` if the client stopped reading.
 async fn write_message(
     context: &Context,
     user: UserId,

@@ -1,5 +1,5 @@
-//! The plan of an answer in a Markdown file: the list of its steps, and a marker in the text where each step begins. The
-//! model's texts are escaped.
+//! Writes an answer's plan to a Markdown file: the list of its steps, and a marker in the text where each step begins.
+//! The model's texts are escaped.
 
 use tallybook_protocol::{Plan, PlanStep, PlanStepStatus};
 

@@ -1,6 +1,6 @@
-//! Sanitizes Markdown. A model's answer is Markdown, and an exported file is opened by programs that are less careful than
-//! the web UI. Everything that they could run or load on their own is escaped, so that they show it as text. `plain` escapes
-//! a text for one line.
+//! Sanitizes Markdown. A model's answer is Markdown, and an exported file is opened by programs that are less careful
+//! than the web UI. Escapes everything that these programs could run or load on their own, so that they show it as
+//! text. `plain` escapes a whole text and puts it on one line.
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 
@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag};
 /// A text that needs more rounds is treated as an attack.
 const MAX_ROUNDS: usize = 8;
 
-/// Accepted beginnings of a link, in any case; the web UI follows no others either.
+/// Prefixes of accepted links, compared case-insensitively. The web UI accepts no others either.
 const FOLLOWED: [&str; 3] = ["https://", "http://", "mailto:"];
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
@@ -27,8 +27,8 @@ pub(crate) fn sanitize(markdown: &str) -> Option<String> {
     None
 }
 
-/// Returns `true` if text after `markdown` and a blank line would still belong to `markdown`, as after an unclosed code
-/// fence.
+/// Returns `true` if `markdown` leaves a block open, such as a code fence: text after it and a blank line would still
+/// belong to that block.
 pub(crate) fn is_open(markdown: &str) -> bool {
     let followed = format!("{markdown}\n\nx");
     let last = followed.len() - 1;

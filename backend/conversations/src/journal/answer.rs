@@ -1,5 +1,6 @@
-//! The assistant's message so far, for snapshots and for the turn's end event: its text, its plan, and the items anchored in
-//! the text (tool calls and reasoning). Events change it. Texts of items are truncated to the limit of one event.
+//! The assistant's message so far, for snapshots and for the turn's end event: its text, its plan, and the items
+//! anchored in the text (tool calls and reasoning). Events change it. Texts of items are truncated to the limit of one
+//! event.
 
 use chrono::{DateTime, Utc};
 use tallybook_protocol::{
@@ -36,7 +37,7 @@ impl Progress {
     }
 
     /// Returns the text, reasoning and plan so far.
-    pub(crate) fn words(&self) -> PartialAnswer {
+    pub(crate) fn partial(&self) -> PartialAnswer {
         let reasoning = Item::reasoning(&self.items).cloned().collect();
         PartialAnswer { content: self.content.clone(), reasoning, plan: self.plan.clone() }
     }
@@ -69,7 +70,7 @@ impl Progress {
                 self.plan.clone_from(&snapshot.plan);
                 self.items.clear();
                 self.held = CallsBudget::default();
-                Item::list_of(snapshot).for_each(|item| self.add(item));
+                Item::by_ids(snapshot).for_each(|item| self.add(item));
             }
             ChatEvent::Plan(plan) => self.plan = Some(plan.clone()),
             ChatEvent::PlanStep(changed) => {
@@ -105,7 +106,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// Returns the items in a snapshot.
-    pub(crate) fn list_of(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
+    pub(crate) fn by_ids(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
         let calls = snapshot.tool_calls.iter().cloned().map(Self::Call);
         calls.chain(snapshot.reasoning.iter().cloned().map(Self::Reasoning))
     }

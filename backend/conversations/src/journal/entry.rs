@@ -1,4 +1,4 @@
-//! One event in the record of a turn: its id, and its encoded bytes for each wire format.
+//! One event in the record of a turn: its ID, and its encoded bytes for each wire format.
 
 use std::{
     fmt,
@@ -29,7 +29,7 @@ pub struct LogEntry(Arc<Content>);
 struct Content {
     id: Option<EventId>,
     event: ChatEvent,
-    /// The JSON that was made when the event was stored, until a wire format takes it.
+    /// JSON from when the event was stored. The first wire format that needs it takes it.
     json: Mutex<Option<String>>,
     encoded: [OnceLock<Bytes>; FORMATS],
 }
@@ -40,7 +40,7 @@ impl LogEntry {
         Self::with_json(id, event, None)
     }
 
-    /// Returns an entry with the JSON of its event, if that was made already.
+    /// Creates an entry. `json` is the event's JSON, if the event was serialized already.
     pub fn with_json(id: Option<EventId>, event: ChatEvent, json: Option<String>) -> Self {
         Self(Arc::new(Content { id, event, json: Mutex::new(json), encoded: [const { OnceLock::new() }; FORMATS] }))
     }
@@ -84,7 +84,7 @@ impl WeakLogEntry {
     }
 }
 
-/// Returns roughly how many bytes of memory an event takes: its texts and a fixed size.
+/// Estimates the memory that an event takes, in bytes: its texts and a fixed size.
 pub(crate) fn event_bytes(event: &ChatEvent) -> usize {
     let reviews = |reviews: &[ToolCallReview]| reviews.iter().map(|review| review.reason.len()).sum::<usize>();
     let call = |call: &ToolCall| {

@@ -16,7 +16,8 @@ use crate::journal::{
 };
 
 /// Maximum size of the past events that a running turn buffers for reconnecting subscribers, in bytes. This holds a few
-/// seconds of text, since each delta takes hundreds of bytes as an event. A subscriber that is further behind gets a snapshot.
+/// seconds of text, since each delta takes hundreds of bytes as an event. A subscriber that is further behind gets a
+/// snapshot.
 pub(crate) const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
 /// Maximum length of the text in one stored event, in bytes. Even when escaped as JSON, this fits into one statement on
@@ -56,10 +57,10 @@ impl TurnLog {
         Self { is_copy: true, ..Self::new(message_id, epoch) }
     }
 
-    /// Creates the log of a finished turn, whose last event is `end`. `words` and `calls` are for subscribers that need a
-    /// snapshot before that event.
-    pub fn of_end(id: EventId, end: ChatEvent, words: PartialAnswer, calls: Vec<ToolCall>) -> Self {
-        let mut state = State::before_end(id.seq, Progress::of(words, calls));
+    /// Creates the log of a finished turn, whose last event is `end`. `partial` and `calls` are for subscribers that
+    /// need a snapshot before that event.
+    pub fn of_end(id: EventId, end: ChatEvent, partial: PartialAnswer, calls: Vec<ToolCall>) -> Self {
+        let mut state = State::before_end(id.seq, Progress::of(partial, calls));
         state.push(id.seq, LogEntry::new(Some(id), end));
         state.ended = true;
         Self { state: Mutex::new(state), ..Self::new(id.message_id, id.epoch) }
@@ -98,8 +99,8 @@ impl TurnLog {
         self.state.lock().next_seq
     }
 
-    /// Raises the number of the next event to at least `seq`: lower numbers are stored already, by a commit whose answer was
-    /// lost.
+    /// Raises the sequence number of the next event to at least `seq`, because a commit that was not confirmed has
+    /// stored events with lower numbers.
     pub fn skip_to(&self, seq: i64) {
         let mut state = self.state.lock();
         state.next_seq = state.next_seq.max(seq);
@@ -108,7 +109,7 @@ impl TurnLog {
     /// Returns the answer's text, reasoning and plan so far, and its tool calls, truncated to what one event carries.
     pub fn partial_and_calls(&self) -> (PartialAnswer, Vec<ToolCall>) {
         let state = self.state.lock();
-        (state.progress.words(), state.progress.calls().cloned().collect())
+        (state.progress.partial(), state.progress.calls().cloned().collect())
     }
 
     /// Returns a snapshot of the message with its text truncated to `text_bytes` and with `events` applied.
@@ -145,8 +146,8 @@ impl TurnLog {
         self.state.lock().all_text()
     }
 
-    /// Returns the text and reasoning after the position `stored`, as events with the numbers under which to store them, and
-    /// the new position. Drops what `stored` covers, so a later call must not pass an earlier position.
+    /// Returns the text and reasoning after the position `stored`, as events with the numbers under which to store
+    /// them, and the new position. Drops what `stored` covers, so a later call must not pass an earlier position.
     pub fn unstored(&self, stored: Stored) -> (Vec<(i64, ChatEvent)>, Stored) {
         self.state.lock().unstored(stored)
     }
@@ -208,8 +209,8 @@ impl TurnLog {
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Entries in the order of their sequence numbers, all below `next_seq`. Numbers can be missing: a stored copy joins text
-    /// deltas, and a commit whose answer was lost may have used numbers.
+    /// Entries in the order of their sequence numbers, all below `next_seq`. Numbers can be missing: a stored copy
+    /// joins text deltas, and a commit that was not confirmed may have used numbers.
     entries: VecDeque<(i64, LogEntry)>,
     buffered_bytes: usize,
     /// The buffer has every event from this sequence number on.
@@ -265,9 +266,9 @@ impl State {
         Some(self.entries.iter().skip(first).take(limit).cloned().collect())
     }
 
-    /// Returns the index of the first entry whose sequence number is `seq` or higher. If no numbers are missing, as is usual
-    /// while a turn runs, the index follows from the distance to the end. A binary search for each token and subscriber took 4 %
-    /// of the time of a token.
+    /// Returns the index of the first entry whose sequence number is `seq` or higher. While a turn runs, usually no
+    /// numbers are missing, so the index follows from the distance to the end. A binary search per token and subscriber
+    /// took 4 % of the time per token.
     fn find_first(&self, seq: i64) -> usize {
         let from_end = usize::try_from(self.next_seq - seq).unwrap_or(0);
         let least = self.entries.len().saturating_sub(from_end);
@@ -289,8 +290,8 @@ impl State {
         matches!(self.entries.back().map(|(_, entry)| entry.event()), Some(ChatEvent::MessageEnd(_)))
     }
 
-    /// Remembers the text or reasoning of the event `seq`, which is stored later, joined. The event is already applied to
-    /// `progress`.
+    /// Remembers the text or reasoning of the event `seq`, which is stored later, joined. The event is already applied
+    /// to `progress`.
     pub(crate) fn written(&mut self, seq: i64, event: &ChatEvent) {
         match event {
             ChatEvent::ContentDelta(_) => self.delta_ends.push_back((self.progress.content.len(), seq)),

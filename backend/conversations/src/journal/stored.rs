@@ -14,8 +14,8 @@ const MAX_STORED_EVENTS_PER_READ: u32 = 200;
 /// Maximum size of the stored events in one read, in bytes. A single larger event is read alone.
 const MAX_STORED_BYTES_PER_READ: i64 = 1024 * 1024;
 
-/// Maximum number of events, and bytes, per INSERT; every supported database accepts this much. A single larger event is
-/// inserted alone.
+/// Maximum number of events, and bytes, per INSERT; every supported database accepts this much. A single larger event
+/// is inserted alone.
 const MAX_EVENTS_PER_INSERT: usize = 32;
 const MAX_BYTES_PER_INSERT: usize = 512 * 1024;
 
@@ -59,7 +59,7 @@ impl EncodedEvent {
     }
 }
 
-/// Stores events. Each has the sequence number of the last live event that it contains.
+/// Stores events. The ID of an event that joins several live ones has the sequence number of the last of them.
 pub async fn create_events<E>(tx: &mut Transaction, mut events: &[(EventId, E)]) -> sqlx::Result<()>
 where
     E: Borrow<EncodedEvent>,
@@ -103,8 +103,8 @@ pub async fn load_partial(db: &Database, message_id: MessageId) -> sqlx::Result<
     joined(db.reader().query(select!(LIST_PARTIAL)).bind(message_id).fetch_all().await?)
 }
 
-/// Returns how much of a turn's text and reasoning is stored, and the number of the last event stored under this epoch, as the
-/// transaction sees them. The number is `None` if no event is stored.
+/// Returns the position up to which a turn's text and reasoning are stored, as the transaction sees it. Also returns
+/// the sequence number of the last event stored under this epoch, or `None` if there is none.
 pub async fn find_stored(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -130,30 +130,31 @@ pub async fn find_last_seq_in(tx: &mut Transaction, message_id: MessageId, epoch
 }
 
 fn joined(rows: Vec<(String, String)>) -> sqlx::Result<PartialAnswer> {
-    let mut words = PartialAnswer::default();
+    let mut partial = PartialAnswer::default();
     for (event, data) in rows {
         match parse(&event, &data)? {
-            ChatEvent::ContentDelta(delta) => words.content.push_str(&delta.delta),
+            ChatEvent::ContentDelta(delta) => partial.content.push_str(&delta.delta),
             ChatEvent::ReasoningDelta(delta) => {
-                match words.reasoning.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
+                match partial.reasoning.iter_mut().find(|known| known.reasoning_id == delta.reasoning_id) {
                     Some(known) => known.apply(&delta),
-                    None => words.reasoning.push(Reasoning::started_by(&delta)),
+                    None => partial.reasoning.push(Reasoning::started_by(&delta)),
                 }
             }
-            ChatEvent::Plan(plan) => words.plan = Some(plan),
+            ChatEvent::Plan(plan) => partial.plan = Some(plan),
             ChatEvent::PlanStep(changed) => {
-                if let Some(plan) = &mut words.plan {
+                if let Some(plan) = &mut partial.plan {
                     plan.apply(&changed);
                 }
             }
-            // When a turn resumes, its new record begins with a snapshot of what it keeps of the old one.
+            // When a turn resumes, its new record begins with a snapshot of the part of the old record that it keeps.
             ChatEvent::Snapshot(snapshot) => {
-                words = PartialAnswer { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
+                partial =
+                    PartialAnswer { content: snapshot.content, reasoning: snapshot.reasoning, plan: snapshot.plan };
             }
             _ => {}
         }
     }
-    Ok(words)
+    Ok(partial)
 }
 
 /// An event that was read from the database.
@@ -164,8 +165,8 @@ pub struct StoredEvent {
     pub(crate) created_at: DateTime<Utc>,
 }
 
-/// Lists what a turn sent under `last`'s epoch after the event `last`, up to the limits of one read. An empty list means that
-/// no later events are stored.
+/// Lists the stored events of a turn after the event `last`, under the same epoch and up to the limits of one read. An
+/// empty list means that no later events are stored.
 pub async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<StoredEvent>> {
     let EventId { message_id, epoch, seq } = last;
     let sizes: Vec<(i64, i64)> = db
@@ -202,11 +203,11 @@ pub async fn list_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec
 /// A stored event whose JSON is not parsed.
 #[derive(Clone, Debug)]
 pub struct RawEvent {
-    /// Number in its turn.
+    /// ID of the event.
     pub id: EventId,
     /// Name of the event.
     pub event: String,
-    /// Its JSON.
+    /// JSON of the event.
     pub data: String,
     /// Time at which it was stored.
     pub created_at: DateTime<Utc>,
@@ -219,8 +220,8 @@ impl RawEvent {
     }
 }
 
-/// Lists what a turn sent after the event `last`, under `last`'s epoch and later ones, up to the limits of one read. An
-/// empty list means that no later events are stored.
+/// Lists the stored events of a turn after the event `last`, under the same and later epochs, up to the limits of one
+/// read. An empty list means that no later events are stored.
 pub async fn list_raw_events_after(db: &Database, last: EventId) -> sqlx::Result<Vec<RawEvent>> {
     let EventId { message_id, epoch, seq } = last;
     let sizes: Vec<(i32, i64, i64)> = db
@@ -284,8 +285,8 @@ pub async fn find_last_seq(db: &Database, message_id: MessageId, epoch: i32) -> 
 
 /// Deletes the stored events of at most `limit` turns that ended before `time`. Returns the number of turns.
 pub async fn delete_events_before(db: &Database, time: DateTime<Utc>, limit: u32) -> sqlx::Result<usize> {
-    // Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be played
-    // back in part.
+    // Filters by the events' time, which is indexed. A turn's events are deleted together, so that no turn can be
+    // played back in part.
     let turns: Vec<MessageId> = db
         .reader()
         .query(select!(

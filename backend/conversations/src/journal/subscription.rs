@@ -21,9 +21,9 @@ impl TurnLog {
         self.subscription(0)
     }
 
-    /// Subscribes after the event `last`, if that belongs to this log and the buffer still has what follows. Otherwise
-    /// the subscription starts with a snapshot. If the end event has the complete message and the subscriber knows the
-    /// message, it starts with the end event instead.
+    /// Subscribes after the event `last`, if that belongs to this log and the buffer still has all later events.
+    /// Otherwise the subscription starts with a snapshot, or with the end event if that has the complete message and
+    /// the subscriber knows the message.
     pub fn subscribe_after(self: &Arc<Self>, last: Option<EventId>) -> TurnSubscription {
         let next = self.id(self.next_seq());
         let of_this_message = last.filter(|id| id.message_id == next.message_id);
@@ -72,7 +72,7 @@ impl TurnSubscription {
     }
 
     /// Returns the events that are available now, or `None` if there are none. `make` builds a snapshot, which takes
-    /// time: the turn does not wait for it, and of the subscribers only those that also need one do.
+    /// time. The turn does not wait for it; only subscribers that also need a snapshot do.
     fn read(&mut self, make: impl FnOnce(Progress, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
         if let Ok(found) = self.poll() {
             return found;

@@ -1,6 +1,6 @@
-//! Produces each user's feed: events about conversations, for sidebars and idle tabs. The events are the difference between
-//! two states of the newest conversations. So the feed is correct whichever process made a change, even if that process
-//! died halfway. States are read once for all clients of a user, and only while there are clients.
+//! Produces each user's feed: events about conversations, for sidebars and idle tabs. The events are the difference
+//! between two states of the newest conversations. So the feed is correct whichever process made a change, even if that
+//! process died halfway. States are read once for all clients of a user, and only while there are clients.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,8 +28,8 @@ use crate::{
 /// Interval at which states are read to find changes by other processes. Changes by this process are noticed at once.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Subscribes to what happens to a user's conversations from now on, until the reader is dropped or the server drains. Slightly
-/// earlier changes may be reported, too.
+/// Subscribes to changes of a user's conversations, until the reader is dropped or the server drains. The feed may also
+/// report slightly earlier changes.
 pub(crate) async fn watch(context: &Arc<Context>, user: UserId) -> Result<FeedReader, ServiceError> {
     let (feed, reader) = context.feeds.join(user);
     // A second reader also waits for the first state: all changes after that are reported.
@@ -71,8 +71,8 @@ async fn keep_watching(context: Arc<Context>, user: UserId, mut last: ListState,
     }
 }
 
-/// Maximum number of conversations that are watched: the newest. Pinned conversations are watched as well. Any other
-/// conversation is not reported until something is written to it.
+/// Maximum number of conversations that are watched: the newest. Pinned conversations are watched as well. Changes of
+/// other conversations are reported once something is written to them.
 const MAX_WATCHED: u32 = 200;
 
 /// The newest conversations at one time, and the pinned ones.
@@ -157,8 +157,8 @@ impl ListState {
         events
     }
 
-    /// Returns the conversations that were pinned in `last` and are no longer in view: unpinned or deleted. There are at
-    /// most as many as can be pinned.
+    /// Returns the conversations that were pinned in `last` and are no longer in view: unpinned or deleted. There are
+    /// at most as many as can be pinned.
     fn missing_pins<'a>(&self, last: &'a Self) -> Vec<&'a ConversationRow> {
         let is_seen = |row: &&ConversationRow| self.rows.iter().any(|seen| seen.id == row.id);
         last.rows.iter().filter(|row| row.pinned && !is_seen(row)).collect()
@@ -174,14 +174,14 @@ fn place(row: &ConversationRow) -> (DateTime<Utc>, ConversationId) {
     (row.updated_at, row.id)
 }
 
-/// Returns what lists show of a conversation besides its title and whether its turn runs.
+/// Returns the fields that lists show of a conversation, except its title and whether its turn runs.
 fn list_fields(row: &ConversationRow) -> (bool, bool, bool, Option<&str>) {
     (row.pinned, row.archived, row.awaiting_approval, row.model.as_deref())
 }
 
-/// Adds events about turns and about the branch that is shown. `held` is the conversation in the last state. A turn changes
-/// the head when it begins, so a turn that began and ended in between is reported as well. Selecting a branch changes only
-/// the head.
+/// Adds events about turns and about the branch that is shown. `held` is the conversation in the last state. A turn
+/// changes the head when it begins, so a turn that began and ended in between is reported as well. Selecting a branch
+/// changes only the head.
 fn push_turn_events(row: &ConversationRow, held: Option<&ConversationRow>, events: &mut Vec<FeedEvent>) {
     let active = held.and_then(ConversationRow::running_message_id);
     let running = row.running_message_id();
@@ -279,13 +279,13 @@ mod tests {
         let mut waiting = state(9, &[(1, "a", 11, Some(2), Some(2))]);
         waiting.rows[0].awaiting_approval = true;
         let later = state(9, &[(1, "a", 12, Some(2), Some(2))]);
-        let told = |before: &ListState, after: &ListState| -> Vec<FeedKind> {
+        let kinds = |before: &ListState, after: &ListState| -> Vec<FeedKind> {
             after.changes_since(before).iter().map(|event| event.kind).collect()
         };
-        assert_eq!(told(&running, &waiting), [Updated, Ended]);
-        assert_eq!(told(&waiting, &waiting), []);
-        assert_eq!(told(&waiting, &later), [Updated, Started]);
-        assert_eq!(told(&waiting, &state(9, &[(1, "a", 12, Some(2), None)])), [Updated, Started, Ended]);
+        assert_eq!(kinds(&running, &waiting), [Updated, Ended]);
+        assert_eq!(kinds(&waiting, &waiting), []);
+        assert_eq!(kinds(&waiting, &later), [Updated, Started]);
+        assert_eq!(kinds(&waiting, &state(9, &[(1, "a", 12, Some(2), None)])), [Updated, Started, Ended]);
     }
 
     #[test]
@@ -316,16 +316,16 @@ mod tests {
             }
             ListState::at(state(2, newest).rows, pinned, 2)
         };
-        let told = |before: &ListState, after: &ListState| -> Vec<_> {
+        let kinds = |before: &ListState, after: &ListState| -> Vec<_> {
             let events = after.changes_since(before);
             events.iter().map(|event| (event.conversation_id.as_u128(), event.kind, event.pinned)).collect()
         };
         let (none, one) = (with_pinned(&[]), with_pinned(&[(1, "a", 10, None, None)]));
-        assert_eq!(told(&none, &one), [(1, Updated, Some(true))]);
-        assert_eq!(told(&one, &none), [(1, Deleted, None)]);
+        assert_eq!(kinds(&none, &one), [(1, Updated, Some(true))]);
+        assert_eq!(kinds(&one, &none), [(1, Deleted, None)]);
         let unpinned = ListState { unpinned: state(9, &[(1, "a", 10, None, None)]).rows, ..with_pinned(&[]) };
-        assert_eq!(told(&one, &unpinned), [(1, Updated, Some(false))]);
-        assert_eq!(told(&one, &with_pinned(&[(1, "A", 10, None, None)])), [(1, Renamed, None)]);
-        assert_eq!(told(&one, &one), []);
+        assert_eq!(kinds(&one, &unpinned), [(1, Updated, Some(false))]);
+        assert_eq!(kinds(&one, &with_pinned(&[(1, "A", 10, None, None)])), [(1, Renamed, None)]);
+        assert_eq!(kinds(&one, &one), []);
     }
 }

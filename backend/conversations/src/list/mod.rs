@@ -46,8 +46,8 @@ impl ConversationService {
         Ok(self.context.find_conversation(user, uuid).await?.summary())
     }
 
-    /// Returns a page of a user's conversations, newest first. Unless `filter` says otherwise, archived conversations are
-    /// included only in searches.
+    /// Returns a page of a user's conversations, newest first. Unless `filter` says otherwise, archived conversations
+    /// are included only in searches.
     pub async fn list_conversations(
         &self,
         user: UserId,
@@ -101,8 +101,8 @@ impl ConversationService {
         Ok(row.summary())
     }
 
-    /// Deletes a conversation: from now on only the tool history shows it, until it is purged. Stops its turn if one runs or
-    /// waits.
+    /// Deletes a conversation: from now on only the tool history shows it, until it is purged. Stops its turn if one
+    /// runs or waits.
     pub async fn delete_conversation(&self, user: UserId, uuid: Uuid) -> Result<(), ServiceError> {
         let context = &self.context;
         let id = context.find_conversation(user, uuid).await?.id;
@@ -111,8 +111,8 @@ impl ConversationService {
             return Err(ServiceError::NotFound);
         }
         context.feeds.announce(user);
-        // The conversation is hidden first, so that no new turn begins. A failure after this is harmless: a running turn
-        // comes to its end, and `turn::approval::timeout` ends a turn that waits.
+        // The conversation is hidden first, so that no new turn begins. A failure after this is harmless: a running
+        // turn comes to its end, and `turn::approval::timeout` ends a turn that waits.
         match stop_deleted(context, user, id).await {
             Ok(Some(message_id)) => {
                 if let Some(log) = context.journal.find(message_id) {
@@ -126,7 +126,7 @@ impl ConversationService {
         Ok(())
     }
 
-    /// Subscribes to what happens to a user's conversations from now on.
+    /// Subscribes to changes of a user's conversations.
     pub async fn feed(&self, user: UserId) -> Result<FeedReader, ServiceError> {
         feed::watch(&self.context, user).await
     }

@@ -44,7 +44,7 @@ pub enum CatalogError {
 }
 
 impl Catalog {
-    /// Creates a client for each model, and with `titles` a second one for writing titles. Nothing is sent yet.
+    /// Creates a client for each model and, if `titles` is `true`, a second one that writes titles. Sends no requests.
     pub fn connect(entries: &[ModelEntry], titles: bool) -> Result<Self, CatalogError> {
         let connect = |entry| Model::connect(entry, titles).map(Arc::new);
         let models = entries.iter().map(connect).collect::<Result<Arc<[_]>, _>>()?;

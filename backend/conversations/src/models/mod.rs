@@ -1,5 +1,5 @@
-//! The models: the settings of each model (here), the catalog of available models (`catalog`), the reviewers of tool
-//! calls (`review`), and context windows (`window`). The crate `llm` has the providers' APIs.
+//! Settings of the models. `catalog` has the available models, `review` the reviewers of tool calls, and `window` the
+//! context windows. The crate `llm` has the providers' APIs.
 
 mod catalog;
 mod review;
@@ -20,7 +20,7 @@ pub use window::Window;
 pub struct ModelEntry {
     /// Name of the model in the UI and the API; unique.
     pub name: String,
-    /// The model that the entry stands for.
+    /// The built-in demo model, or a provider's model with its settings.
     pub choice: ModelChoice,
     /// Prices of the model's tokens, if known.
     pub prices: Option<Prices>,
@@ -86,8 +86,8 @@ impl ModelEntry {
 }
 
 impl Origin {
-    /// Returns where the operator finds a setting, for error messages: the file and line if there is a file, and the
-    /// setting's name there. `setting` is the name that `llm` uses.
+    /// Returns the location of a setting, for error messages: the file, the line and the key, or the name of the
+    /// variable. `setting` is the name that `llm` uses.
     fn place_of(&self, setting: &str) -> String {
         let variable = format!("LLM_{}", setting.to_ascii_uppercase());
         let Self::File { path, line, index, lines } = self else { return variable };

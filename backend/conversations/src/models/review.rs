@@ -20,7 +20,7 @@ pub struct ReviewSettings {
 }
 
 impl ReviewSettings {
-    /// Creates clients for the reviewers. Nothing is sent yet.
+    /// Creates clients for the reviewers. Sends no requests.
     pub fn connect(&self, entries: &[ModelEntry]) -> Result<Reviewers, CatalogError> {
         let mut models = Vec::new();
         for entry in self.models.iter().filter_map(|name| entries.iter().find(|entry| entry.name == *name)) {
@@ -34,7 +34,7 @@ impl ReviewSettings {
 }
 
 impl fmt::Display for ReviewSettings {
-    /// Writes what the settings mean, on one line.
+    /// Describes the settings in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { models, mode, quorum, timeout } = self;
         let names = models.join(", ");

@@ -1,4 +1,4 @@
-//! A model's context window, and how much of it is left for the history.
+//! A model's context window, and the part of it that is left for the history.
 
 use tallybook_llm::ModelSettings;
 
@@ -15,7 +15,8 @@ impl Window {
     /// Window of the demo model, which reads anything.
     pub(crate) const DEMO: Self = Self { context: 128_000, answer: 4096 };
 
-    /// Returns the window from the settings. However long an answer may be, half of the window is left for the prompt.
+    /// Returns the window from the settings. At least half of the window is left for the prompt, however long an answer
+    /// may be.
     pub(crate) fn of(settings: &ModelSettings) -> Self {
         let tokens = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let context = tokens(settings.context_tokens);

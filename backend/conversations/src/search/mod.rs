@@ -1,5 +1,5 @@
 //! Searches a user's conversations, or one of them, for the words of a query. A search reads what is stored in batches,
-//! within a time limit per page; the next page continues from there. `words` parses the query, and `snippet` makes the
+//! within a time limit per page; the next page continues from there. `terms` parses the query, and `snippet` makes the
 //! excerpts.
 
 mod snippet;
@@ -48,8 +48,8 @@ const MAX_BATCH_BYTES: i64 = 8 * 1024 * 1024;
 const SHORT_TIME: Duration = Duration::from_millis(150);
 
 impl ConversationService {
-    /// Finds all places in a user's conversations that contain all words of `search`, newest first: titles, messages of
-    /// both roles, and tool calls.
+    /// Finds the titles, messages of both roles, and tool calls in a user's conversations that contain all words of
+    /// `search`, newest first.
     pub async fn search(&self, user: UserId, search: &str, cursor: Option<&str>) -> Result<SearchPage, ServiceError> {
         let words = terms::parse(search)?;
         find_page(&self.context, user, Scope::User(user), &words, cursor).await
@@ -127,7 +127,8 @@ async fn find_rows(
                 rows.append(&mut found);
                 until
             }
-            // Fast batches made the batches large, and this one is slow. The next page begins with a small batch.
+            // Earlier batches were fast, so this one was large, and it is slow. The next page begins with a small
+            // batch.
             Err(error) if messages > FIRST_BATCH => {
                 tracing::warn!(%error, messages, "a batch was too large to be searched at once");
                 return Ok(Found { rows, next: Some(cursor), complete: false });
@@ -162,8 +163,8 @@ struct Batch {
 
 type Searched = (Vec<HitRow>, Option<DateTime<Utc>>);
 
-/// Returns the hits in a batch, and where the batch ends. The database does not abort a statement that takes too long, so
-/// the task keeps the search permit until the statement has ended.
+/// Returns the hits in a batch, and where the batch ends. The database does not abort a statement that takes too long,
+/// so the task keeps the search permit until the statement has ended.
 async fn search_batch(
     context: &Context,
     batch: Batch,
@@ -265,7 +266,7 @@ fn message_id(row: &HitRow) -> Option<MessageId> {
     row.role().map(|_| row.cursor().message)
 }
 
-/// Converts a row. Returns `None` if the row's UUID is not valid, so that Tallybook cannot have written it.
+/// Converts a row. Returns `None` if the row's UUID is invalid, which Tallybook never writes.
 fn hit(row: HitRow, shown: bool, snippet: Vec<SnippetPart>) -> Option<SearchHit> {
     let cursor = row.cursor();
     Some(SearchHit {

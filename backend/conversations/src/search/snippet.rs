@@ -1,4 +1,5 @@
-//! Cuts a short excerpt of a text around the words that were searched for. Pure. Counts characters, as both engines do.
+//! Cuts a short excerpt of a text around the words that were searched for. Pure. Counts characters, as both database
+//! engines do.
 
 use std::ops::Range;
 
@@ -14,7 +15,8 @@ const CHARS_BEFORE: usize = 50;
 /// Number of characters that are read before the first match: enough to find the beginning of a word.
 pub(crate) const READ_BEFORE: i64 = 80;
 
-/// Number of characters that are read in all: more than are shown, so that it is known whether there are more.
+/// Number of characters that are read in total. It exceeds the length of a snippet, so that it is known whether the
+/// text continues.
 pub(crate) const READ_CHARS: i64 = 300;
 
 /// Marks omitted text.
@@ -52,8 +54,8 @@ fn beginning(text: &str, first_match: usize) -> usize {
     word.or_else(|| text.grapheme_indices(true).map(|(at, _)| at).find(near)).unwrap_or(first_match)
 }
 
-/// Returns where the snippet ends: at the end of a word, if a word ends after the match, and otherwise between two grapheme
-/// clusters if possible.
+/// Returns where the snippet ends: at the end of a word, if a word ends after the match, and otherwise between two
+/// grapheme clusters if possible.
 fn end(text: &str, start: usize, first: &Range<usize>) -> usize {
     let limit = text[start..].char_indices().nth(MAX_SNIPPET_CHARS).map_or(text.len(), |(end, _)| start + end);
     let fits = |end: &usize| (first.end.max(start + 1)..=limit).contains(end);

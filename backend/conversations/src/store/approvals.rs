@@ -7,7 +7,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{ApprovalId, ApprovalScope, DeciderKind, Decision, MessageId, ToolCallId, ToolCallStatus};
 use uuid::Uuid;
 
-use crate::store::{columns::json_column, decisions::Decider, list_of::list_of, tool_calls::create_tool_call, turns};
+use crate::store::{by_ids::by_ids, columns::json_column, decisions::Decider, tool_calls::create_tool_call, turns};
 
 /// A call that can be decided on, with its conversation and owner.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -74,8 +74,8 @@ pub(crate) struct SavedApprovalRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// Stores a call that waits for a decision, or asks again for a stored one. Returns its ID, or `None` if the stored call no
-/// longer waits.
+/// Stores a call that waits for a decision, or asks again for a stored one. Returns its ID, or `None` if the stored
+/// call no longer waits.
 pub(crate) async fn create_waiting_call(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -119,8 +119,8 @@ pub(crate) async fn start_approved_call(
     Ok(done.rows == 1)
 }
 
-/// Returns `true` if the user has always allowed this tool, in the conversation of this message or in general. An approval
-/// of a definition with another hash does not count.
+/// Returns `true` if the user has always allowed this tool, in the conversation of this message or in general. An
+/// approval of a definition with another hash does not count.
 pub(crate) async fn has_saved_approval(
     db: &Database,
     message_id: MessageId,
@@ -164,7 +164,8 @@ pub(crate) async fn create_approval(tx: &mut Transaction, new: NewApproval<'_>) 
             .await?
         }
         NewVerdict::Approve { tool_hash, input: Some(input), .. } => {
-            // Some engines assign one column after the other, so the proposed input must be saved before `input_text` changes.
+            // Some engines assign one column after the other, so the proposed input must be saved before `input_text`
+            // changes.
             let edit = tx
                 .query(
                     "UPDATE tool_calls SET decided_at = ?, \
@@ -233,7 +234,7 @@ pub(crate) async fn reset_pending_approval(tx: &mut Transaction, id: ToolCallId,
 
 /// Returns calls by their IDs, whichever user owns them.
 pub(crate) async fn find_calls(db: &Database, ids: &[ToolCallId]) -> sqlx::Result<Vec<DecidableRow>> {
-    list_of(
+    by_ids(
         db,
         select!(
             "SELECT t.id, t.message_id, t.tool_name, t.status, t.decided_at, t.tool_hash, c.uuid, \
@@ -278,8 +279,8 @@ pub(crate) async fn list_expired(
         .await
 }
 
-/// Lists at most `limit` turns, after the message `after`, that can resume. Turns on which a user or the reviewers decided
-/// after `time` are left out.
+/// Lists at most `limit` turns, after the message `after`, that can resume. Turns on which a user or the reviewers
+/// decided after `time` are left out.
 pub(crate) async fn list_decided_turns(
     db: &Database,
     time: DateTime<Utc>,

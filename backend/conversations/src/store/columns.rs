@@ -1,5 +1,5 @@
-//! Fits values to their columns. A model may write names, IDs and arguments of any length and shape, and none of them may
-//! keep a turn from being stored.
+//! Fits values to their columns. A model may write names, IDs and arguments of any length and shape, and none of them
+//! may keep a turn from being stored.
 
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use tallybook_protocol::{RawJson, first_bytes, first_chars, json_depth};
@@ -26,9 +26,9 @@ const MAX_JSON_LEVELS: usize = 31;
 /// `input_text`, so that one row fits into one statement.
 const MAX_JSON_BYTES: usize = 1024 * 1024;
 
-/// Returns the value of the `input` column. This is the text itself if every engine can read it as JSON, and otherwise a
-/// JSON string with the text, or with its beginning. MariaDB accepts 31 levels. MySQL accepts no key above 65,535 bytes,
-/// no number beyond a double, and no unpaired surrogate; serde has the last two limits as well.
+/// Returns the value of the `input` column. This is the text itself if every engine can read it as JSON, and otherwise
+/// a JSON string with the text, or with its beginning. MariaDB accepts 31 levels. MySQL accepts no key above 65,535
+/// bytes, no number beyond a double, and no unpaired surrogate; serde has the last two limits as well.
 pub(crate) fn json_column(text: &str) -> RawJson {
     if text.len() > MAX_JSON_BYTES {
         return RawJson::string(first_bytes(text, MAX_JSON_BYTES));
@@ -52,8 +52,7 @@ pub(crate) fn truncated(text: &str, limit: usize) -> &str {
     first_chars(text, limit)
 }
 
-/// Parses a JSON value whose numbers are doubles, whose strings are Unicode and whose keys are short, and keeps nothing
-/// of it.
+/// Validates a JSON value without keeping it: its numbers are doubles, its strings are Unicode, and its keys are short.
 struct ShortKeys;
 
 impl<'de> serde::Deserialize<'de> for ShortKeys {

@@ -164,8 +164,8 @@ pub(crate) async fn list_conversations(
     query.fetch_all().await
 }
 
-/// Lists at most `limit` of a user's conversations after the conversation `last`, in an order that using them does not
-/// change.
+/// Lists at most `limit` of a user's conversations after the conversation `last`, ordered by ID: using a conversation
+/// does not change this order.
 pub(crate) async fn list_after(
     db: &Database,
     user: UserId,

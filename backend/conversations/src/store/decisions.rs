@@ -9,7 +9,7 @@ use tallybook_protocol::{
     ApprovalDecided, ApprovalScope, DeciderKind, Decision, MessageId, RawJson, ToolCallDecision, ToolCallId,
 };
 
-use crate::store::{list_of::list_of, rows::ToolCallRow};
+use crate::store::{by_ids::by_ids, rows::ToolCallRow};
 
 /// The decider of a call.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Decider<'a> {
     User { id: UserId, name: &'a str },
     /// The reviewing models.
     Review,
-    /// The waiting time ended without a decision.
+    /// The call's time to wait for approval ended without a decision.
     Timeout,
 }
 
@@ -147,7 +147,7 @@ pub(crate) async fn list_of_last_step(db: &Database, message_id: MessageId) -> s
 /// Adds the last decision to each call that was decided on.
 pub(crate) async fn add_decisions(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.decided_at.is_some()).map(|call| call.id).collect();
-    let rows: Vec<DecisionRow> = list_of(
+    let rows: Vec<DecisionRow> = by_ids(
         db,
         select!(
             "SELECT tool_call_id, decision, decided_by, decided_by_kind, decided_by_user_id, reason, \

@@ -4,7 +4,7 @@ use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::MessageId;
 
 use crate::store::{
-    list_of::list_of,
+    by_ids::by_ids,
     order::{as_named, parents_first},
     rows::{ConversationId, MessageRow, SizeRow, StateRow, TreeNode},
 };
@@ -29,14 +29,14 @@ const LIST_TREE_NODES: &str = "SELECT id, parent_id FROM messages WHERE conversa
 /// Returns the messages `ids`, in that order.
 pub(crate) async fn list_messages(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<MessageRow>> {
     let rows =
-        list_of(db, select!(concat!("SELECT ", message_columns!(), " FROM messages m WHERE m.id IN (")), ids, ")")
+        by_ids(db, select!(concat!("SELECT ", message_columns!(), " FROM messages m WHERE m.id IN (")), ids, ")")
             .await?;
     Ok(as_named(rows, ids, |row: &MessageRow| row.id))
 }
 
 /// Returns the sizes of the text and reasoning of the messages `ids`, in bytes.
 pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<(MessageId, i64)>> {
-    list_of(
+    by_ids(
         db,
         select!(
             "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(r.words)) \
@@ -51,7 +51,7 @@ pub(crate) async fn list_text_bytes(db: &Database, ids: &[MessageId]) -> sqlx::R
 /// Returns the estimated sizes of the messages `ids` in a prompt.
 pub(crate) async fn list_sizes(db: &Database, ids: &[MessageId]) -> sqlx::Result<Vec<SizeRow>> {
     // MySQL returns sums of integers as decimals.
-    list_of(
+    by_ids(
         db,
         select!(
             "SELECT m.id, CAST(OCTET_LENGTH(m.content) + COALESCE((SELECT SUM(OCTET_LENGTH(k.blocks)) \

@@ -1,23 +1,22 @@
-//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, share links, summaries and retention.
-//! The same statements serve both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`. Work is claimed by a
-//! conditional UPDATE that changes exactly one row.
+//! SQL for conversations, messages, turns, plans, tool calls, their approvals and reviews, share links, summaries and
+//! retention. The same statements serve both engines, so there is no `RETURNING`, no upsert and no `FOR UPDATE`. Work
+//! is claimed by a conditional UPDATE that changes exactly one row.
 //!
-//! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its owner
-//! requires `deleted_at IS NULL`. A test reads all statements, and lists those that need not.
+//! Only the tool history shows a conversation with `deleted_at`. Every statement here that finds a conversation by its
+//! owner requires `deleted_at IS NULL`. A test checks all statements, and lists the exceptions.
 
+pub(crate) mod api_clients;
 pub(crate) mod approvals;
+mod by_ids;
 mod columns;
 pub(crate) mod conversations;
 pub(crate) mod decisions;
-mod list_of;
 pub(crate) mod messages;
 pub(crate) mod model_calls;
 pub(crate) mod model_requests;
 mod order;
-pub(crate) mod people;
 pub(crate) mod plain_calls;
 pub(crate) mod plans;
-pub(crate) mod programs;
 pub(crate) mod reasonings;
 pub(crate) mod responses;
 pub(crate) mod retention;
@@ -30,8 +29,9 @@ pub(crate) mod tool_calls;
 pub(crate) mod tool_switches;
 pub(crate) mod turns;
 pub(crate) mod usage;
+pub(crate) mod user_settings;
 
+pub use api_clients::Program;
 pub(crate) use columns::{stored_error_type, stored_id};
 pub use conversations::ListFilter;
-pub use programs::Program;
 pub use rows::ConversationId;

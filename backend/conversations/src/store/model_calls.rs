@@ -5,8 +5,8 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{MessageId, Usage};
 
 use crate::store::{
+    by_ids::by_ids,
     columns::{MAX_MODEL_CHARS, MAX_WORD_CHARS, truncated},
-    list_of::list_of,
     rows::{ConversationId, ModelCallRow, UsageRow},
 };
 
@@ -51,7 +51,7 @@ pub(crate) async fn list_steps(tx: &mut Transaction, message_id: MessageId) -> s
         .await
 }
 
-/// Clears what the model wrote in failed steps, so that it is in no later prompt. The calls and their costs stay.
+/// Clears the model's output in failed steps, so that no later prompt contains it. The calls and their costs stay.
 pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
     tx.query("UPDATE model_calls SET blocks = '[]' WHERE message_id = ? AND error IS NOT NULL")
         .bind(message_id)
@@ -62,7 +62,7 @@ pub(crate) async fn forget_failed_steps(tx: &mut Transaction, message_id: Messag
 
 /// Lists the steps of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<Vec<ModelCallRow>> {
-    list_of(
+    by_ids(
         db,
         select!(
             "SELECT message_id, step, stop_reason, provider, model, input_tokens, output_tokens, \
@@ -74,7 +74,8 @@ pub(crate) async fn list_model_calls(db: &Database, message_ids: &[MessageId]) -
     .await
 }
 
-/// Lists the usage of each turn of a conversation, for the steps that are completed.
+/// Lists the usage of each turn of a conversation: sums over its stored model calls, without auxiliary calls for titles
+/// and summaries.
 pub(crate) async fn list_usage(db: &Database, conversation_id: ConversationId) -> sqlx::Result<Vec<UsageRow>> {
     // MySQL returns sums of integers as decimals.
     db.reader()
@@ -90,7 +91,7 @@ pub(crate) async fn list_usage(db: &Database, conversation_id: ConversationId) -
         .await
 }
 
-/// Returns the usage of a turn, for the steps that are completed.
+/// Returns the usage of a turn: the sum over its stored model calls, without auxiliary calls for titles and summaries.
 pub(crate) async fn find_usage(db: &Database, message_id: MessageId) -> sqlx::Result<Usage> {
     let sums: Option<UsageRow> = db
         .reader()

@@ -1,5 +1,5 @@
-//! SQL for `model_requests`: requests that make model calls outside turns, and tokens that are reserved until their calls
-//! have ended.
+//! SQL for `model_requests`: requests that make model calls outside turns, and tokens that are reserved until their
+//! calls have ended.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -37,7 +37,7 @@ pub(crate) async fn create(tx: &mut Transaction, new: NewRequest) -> sqlx::Resul
     Ok(RequestId(created.inserted_id))
 }
 
-/// Changes what a running turn reserves; creates its row if it has none.
+/// Changes the tokens that a running turn reserves; creates the turn's row if it has none.
 pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> sqlx::Result<()> {
     let NewRequest { message, reserved_tokens, expires_at, .. } = new;
     let changed = tx
@@ -53,12 +53,12 @@ pub(crate) async fn reserve_for_turn(tx: &mut Transaction, new: NewRequest) -> s
     Ok(())
 }
 
-/// Releases what a request outside turns has reserved.
+/// Releases the tokens that a request outside turns has reserved.
 pub(crate) async fn settle(tx: &mut Transaction, id: RequestId) -> sqlx::Result<()> {
     tx.query("UPDATE model_requests SET reserved_tokens = 0 WHERE id = ?").bind(id.0).execute().await.map(|_| ())
 }
 
-/// Returns the tokens that a user's running turns, other than `turn`, and requests reserve.
+/// Returns the sum of the tokens that a user's requests and running turns reserve, except those of `turn`.
 pub(crate) async fn sum_reserved(
     tx: &mut Transaction,
     user: UserId,
@@ -91,7 +91,7 @@ pub(crate) async fn find_oldest_running(tx: &mut Transaction, user: UserId) -> s
     .await
 }
 
-/// Deletes rows that no longer count.
+/// Deletes rows that expired before `time` and so no longer count.
 pub(crate) async fn delete_expired(db: &Database, time: DateTime<Utc>) -> sqlx::Result<()> {
     db.writer().query("DELETE FROM model_requests WHERE expires_at < ?").bind(time).execute().await.map(|_| ())
 }

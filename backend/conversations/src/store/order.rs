@@ -1,5 +1,5 @@
-//! Sorts rows without using their primary keys: if several servers of one database cluster assign keys, these need not
-//! grow with time.
+//! Sorts rows without using their primary keys. If several servers of a database cluster assign keys, later rows can
+//! have smaller keys.
 
 use std::collections::{HashMap, HashSet};
 

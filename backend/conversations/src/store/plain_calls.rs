@@ -25,7 +25,7 @@ pub(crate) struct PlainOutcome {
 }
 
 impl PlainOutcome {
-    /// Returns the result as one word.
+    /// Returns the result as one word: `failed`, `answered` or `stopped`.
     pub(crate) fn word(&self) -> &'static str {
         match (self.error, &self.stop_reason) {
             (Some(_), _) => "failed",

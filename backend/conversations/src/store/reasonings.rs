@@ -1,12 +1,12 @@
-//! SQL for `reasonings`: the models' reasoning, one row per step. While a turn runs, its reasoning is in its journal, as its
-//! text is.
+//! SQL for `reasonings`: the models' reasoning, one row per step. While a turn runs, its reasoning and its text are in
+//! its journal.
 
 use std::collections::HashMap;
 
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{MessageId, Reasoning};
 
-use crate::store::list_of::list_of;
+use crate::store::by_ids::by_ids;
 
 /// A row of `reasonings`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -15,15 +15,16 @@ struct ReasoningRow {
     step: i64,
     text_offset: i64,
     calls_before: i64,
-    words: String,
+    #[sqlx(rename = "words")]
+    text: String,
     truncated: bool,
     duration_ms: Option<i64>,
 }
 
 impl ReasoningRow {
     fn into_reasoning(self) -> Reasoning {
-        let Self { step, text_offset, calls_before, words, truncated, duration_ms, .. } = self;
-        Reasoning { reasoning_id: step, offset: text_offset, calls_before, text: words, truncated, duration_ms }
+        let Self { step, text_offset, calls_before, text, truncated, duration_ms, .. } = self;
+        Reasoning { reasoning_id: step, offset: text_offset, calls_before, text, truncated, duration_ms }
     }
 }
 
@@ -67,7 +68,7 @@ pub(crate) async fn delete(tx: &mut Transaction, message_id: MessageId, step: i6
 
 /// Returns the reasoning of the turns `message_ids`, which must be sorted.
 pub(crate) async fn list(db: &Database, message_ids: &[MessageId]) -> sqlx::Result<HashMap<MessageId, Vec<Reasoning>>> {
-    let rows: Vec<ReasoningRow> = list_of(
+    let rows: Vec<ReasoningRow> = by_ids(
         db,
         select!(
             "SELECT message_id, step, text_offset, calls_before, words, truncated, duration_ms FROM reasonings \

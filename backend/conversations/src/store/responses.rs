@@ -6,7 +6,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use crate::store::{list_of::delete_of, programs::Program, rows::ConversationId};
+use crate::store::{api_clients::Program, by_ids::delete_of, rows::ConversationId};
 
 const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
 
@@ -23,7 +23,7 @@ pub(crate) struct ResponseRow {
     pub uuid: Uuid,
 }
 
-/// Stores the input of an API client's request, so that later requests can continue from its answer.
+/// Stores the new input of an API client's request, so that later requests can continue from its answer.
 pub(crate) async fn create(
     tx: &mut Transaction,
     program: Program,

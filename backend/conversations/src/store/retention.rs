@@ -6,16 +6,16 @@ use tallybook_accounts::UserId;
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 use tallybook_protocol::MessageId;
 
-use crate::store::{list_of::delete_of, rows::ConversationId};
+use crate::store::{by_ids::delete_of, rows::ConversationId};
 
 const COUNT: &str = "SELECT COUNT(*) AS kept, \
      CAST(COALESCE(SUM(CASE WHEN COALESCE(c.deleted_at, u.deleted_at) <= ? THEN 1 ELSE 0 END), 0) AS SIGNED) AS due, \
      MIN(COALESCE(c.deleted_at, u.deleted_at)) AS oldest FROM conversations c JOIN users u ON u.id = c.user_id \
      WHERE c.deleted_at IS NOT NULL OR u.deleted_at IS NOT NULL";
 
-/// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a statement
-/// that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small because their rows
-/// can be large; events are many. Foreign keys delete the rows of all other tables.
+/// The tables of a conversation's rows, in the order in which they are purged. Each has a query for some rows, a
+/// statement that deletes them, and the number of rows per batch. Batches of tool calls and model calls are small
+/// because their rows can be large; events are many. Foreign keys delete the rows of all other tables.
 const PARTS: [(Select, &str, u32); 5] = [
     (
         select!(
@@ -113,9 +113,9 @@ pub(crate) async fn find_due(db: &Database, time: DateTime<Utc>) -> sqlx::Result
         .await
 }
 
-/// Deletes a part of a conversation. The statement names rows by their primary keys, so that it locks no other rows, and
-/// these only briefly. Rows that another purge deletes at the same moment do no harm. Returns `false` if nothing is left
-/// of the conversation.
+/// Deletes a part of a conversation. The statement names rows by their primary keys, so that it locks no other rows,
+/// and these only briefly. Rows that another purge deletes at the same moment do no harm. Returns `false` if nothing is
+/// left of the conversation.
 pub(crate) async fn delete_part(db: &Database, id: ConversationId) -> sqlx::Result<bool> {
     for (find, delete, limit) in PARTS {
         let rows: Vec<i64> = db.reader().query(find).bind(id).bind(limit).fetch_values().await?;

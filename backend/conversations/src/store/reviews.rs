@@ -7,7 +7,7 @@ use tallybook_agent::Vote;
 use tallybook_database::{Database, Transaction, select};
 use tallybook_protocol::{ToolCallId, ToolCallReview, Verdict};
 
-use super::{list_of::list_of, rows::ToolCallRow};
+use super::{by_ids::by_ids, rows::ToolCallRow};
 
 /// A row of `tool_call_reviews`, with the columns that clients receive.
 #[derive(sqlx::FromRow)]
@@ -54,9 +54,9 @@ pub(crate) async fn replace_reviews(
 
 /// Adds the votes to calls.
 pub(crate) async fn add_reviews(db: &Database, calls: &mut [ToolCallRow]) -> sqlx::Result<()> {
-    // Other calls were not reviewed.
+    // Calls without a hash were not reviewed.
     let ids: Vec<ToolCallId> = calls.iter().filter(|call| call.tool_hash.is_some()).map(|call| call.id).collect();
-    let rows: Vec<ReviewRow> = list_of(
+    let rows: Vec<ReviewRow> = by_ids(
         db,
         select!(
             "SELECT tool_call_id, model, verdict, reason, duration_ms FROM tool_call_reviews WHERE tool_call_id IN ("

@@ -80,7 +80,7 @@ pub(crate) struct MessageRow {
     pub plan_end: Option<i64>,
 }
 
-/// The part of an answer's prompt that replaced the whole conversation.
+/// Columns that say which part of the conversation an answer's prompt contained.
 #[derive(Clone, Debug, Default, sqlx::FromRow)]
 pub(crate) struct ContextRow {
     /// The first message that was in the prompt in full; `None` if all were.
@@ -174,8 +174,8 @@ pub(crate) struct ModelCallRow {
     pub blocks: String,
 }
 
-/// The position of a message in the tree. A parent is always older than its children, so cycles cannot occur. A parent's
-/// key need not be smaller.
+/// The position of a message in the tree. A parent is always older than its children, so cycles cannot occur. A
+/// parent's key need not be smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct TreeNode {
     pub id: MessageId,
@@ -340,7 +340,7 @@ impl ToolCallRow {
         self.error_type = Some(error_type.to_owned());
     }
 
-    /// Converts the row. If its texts are truncated, the result says so.
+    /// Converts the row. If its texts are truncated, the result is marked as truncated.
     pub(crate) fn to_tool_call(&self) -> ToolCall {
         let is_cut = |text: Option<&str>, bytes: Option<i64>| {
             let held = text.map(|text| i64::try_from(text.len()).unwrap_or(i64::MAX));

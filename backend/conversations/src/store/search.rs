@@ -1,5 +1,5 @@
-//! SQL that finds matches in titles, messages and tool calls. All of them are ordered by time, and a search proceeds in
-//! batches from cursor to cursor. Of a text, only the short part that is shown is read.
+//! SQL that finds matches in titles, messages and tool calls. Matches are ordered by time, and a search proceeds in
+//! batches from cursor to cursor. Only the short part of a text that is shown is read.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -27,7 +27,7 @@ const OF_CALLS: [&str; 4] = [
 ];
 
 /// A conversation's user, written so that no index applies. A batch has few messages, and a user can have many
-/// conversations. An engine that starts with the conversations reads all of them for each batch.
+/// conversations. An engine that started with the conversations would read all of them for each batch.
 const OF_ANY_USER: &str = "c.user_id + 0";
 
 /// Condition that a conversation is not deleted, hidden from indexes for the same reason.
@@ -115,9 +115,9 @@ impl HitRow {
     }
 }
 
-/// Returns where the batch after `cursor` ends: before the messages with the returned time, or at the very end if it is
-/// `None`. Not counting messages with the cursor's own time, the batch has at most `max_messages` messages. Their texts, and
-/// those of their tool calls, have at most `max_bytes` bytes.
+/// Returns the time at which the batch after `cursor` ends; messages with that time are not in the batch. Returns
+/// `None` if the batch extends to the very end. The batch has at most `max_messages` messages. Their texts, and those
+/// of their tool calls, have at most `max_bytes` bytes. Messages with the cursor's own time do not count.
 pub(crate) async fn find_batch_end(
     db: &Database,
     scope: Scope,

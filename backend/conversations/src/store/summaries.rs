@@ -1,4 +1,5 @@
-//! SQL for `conversation_summaries`, for the claim on writing the next summary, and for the summary in an answer's prompt.
+//! SQL for `conversation_summaries`, for the claim on writing the next summary, and for the summary in an answer's
+//! prompt.
 
 use chrono::{DateTime, Utc};
 use tallybook_database::{Database, now, select};
@@ -9,7 +10,7 @@ use crate::store::{
     rows::{ContextRow, ConversationId, StoredSummary, SummaryRef},
 };
 
-/// Lists which answers of a conversation, on every branch, have summaries.
+/// Lists the answers of a conversation that have summaries, on every branch.
 pub(crate) async fn list_places(db: &Database, id: ConversationId) -> sqlx::Result<Vec<SummaryRef>> {
     db.reader()
         .query(select!(
@@ -65,15 +66,15 @@ pub(crate) async fn create(
     }
 }
 
-/// Claims the right to summarize a conversation from `time` to `until`, by the database's clock. Returns `false` if another
-/// task has the claim, or if the conversation was deleted.
+/// Claims the right to summarize a conversation from `time` to `until`, by the database's clock. Returns `false` if
+/// another task has the claim, or if the conversation was deleted.
 pub(crate) async fn claim(
     db: &Database,
     id: ConversationId,
     time: DateTime<Utc>,
     until: DateTime<Utc>,
 ) -> sqlx::Result<bool> {
-    // One task at a time, across all replicas. If a process dies with the claim, the claim expires at this time.
+    // At most one task has the claim, across all replicas. If its process dies, the claim expires at `until`.
     let done = db
         .writer()
         .query(
@@ -110,7 +111,8 @@ pub(crate) async fn is_of_program(db: &Database, id: ConversationId) -> sqlx::Re
     Ok(found > 0)
 }
 
-/// Stores what a turn's prompt contains instead of the whole conversation, unless this process no longer owns the turn.
+/// Records that a turn's prompt contains the conversation from the message `from` on, and this summary of the messages
+/// before it. Does nothing if this process no longer owns the turn.
 pub(crate) async fn set_truncation(
     db: &Database,
     message_id: MessageId,
@@ -131,7 +133,7 @@ pub(crate) async fn set_truncation(
     set.execute().await.map(|_| ())
 }
 
-/// Returns what a turn's prompt contained instead of the whole conversation; `None` if it contained all of it.
+/// Returns the part of the conversation that a turn's prompt contained; `None` if it contained the whole conversation.
 pub(crate) async fn find_truncation(db: &Database, message_id: MessageId) -> sqlx::Result<Option<ContextTruncation>> {
     let row: Option<ContextRow> = db
         .reader()

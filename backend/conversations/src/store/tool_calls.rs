@@ -9,14 +9,14 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::{CallsBudget, MessageId, ToolCall, ToolCallId, ToolCallStatus};
 
 use crate::store::{
+    by_ids::{MAX_IDS_PER_QUERY, by_ids},
     columns::{MAX_TOOL_NAME_CHARS, json_column, stored_error_type, stored_id, truncated},
     decisions::add_decisions,
-    list_of::{MAX_IDS_PER_QUERY, list_of},
     reviews::add_reviews,
     rows::{NOT_STARTED, NOT_STARTED_TYPE, ToolCallRow, ToolCallTextsRow},
 };
 
-/// Stores a call and returns its ID. A call with `tool_hash` waits for approval; a call without it is about to run.
+/// Stores a call and returns its ID. If `tool_hash` is set, the call waits for approval; otherwise it is about to run.
 pub(crate) async fn create_tool_call(
     tx: &mut Transaction,
     message_id: MessageId,
@@ -93,8 +93,8 @@ pub(crate) async fn end_open_tool_calls(tx: &mut Transaction, message_id: Messag
     Ok(())
 }
 
-/// Lists the calls of the turns `message_ids`, which must be sorted, in the order in which the model requested them. Each
-/// text is truncated to `max_chars` characters.
+/// Lists the calls of the turns `message_ids`, which must be sorted, in the order in which the model requested them.
+/// Each text is truncated to `max_chars` characters.
 pub(crate) async fn list_tool_calls(
     db: &Database,
     message_ids: &[MessageId],
@@ -123,8 +123,8 @@ pub(crate) async fn list_tool_calls(
     Ok(rows)
 }
 
-/// Returns the calls by turn, for clients. Texts are truncated to what one response or event has room for; the newest turns
-/// have priority.
+/// Returns the calls by turn, for clients. Texts are truncated to what one response or event has room for; the newest
+/// turns have priority.
 pub(crate) async fn list_truncated_tool_calls(
     db: &Database,
     message_ids: &[MessageId],
@@ -140,7 +140,7 @@ pub(crate) async fn list_truncated_tool_calls(
     Ok(calls_of)
 }
 
-/// Lists the calls of one turn, truncated in the same way, after `change` was applied to each row.
+/// Lists the calls of one turn, truncated as in [`list_truncated_tool_calls`], after `change` was applied to each row.
 pub(crate) async fn list_changed_tool_calls_of(
     db: &Database,
     message_id: MessageId,
@@ -156,7 +156,7 @@ pub(crate) async fn list_changed_tool_calls_of(
     Ok(calls)
 }
 
-/// Lists the calls of one turn, truncated in the same way.
+/// Lists the calls of one turn, truncated as in [`list_truncated_tool_calls`].
 pub(crate) async fn list_truncated_tool_calls_of(db: &Database, message_id: MessageId) -> sqlx::Result<Vec<ToolCall>> {
     Ok(list_truncated_tool_calls(db, &[message_id]).await?.remove(&message_id).unwrap_or_default())
 }
@@ -170,8 +170,9 @@ async fn list_carried_tool_calls(db: &Database, message_ids: &[MessageId]) -> sq
     let carried = newest_first
         .filter(|row| budget.reserve(row.input_bytes, row.proposed_input_bytes, row.output_bytes, row.error_bytes));
     let carried: Vec<ToolCallId> = carried.map(|row| row.id).collect();
-    // As many characters as `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES` are bytes.
-    let texts: Vec<ToolCallTextsRow> = list_of(
+    // The numbers of characters are `MAX_CALL_TEXT_BYTES` and `MAX_CALL_ERROR_BYTES`; a character has at least one
+    // byte.
+    let texts: Vec<ToolCallTextsRow> = by_ids(
         db,
         select!(
             "SELECT id, SUBSTR(input_text, 1, 65536) AS input_text, \

@@ -19,7 +19,7 @@ const CLAIMED: i64 = 0;
 const CLAIM_AGAIN: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id IS NULL AND head_message_id = ? AND deleted_at IS NULL";
 
-// The turn has kept its claim.
+// For a turn that kept its claim while it waited for approval.
 const KEEP_CLAIM: &str = "UPDATE conversations SET active_message_id = ?, updated_at = ?, archived = FALSE \
      WHERE id = ? AND active_message_id = ? AND deleted_at IS NULL";
 
@@ -137,15 +137,15 @@ pub(crate) struct TurnEnd<'a> {
 }
 
 /// Claims the conversation and stores the assistant's message, and the user's if it is new. Removes the conversation
-/// from the archive. Nothing lasts before the commit.
+/// from the archive. Nothing is permanent before the commit.
 pub(crate) async fn begin_turn(
     tx: &mut Transaction,
     conversation_id: ConversationId,
     new: NewTurn<'_>,
 ) -> sqlx::Result<Claim> {
     let lease_until = database_now_in(tx).await? + new.lease;
-    // The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when they
-    // claim.
+    // The claim comes first, because it locks the row. Two transactions that insert messages first would deadlock when
+    // they claim.
     let claimed = tx
         .query(
             "UPDATE conversations SET active_message_id = ? \
@@ -245,8 +245,8 @@ fn several(parts: &[MessagePart]) -> sqlx::Result<Option<String>> {
     several.map_err(|error| sqlx::Error::Encode(error.into()))
 }
 
-/// Returns `now`, or a time just after `newest` if that is later. Replicas' clocks differ, and an answer must sort after its
-/// question.
+/// Returns `now`, or a time just after `newest` if that is later. Replicas' clocks differ, and an answer must sort
+/// after its question.
 fn after(newest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
     newest.map_or(now, |newest| now.max(newest + TimeDelta::microseconds(1)))
 }
@@ -318,8 +318,8 @@ pub(crate) async fn find_active(db: &Database, message_id: MessageId) -> sqlx::R
     Ok(Duration::from_millis(u64::try_from(active_ms).unwrap_or(0)))
 }
 
-/// Locks turns, each identified by its answer and epoch, so that they stay with their owners until the transaction ends. Returns
-/// `false` if one of them no longer runs under this epoch. `turns` must not be empty.
+/// Locks turns, each identified by its answer and epoch, so that they stay with their owners until the transaction
+/// ends. Returns `false` if one of them no longer runs under this epoch. `turns` must not be empty.
 pub(crate) async fn lock_turns(tx: &mut Transaction, turns: &[(MessageId, i32)]) -> sqlx::Result<bool> {
     // Changes nothing, but locks the rows: until the commit no other process can end these turns.
     let mut lock = tx.query("UPDATE messages SET owner = owner WHERE status = 'streaming' AND (");
@@ -377,8 +377,8 @@ pub(crate) async fn list_stop_requests(db: &Database, owner: &str) -> sqlx::Resu
         .await
 }
 
-/// Stores the end of a turn's run and releases its conversation. A turn that waits for approval is not over, and keeps the
-/// conversation. Returns `false` if the turn was ended before.
+/// Stores the end of a turn's run and releases its conversation. A turn that waits for approval is not over, and keeps
+/// the conversation. Returns `false` if the turn was ended before.
 pub(crate) async fn end_turn(
     tx: &mut Transaction,
     message_id: MessageId,

@@ -25,8 +25,8 @@ const COUNT_BEGUN: &str = "SELECT COUNT(*) AS used, MIN(j.created_at) AS since F
 const COUNT_REQUESTS: &str = "SELECT CAST(COALESCE(SUM(quarters), 0) AS SIGNED) AS used, MIN(created_at) AS since \
      FROM model_requests WHERE user_id = ? AND expires_at >= ? AND created_at >= ? AND quarters > 0";
 
-// MySQL returns sums of integers as decimals. `updated_at` is set when a turn begins and ends, so it may be earlier than
-// a call of the turn's model. The caller allows for this by the duration of the longest turn.
+// MySQL returns sums of integers as decimals. `updated_at` is set when a turn begins and ends, so it may be earlier
+// than a call of the turn's model. The caller allows for this by the duration of the longest turn.
 const COUNT_TOKENS: &str = "SELECT CAST(COALESCE(SUM(used), 0) AS SIGNED) AS used, MIN(created_at) AS since FROM \
      (SELECT k.input_tokens + k.output_tokens AS used, k.created_at AS created_at \
      FROM conversations c JOIN messages m ON m.conversation_id = c.id JOIN model_calls k ON k.message_id = m.id \
@@ -54,7 +54,7 @@ impl From<PurposeRow> for PurposeUsage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 pub(crate) struct UseRow {
     pub used: i64,
-    /// When the oldest of the counted usage was; `None` if there is none.
+    /// Time of the oldest counted usage; `None` if there is none.
     pub since: Option<DateTime<Utc>>,
 }
 
@@ -132,7 +132,8 @@ pub(crate) async fn list_by_purpose(
 
 /// Lists a conversation's usage, by purpose: all versions of its answers, and auxiliary model calls.
 pub(crate) async fn list_of_conversation(db: &Database, id: ConversationId) -> sqlx::Result<Vec<PurposeRow>> {
-    // The `CAST`s are needed because purposes are an enumeration in MySQL, and MySQL returns sums of integers as decimals.
+    // The `CAST`s are needed because purposes are an enumeration in MySQL, and MySQL returns sums of integers as
+    // decimals.
     db.reader()
         .query(select!(
             "SELECT CAST(k.purpose AS CHAR(32)) AS purpose, COUNT(*) AS calls, CAST(SUM(k.input_tokens) \

@@ -11,10 +11,9 @@ use uuid::Uuid;
 use crate::models::Model;
 use crate::{
     ServiceError,
-    allowance::{self, Request},
     context::Context,
     limits::{MAX_SUMMED_CALLS, MAX_SUMMED_CHARS, MAX_SUMMING_TOKENS},
-    person_limits::Weight,
+    quota::{self, Request},
     service::ConversationService,
     store::{
         ConversationId, messages,
@@ -22,6 +21,7 @@ use crate::{
         tool_calls,
     },
     turn::side_call,
+    user_limits::Weight,
 };
 
 impl ConversationService {
@@ -40,9 +40,9 @@ impl ConversationService {
         }
         let _slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
         let request = Request { user, weight: Weight::Message, tokens: MAX_SUMMING_TOKENS };
-        let request = allowance::admit_request(context, request).await?;
+        let request = quota::admit_request(context, request).await?;
         let summed = explain(context, row.id, message_id).await;
-        allowance::settle(context, request).await;
+        quota::settle(context, request).await;
         summed
     }
 

@@ -1,7 +1,7 @@
 //! Stores the end of a turn's run and sends it to the subscribers. Each run has at most one stored end.
 //!
-//! If the database rejects the end, stores less: it shrinks the unstored calls, then writes a fallback end with truncated
-//! text, and finally drops the unstored calls. The end of a turn without a journal is built from its rows.
+//! If the database rejects the end, stores less: it shrinks the unstored calls, then writes a fallback end with
+//! truncated text, and finally drops the unstored calls. The end of a turn without a journal is built from its rows.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     limits::MAX_FALLBACK_END_BYTES,
     models::Model,
     store::{
-        ConversationId, messages, model_calls, plans, programs, reasonings,
+        ConversationId, api_clients, messages, model_calls, plans, reasonings,
         rows::{MessageRow, ToolCallRow},
         summaries, tool_calls,
         turns::{self, TurnEnd, TurnRows},
@@ -101,9 +101,9 @@ pub(crate) struct EndWriter<'a> {
 }
 
 impl EndWriter<'_> {
-    /// Stores and sends the end, and retries until the database accepts it. Returns the stored status, which is `Failed`
-    /// for a fallback end. Gives up with `None` if the server shuts down, or if the database rejects even the fallback
-    /// end. Recovery ends a turn that has no stored end.
+    /// Stores and sends the end, and retries until the database accepts it. Returns the stored status, which is
+    /// `Failed` for a fallback end. Gives up with `None` if the server shuts down, or if the database rejects even the
+    /// fallback end. Recovery ends a turn that has no stored end.
     pub(crate) async fn write(&self, end: &RunEnd) -> Option<MessageStatus> {
         if let Some(EndError::Agent(AgentError::Record(error))) = &end.error
             && matches!(error, RecordError::Unavailable(_) | RecordError::Full(_))
@@ -167,10 +167,10 @@ impl EndWriter<'_> {
     /// Stores the end in one transaction, then sends the terminal event.
     async fn try_write(&self, end: &RunEnd) -> sqlx::Result<()> {
         self.writer.settle().await?;
-        let (words, tool_calls) = self.log.partial_and_calls();
-        let event = self.last_event(end, &words, tool_calls).await?;
+        let (partial, tool_calls) = self.log.partial_and_calls();
+        let event = self.last_event(end, &partial, tool_calls).await?;
         let encoded = EncodedEvent::of(&event)?;
-        let PartialAnswer { content, reasoning, .. } = words;
+        let PartialAnswer { content, reasoning, .. } = partial;
         let error = end.error.as_ref().map(ToString::to_string);
         let row = TurnEnd {
             content: &content,
@@ -221,7 +221,7 @@ impl EndWriter<'_> {
             tool_calls::end_open_tool_calls(&mut write.tx, message_id, CUT_OFF).await?;
         }
         if self.is_given && row.status == MessageStatus::Complete {
-            programs::delete_turn_input(&mut write.tx, message_id).await?;
+            api_clients::delete_turn_input(&mut write.tx, message_id).await?;
         }
         self.writer.create_next_event(&mut write.tx, &encoded).await?;
         write.commit().await?;
@@ -234,7 +234,7 @@ impl EndWriter<'_> {
     async fn last_event(
         &self,
         end: &RunEnd,
-        words: &PartialAnswer,
+        partial: &PartialAnswer,
         mut tool_calls: Vec<ToolCall>,
     ) -> sqlx::Result<ChatEvent> {
         let TurnRows { user_message_id, assistant_message_id: message_id, .. } = self.writer.rows();
@@ -248,10 +248,10 @@ impl EndWriter<'_> {
         }
         let end = MessageEnd {
             assistant_message_id: message_id,
-            content: words.content.clone(),
+            content: partial.content.clone(),
             tool_calls,
-            reasoning: words.reasoning.clone(),
-            plan: words.plan.clone(),
+            reasoning: partial.reasoning.clone(),
+            plan: partial.plan.clone(),
             mode: self.mode,
             status: end.status,
             error: end.error.as_ref().map(ToString::to_string),
@@ -290,14 +290,14 @@ pub(crate) fn error_event(
     })
 }
 
-/// Returns the end of a stored answer. `words` are its text, reasoning and plan.
+/// Returns the end of a stored answer. `partial` has its text, reasoning and plan.
 pub(crate) fn message_end(
     message: MessageRow,
-    words: PartialAnswer,
+    partial: PartialAnswer,
     tool_calls: Vec<ToolCall>,
     usage: Usage,
 ) -> MessageEnd {
-    let PartialAnswer { content, reasoning, plan } = words;
+    let PartialAnswer { content, reasoning, plan } = partial;
     MessageEnd {
         assistant_message_id: message.id,
         mode: message.answer_mode(),
@@ -335,14 +335,14 @@ pub(crate) async fn read_end(
     let tool_calls = tool_calls::list_truncated_tool_calls_of(db, message_id).await?;
     let reasoning = reasonings::list_of_turn(db, message_id).await?;
     let plan = plans::find_of_turn(db, message_id).await?;
-    let words = PartialAnswer { content: std::mem::take(&mut message.content), reasoning, plan };
-    // An error event has no text and no calls, so the log has them beside it.
+    let partial = PartialAnswer { content: std::mem::take(&mut message.content), reasoning, plan };
+    // An error event has no text and no calls, so the log holds them separately.
     let (partial_beside, calls_beside) = match message.status {
-        MessageStatus::Failed => (words.clone(), tool_calls.clone()),
+        MessageStatus::Failed => (partial.clone(), tool_calls.clone()),
         _ => (PartialAnswer::default(), Vec::new()),
     };
     let usage = model_calls::find_usage(db, message_id).await?;
     let user_message_id = message.parent_id;
-    let event = terminal_event(message_end(message, words, tool_calls, usage), user_message_id);
+    let event = terminal_event(message_end(message, partial, tool_calls, usage), user_message_id);
     Ok(Arc::new(TurnLog::of_end(id, event, partial_beside, calls_beside)))
 }

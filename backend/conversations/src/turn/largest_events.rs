@@ -20,10 +20,10 @@ use crate::{
     turn::recorder::call_events::{asked_events, end_event, start_event},
 };
 
-/// A control character: it takes six bytes in JSON, and no character takes more for each byte of its own.
+/// A control character. It takes six bytes in JSON for its one byte; no character has a higher ratio.
 const WORST: char = '\u{1}';
 
-/// The largest character where control characters are removed: four bytes.
+/// The largest character in texts from which control characters are removed: four bytes.
 const WIDE: char = '🙂';
 
 fn text(character: char, count: usize) -> String {

@@ -1,14 +1,16 @@
 //! Turns of a conversation: one user message and the run that answers it.
 //!
 //! - `start` stores a turn and starts it. `api::start` does so for API clients.
-//! - `run` runs it: `context` builds what the model receives, `recorder` stores and publishes the result, `plan` is plan mode.
-//! - `approval` decides on tool calls that wait. `resume` continues a turn after a decision or an interruption, in the state
-//!   that `resume_state` reads.
-//! - `finish` writes the end of a turn, and `stop` stops it. `title`, `explain` and `side_call` are model calls beside the
-//!   answer.
+//! - `run` runs it: `context` builds the prompt context, `recorder` stores and publishes the result, `plan` is plan
+//!   mode.
+//! - `approval` decides on tool calls that wait. `resume` continues a turn after a decision or an interruption, in the
+//!   state that `resume_state` reads.
+//! - `finish` writes the end of a turn, and `stop` stops it. `title`, `explain` and `side_call` make auxiliary model
+//!   calls.
 //! - `subscribe` streams events to clients, and replays finished turns.
-//! - `recovery` closes turns whose process is gone, and purges old records.
-//! - `api` has what only API clients use: chained responses, their own history, and tool calls that they run themselves.
+//! - `recovery` closes turns whose process has died, and purges old records.
+//! - `api` has what only API clients use: chained responses, their own history, and tool calls that they run
+//!   themselves.
 
 pub(crate) mod api;
 pub(crate) mod approval;

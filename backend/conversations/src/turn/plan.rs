@@ -49,7 +49,8 @@ pub(crate) struct PlanCursor {
     pub(crate) from_step: i32,
 }
 
-/// Finds the place from which a turn resumes whose text so far is `content`. `None` if the turn has no plan.
+/// Finds the place from which a planned turn resumes. `content` is the turn's text so far. Returns `None` if the turn
+/// has no plan.
 pub(crate) async fn find_place(
     db: &Database,
     message_id: MessageId,
@@ -65,7 +66,7 @@ pub(crate) async fn find_place(
     Ok(Some(PlanCursor { continued, from_step }))
 }
 
-/// Returns the text that the last attempt at a step wrote. `None` if the step has not ended.
+/// Returns the text that the last attempt at a step wrote. Returns `None` if the step has not ended.
 fn result_of(step: &StepRow, content: &str) -> Option<String> {
     let place = |offset: i64| content.floor_char_boundary(usize::try_from(offset).unwrap_or(0));
     let (from, to) = (place(step.attempt_offset?), place(step.end_offset?));

@@ -1,5 +1,5 @@
-//! Closes turns whose process is gone: keeps what was stored of them, and marks them as interrupted. Also purges old
-//! journals, client-supplied inputs and stored responses after the retention period that the operator set.
+//! Closes turns whose process has died: keeps their stored text and tool calls, and marks them as interrupted. Also
+//! purges old journals, client-supplied inputs and stored responses after the retention period that the operator set.
 
 use std::{
     collections::HashSet,
@@ -19,7 +19,7 @@ use crate::{
     },
     limits::MAX_FALLBACK_END_BYTES,
     store::{
-        messages, model_calls, programs, reasonings, responses,
+        api_clients, messages, model_calls, reasonings, responses,
         rows::ToolCallRow,
         tool_calls,
         turns::{self, AbandonedTurn, TurnEnd},
@@ -39,7 +39,7 @@ const CALL_INTERRUPTED: &str = "The server restarted during this call. It may ha
 /// Error of the turn.
 const TURN_INTERRUPTED: &str = "The server was restarted while it answered.";
 
-/// The task that closes turns whose owner is gone.
+/// The task that closes turns whose process has died.
 pub(crate) struct Recovery {
     context: Arc<Context>,
     /// Turns that could not be closed and whose failure is logged already.
@@ -66,8 +66,8 @@ impl Recovery {
     }
 
     /// Closes turns that other processes abandoned, until this process drains. If the database is unreachable or slow
-    /// during a check, that check and the next one close nothing. The owners could not renew their leases either, and
-    /// have until then to do so.
+    /// during a check, that check and the next one close nothing. The owners may not have been able to renew their
+    /// leases either, and have until then to do so.
     pub(crate) async fn watch(mut self) {
         let context = Arc::clone(&self.context);
         let every = context.lifetimes.lease / 2;
@@ -90,9 +90,9 @@ impl Recovery {
         }
     }
 
-    /// Closes turns whose leases expired before `time`, page by page. A turn that cannot be closed does not keep the
-    /// others from being closed. Nor does a turn that is locked, which takes some seconds to detect. Turns that are
-    /// left at `until` come first in the next check. Fails if the database is unavailable.
+    /// Closes turns whose leases expired before `time`, page by page. A turn that cannot be closed does not block the
+    /// others. Neither does a locked turn, although detecting the lock takes some seconds. Turns that are left at
+    /// `until` come first in the next check. Fails if the database is unavailable.
     async fn close_turns_expired_before(&mut self, time: DateTime<Utc>, until: Option<Instant>) -> sqlx::Result<()> {
         loop {
             let page = turns::list_abandoned_turns(&self.context.db, time, self.after, MAX_TURNS_PER_READ).await?;
@@ -156,13 +156,13 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     let AbandonedTurn { message_id, user_message_id, epoch, .. } = turn;
     // Everything is read before the transaction begins, so that it needs no second connection.
     let last_seq = stored::find_last_seq(&context.db, message_id, epoch).await?;
-    let mut words = match stored::load_partial(&context.db, message_id).await {
+    let mut partial = match stored::load_partial(&context.db, message_id).await {
         Err(error) if is_fallback && classify(&error) == FailureKind::Permanent => PartialAnswer::default(),
-        words => words?,
+        partial => partial?,
     };
     let (status, error, code) = if is_fallback {
-        words.content.truncate(words.content.floor_char_boundary(MAX_FALLBACK_END_BYTES));
-        words.reasoning.clear();
+        partial.content.truncate(partial.content.floor_char_boundary(MAX_FALLBACK_END_BYTES));
+        partial.reasoning.clear();
         (MessageStatus::Failed, REJECTED, REJECTED_CODE)
     } else {
         (MessageStatus::Interrupted, TURN_INTERRUPTED, "interrupted")
@@ -170,12 +170,12 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     let event = if is_fallback {
         error_event(message_id, user_message_id, error, code)
     } else {
-        let Some(event) = interrupted_event(context, turn, &words).await? else { return Ok(true) };
+        let Some(event) = interrupted_event(context, turn, &partial).await? else { return Ok(true) };
         event
     };
     let event = EncodedEvent::of(&event)?;
     let end = TurnEnd {
-        content: &words.content,
+        content: &partial.content,
         status,
         error: Some(error),
         error_code: Some(code),
@@ -192,7 +192,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
     // Subscribers may have received more events than were stored. The end needs a number that is new to all of them.
     let seq = last_seq.unwrap_or_default() + MAX_UNSTORED_EVENTS;
     turns::end_turn(&mut tx, message_id, epoch, end).await?;
-    reasonings::create_missing(&mut tx, message_id, &words.reasoning).await?;
+    reasonings::create_missing(&mut tx, message_id, &partial.reasoning).await?;
     tool_calls::end_open_tool_calls(&mut tx, message_id, CALL_INTERRUPTED).await?;
     // For subscribers that follow the turn in its stored journal.
     stored::create_event(&mut tx, EventId { message_id, epoch, seq }, &event).await?;
@@ -205,7 +205,7 @@ async fn try_close(context: &Context, turn: AbandonedTurn, is_fallback: bool) ->
 async fn interrupted_event(
     context: &Context,
     turn: AbandonedTurn,
-    words: &PartialAnswer,
+    partial: &PartialAnswer,
 ) -> sqlx::Result<Option<ChatEvent>> {
     let AbandonedTurn { conversation_id, message_id, user_message_id, .. } = turn;
     let Some(message) = messages::find_message(&context.db, conversation_id, message_id).await? else {
@@ -218,7 +218,7 @@ async fn interrupted_event(
         status: MessageStatus::Interrupted,
         error: Some(TURN_INTERRUPTED.to_owned()),
         error_code: Some("interrupted".to_owned()),
-        ..message_end(message, words.clone(), tool_calls, usage)
+        ..message_end(message, partial.clone(), tool_calls, usage)
     };
     Ok(Some(terminal_event(end, user_message_id)))
 }
@@ -244,8 +244,7 @@ pub(crate) async fn purge_journals(context: Arc<Context>) {
     }
 }
 
-/// Purges one batch of each kind. A kind that fails does not keep the others from being purged. Returns `true` if there
-/// may be more.
+/// Purges one batch of each kind. A kind that fails does not block the others. Returns `true` if there may be more.
 async fn purge(context: &Context, retention: Duration) -> bool {
     let db = &context.db;
     let time = match turns::database_now(db).await {
@@ -257,7 +256,7 @@ async fn purge(context: &Context, retention: Duration) -> bool {
     };
     let mut has_more = false;
     for (kind, purged) in [
-        ("turn_inputs", programs::delete_turn_inputs_before(db, time, MAX_PURGED_AT_ONCE).await),
+        ("turn_inputs", api_clients::delete_turn_inputs_before(db, time, MAX_PURGED_AT_ONCE).await),
         ("responses", responses::delete_before(db, time, MAX_PURGED_AT_ONCE).await),
         ("journal_events", stored::delete_events_before(db, time, MAX_PURGED_AT_ONCE).await),
     ] {

@@ -1,24 +1,26 @@
 //! Resumes a turn from its last complete step, under a new epoch.
 //!
-//! A turn can resume at the user's request after it was interrupted, stopped or failed, and after it waited for approval
-//! (`turn::approval`). Completed calls never run again. Approved calls run under their existing rows. Calls with an unknown
-//! outcome run again if their tools are idempotent; otherwise the model learns that it is unknown whether they ran.
+//! A turn can resume at the user's request after it was interrupted, stopped or failed, and after it waited for
+//! approval (`turn::approval`). Completed calls never run again. Approved calls run under their existing rows. Calls
+//! with an unknown outcome run again if their tools are idempotent; otherwise the model learns that it is unknown
+//! whether they ran.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tallybook_accounts::UserId;
 use tallybook_database::with_retries;
 use tallybook_protocol::{
-    AnswerAgain, ChatEvent, Decision, MessageId, MessageStatus, Reasoning, Snapshot, ToolCall, ToolCallId,
+    ChatEvent, Decision, MessageId, MessageStatus, Reasoning, RetryOptions, Snapshot, ToolCall, ToolCallId,
 };
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::{
-    ServiceError, allowance,
+    ServiceError,
     context::Context,
     journal::TurnSubscription,
     models::Model,
+    quota,
     service::ConversationService,
     store::{
         decisions::{self, DecisionRow},
@@ -38,14 +40,14 @@ use crate::{
 };
 
 impl ConversationService {
-    /// Resumes the conversation's last answer if it was interrupted, stopped or failed. Uses the requested model, or
-    /// else the answer's own model, or if that is gone the conversation's. Fails with `NothingToContinue` if the last
-    /// answer cannot be resumed.
+    /// Resumes the conversation's last answer if it was interrupted, stopped or failed. Uses the requested model,
+    /// otherwise the answer's own model, or the conversation's model if the answer's own is no longer in the catalog.
+    /// Fails with `NothingToContinue` if the last answer cannot be resumed.
     pub async fn continue_turn(
         &self,
         user: UserId,
         uuid: Uuid,
-        again: AnswerAgain,
+        again: RetryOptions,
     ) -> Result<EventsAnswer, ServiceError> {
         let context = &self.context;
         let permit = StartPermit::take(context)?;
@@ -134,12 +136,12 @@ async fn try_resume(
     let mut tx = context.db.begin().await?;
     let lease = context.lifetimes.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    allowance::hold(context, &mut tx, user).await?;
+    quota::hold(context, &mut tx, user).await?;
     if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
-    let admitted = allowance::NewTurn { user, message: message.id, model, parts: None };
-    allowance::admit_turn(context, &mut tx, admitted).await?;
+    let admitted = quota::NewTurn { user, message: message.id, model, parts: None };
+    quota::admit_turn(context, &mut tx, admitted).await?;
     model_calls::forget_failed_steps(&mut tx, message.id).await?;
     for thought in void {
         reasonings::delete(&mut tx, message.id, thought.reasoning_id).await?;
@@ -151,7 +153,7 @@ async fn try_resume(
 }
 
 /// Returns the events of decisions that were made while the turn did not run. They follow the snapshot, which already
-/// contains the calls as they are after the decisions.
+/// contains the calls in their state after the decisions.
 fn decided_events(decisions: Vec<DecisionRow>, calls: &[ToolCall]) -> Vec<ChatEvent> {
     let calls: HashMap<ToolCallId, &ToolCall> = calls.iter().map(|call| (call.tool_call_id, call)).collect();
     let event = |row: DecisionRow| {

@@ -1,6 +1,6 @@
-//! Determines the state from which a turn resumes that ended early or waited for approval: after its last complete
-//! step. Completed calls never run again. Approved calls run under their existing rows. Calls with an unknown outcome
-//! run again if their tools are idempotent. Otherwise the model learns that it is unknown whether they ran.
+//! Determines the state from which a turn resumes if it ended early or waited for approval: the state after its last
+//! complete step. Completed calls never run again. Approved calls run under their existing rows. Calls with an unknown
+//! outcome run again if their tools are idempotent. Otherwise the model learns that it is unknown whether they ran.
 
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ use crate::{
     turn::{context::history::last_row, plan::PlanCursor},
 };
 
-/// Returns the state from which a turn resumes, at `place` in its plan if it has one. Removes the results of calls that
-/// are still to run from `history`.
+/// Returns the state from which a turn resumes, at `place` in its plan if it has one. Removes from `history` the
+/// results of calls that are still to run.
 pub(crate) async fn continued_turn(
     context: &Context,
     tools: &ToolRegistry,

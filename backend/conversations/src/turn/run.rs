@@ -24,8 +24,8 @@ use crate::{
     context::Context,
     store::{
         ConversationId,
-        people::TurnSettings,
         turns::{self, FIRST_EPOCH, TurnRows},
+        user_settings::TurnSettings,
     },
     turn::{
         api::given_input::GivenInput,
@@ -59,8 +59,8 @@ pub(crate) struct Turn {
     pub(crate) cancel: CancellationToken,
 }
 
-/// Marks a turn as running in this process until it is dropped. It is dropped even if the task panics, so that recovery
-/// can then end the turn.
+/// Marks a turn as running in this process until the guard is dropped. It is dropped even if the task panics, so that
+/// recovery can then end the turn.
 struct RunningGuard {
     context: Arc<Context>,
     user: UserId,

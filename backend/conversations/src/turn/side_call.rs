@@ -1,5 +1,5 @@
-//! Records auxiliary model calls, which are made outside of a turn's run. Their tokens count toward the user's limits,
-//! and are attributed to the answer that the call was about.
+//! Records auxiliary model calls that are made outside a turn's run. Their tokens count toward the user's limits, and
+//! each call is attributed to the answer that it is about.
 
 use tallybook_agent::ModelCallRecord;
 use tallybook_database::with_retries;

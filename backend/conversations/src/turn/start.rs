@@ -1,20 +1,20 @@
-//! Starts a turn: of a new message, of an edited message, or of an answer that is regenerated.
+//! Starts a turn: for a new message, an edited message, or a regenerated answer.
 //!
-//! `start_turn` stores the turn, for the web UI and for API clients (`turn::api::start`). `commit_and_run` is shared with
-//! resumed turns: it commits the turn's first transaction, registers the turn, and spawns its task.
+//! `start_turn` stores the turn, for the web UI and for API clients (`turn::api::start`). `commit_and_run` is shared
+//! with resumed turns: it commits the turn's first transaction, registers the turn, and spawns its task.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
 use tallybook_database::{Transaction, now, with_retries};
-use tallybook_protocol::{AnswerAgain, AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage};
+use tallybook_protocol::{AnswerMode, ChatEvent, MessageId, MessagePart, MessageStart, NewMessage, RetryOptions};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::{
-    ServiceError, allowance,
+    ServiceError,
     branch::tree::Versions,
     context::Context,
     input::check_message,
@@ -23,14 +23,16 @@ use crate::{
         stored::{self, EncodedEvent},
     },
     models::Model,
+    quota,
     service::ConversationService,
     store::{
         ConversationId,
+        api_clients::{self, Program},
         conversations::UNTITLED,
-        messages, people,
-        programs::{self, Program},
+        messages,
         rows::{ConversationRow, TreeNode},
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
+        user_settings,
     },
     titles::title_from_message,
     turn::{
@@ -65,7 +67,7 @@ impl ConversationService {
         user: UserId,
         uuid: Uuid,
         message_id: MessageId,
-        again: AnswerAgain,
+        again: RetryOptions,
     ) -> Result<EventsAnswer, ServiceError> {
         let context = &self.context;
         let row = context.find_conversation(user, uuid).await?;
@@ -126,7 +128,7 @@ pub(crate) struct StartParams<'a> {
 /// Parameters of a turn that only API clients have.
 pub(crate) struct ApiParams<'a> {
     pub(crate) program: Program,
-    /// The client's own id for a new conversation.
+    /// The client's own ID for a new conversation.
     pub(crate) own_id: Option<&'a str>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
     pub(crate) input: Option<Arc<GivenInput>>,
@@ -147,9 +149,9 @@ pub(crate) enum Start {
 pub struct StartedTurn {
     /// UUID of the conversation that the turn is stored in.
     pub conversation: Uuid,
-    /// Id of the answer.
+    /// ID of the answer.
     pub message_id: MessageId,
-    /// Start of the turn, as it is stored.
+    /// Stored start time of the turn.
     pub created_at: DateTime<Utc>,
     /// Events of the turn.
     pub events: TurnSubscription,
@@ -177,7 +179,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     let StartParams { user, row, question, parts, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
     let mut tx = context.db.begin().await?;
-    allowance::hold(context, &mut tx, user).await?;
+    quota::hold(context, &mut tx, user).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -196,8 +198,8 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
         Claim::Duplicate(rows) => return Ok(Start::Duplicate(rows)),
         Claim::Busy => return Ok(Start::Busy),
     };
-    let admitted = allowance::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
-    allowance::admit_turn(context, &mut tx, admitted).await?;
+    let admitted = quota::NewTurn { user, message: rows.assistant_message_id, model, parts: Some(parts) };
+    quota::admit_turn(context, &mut tx, admitted).await?;
     if let Some(ApiParams { program, input, chaining, .. }) = api {
         if let Some(input) = input {
             input.store(&mut tx, rows.assistant_message_id).await?;
@@ -223,7 +225,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     Ok(Start::Started(StartedTurn { conversation: uuid, message_id, created_at, events }))
 }
 
-/// Creates a conversation. An API client can name it by its UUID and by the client's own id.
+/// Creates a conversation. An API client can refer to it by its UUID and by the client's own ID.
 async fn create_conversation(
     context: &Context,
     tx: &mut Transaction,
@@ -234,11 +236,11 @@ async fn create_conversation(
     let is_default = Arc::ptr_eq(model, context.models.default_model());
     let model = (!is_default).then(|| model.name());
     let title = title_from_message(&MessagePart::join_texts(parts));
-    let id = programs::create_conversation(tx, user, uuid, &title, model).await?;
+    let id = api_clients::create_conversation(tx, user, uuid, &title, model).await?;
     if let Some(ApiParams { program, own_id, .. }) = api {
-        programs::set_conversation(tx, *program, &uuid.to_string(), id).await?;
+        api_clients::set_conversation(tx, *program, &uuid.to_string(), id).await?;
         if let Some(own_id) = own_id {
-            programs::set_conversation(tx, *program, own_id, id).await?;
+            api_clients::set_conversation(tx, *program, own_id, id).await?;
         }
     }
     Ok((id, uuid))
@@ -317,7 +319,7 @@ pub(crate) async fn commit_and_run(
     let encoded = first_events.iter().map(EncodedEvent::of).collect::<sqlx::Result<Vec<_>>>()?;
     let numbered: Vec<_> = (0..).map(|seq| EventId { message_id, epoch, seq }).zip(&encoded).collect();
     stored::create_events(&mut tx, &numbered).await?;
-    let settings = people::find_turn_settings(&mut tx, user, conversation_id).await?;
+    let settings = user_settings::find_turn_settings(&mut tx, user, conversation_id).await?;
     // After the commit, clients can stop and follow the turn, so it must be registered here before the commit.
     let cancel = context.running.add(rows, &context.shut_down);
     let log = context.journal.open(message_id, epoch);

@@ -1,16 +1,16 @@
-//! Joins the texts of a turn's steps to one answer, with an empty line between them.
+//! Joins the texts of a turn's steps into one answer, with an empty line between them.
 
 /// Two line feeds: the end of a line, and an empty line.
 const EMPTY_LINE: &str = "\n\n";
 
-/// Returns what to write before the text of the next step, if the answer so far is `text`.
+/// Returns the separator to write before the text of the next step. `text` is the answer so far.
 pub(crate) fn separator(text: &str) -> &'static str {
     let line_feeds = text.bytes().rev().take_while(|byte| *byte == b'\n').count();
     if text.is_empty() { "" } else { &EMPTY_LINE[line_feeds.min(EMPTY_LINE.len())..] }
 }
 
-/// Returns how many bytes of an answer are the texts of these steps. Answers from before the empty line was introduced
-/// contain the texts without separators.
+/// Returns the number of bytes that the texts of these steps take in an answer. Answers from before the empty line was
+/// introduced contain the texts without separators.
 pub(crate) fn bytes_in(answer: &str, steps: &[String]) -> usize {
     let joined = joined(steps);
     if answer.starts_with(&joined) { joined.len() } else { steps.iter().map(String::len).sum() }

@@ -1,7 +1,7 @@
 //! Stops a turn that runs here, runs in another process, or waits for approval.
 //!
-//! For a turn of another process, this process stores a stop request, and the other one polls for it. A turn that waits has
-//! no run at that time: its calls are denied, and its end has its own events under the next epoch.
+//! For a turn of another process, this process stores a stop request, and the other one polls for it. A turn that waits
+//! has no run at that time: its calls are denied, and its end has its own events under the next epoch.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,9 +25,9 @@ use crate::{
         approvals::{self, NewApproval, NewVerdict},
         conversations,
         decisions::{Decider, decided_event},
-        messages, model_calls, people, plans, reasonings,
+        messages, model_calls, plans, reasonings,
         rows::{DENIED_TYPE, MessageRow, ToolCallRow},
-        tool_calls, turns,
+        tool_calls, turns, user_settings,
     },
     turn::finish::{message_end, terminal_event},
 };
@@ -66,8 +66,8 @@ impl ConversationService {
     }
 }
 
-/// Stops the turn of a deleted conversation, if one runs or waits for approval. Returns its id, or `None` if there is
-/// none.
+/// Stops the turn of a deleted conversation, if one runs or waits for approval. Returns the ID of its answer, or `None`
+/// if there is no such turn.
 pub(crate) async fn stop_deleted(
     context: &Arc<Context>,
     user: UserId,
@@ -78,7 +78,8 @@ pub(crate) async fn stop_deleted(
     Ok(Some(claim.0))
 }
 
-/// Stops a turn. `is_waiting` says whether it waited for approval a moment ago.
+/// Stops a turn. `is_waiting` says whether it waited for approval a moment ago. Returns `false` if the turn no longer
+/// runs, or if its stop was requested before.
 async fn stop_claimed(
     context: &Arc<Context>,
     user: UserId,
@@ -142,7 +143,7 @@ pub(crate) async fn stop_waiting(
     conversation_id: ConversationId,
     message_id: MessageId,
 ) -> Result<bool, ServiceError> {
-    let name = people::find_name(&context.db, user).await?;
+    let name = user_settings::find_name(&context.db, user).await?;
     let decider = Decider::User { id: user, name: &name };
     for _ in 0..MAX_TRIES {
         let found = messages::find_message(&context.db, conversation_id, message_id).await?;
@@ -188,7 +189,7 @@ async fn try_stop(context: &Context, message: &MessageRow, decider: Decider<'_>)
     Ok(StopOutcome::Stopped)
 }
 
-/// Returns the events of the denials and of the turn's end, as they are after the transaction.
+/// Returns the events of the denials and of the turn's end, with the state after the transaction.
 async fn events(
     context: &Context,
     message: &MessageRow,
@@ -210,7 +211,7 @@ async fn events(
     };
     let mut events: Vec<ChatEvent> = waiting.iter().map(denied).collect();
     let tool_calls = tool_calls::list_changed_tool_calls_of(&context.db, message.id, end_call).await?;
-    let words = PartialAnswer {
+    let partial = PartialAnswer {
         content: message.content.clone(),
         reasoning: reasonings::list_of_turn(&context.db, message.id).await?,
         plan: plans::find_of_turn(&context.db, message.id).await?,
@@ -221,7 +222,7 @@ async fn events(
         error: None,
         error_code: None,
         stop_reason: None,
-        ..message_end(message.clone(), words, tool_calls, usage)
+        ..message_end(message.clone(), partial, tool_calls, usage)
     };
     events.push(terminal_event(end, message.parent_id));
     Ok(events)

@@ -1,7 +1,7 @@
 //! Subscribes to the events of a turn, wherever it runs, and plays back a finished turn from its stored journal.
 //!
-//! For a turn of another process, one task polls the stored journal four times a second, and adds the new events to a copy
-//! of the log. All subscribers in this process share the copy.
+//! For a turn of another process, one task polls the stored journal four times a second, and adds the new events to a
+//! copy of the log. All subscribers in this process share the copy.
 
 use std::{
     sync::{Arc, Weak},
@@ -91,7 +91,8 @@ pub(crate) async fn subscribe_stored(
     Ok(EventsAnswer::Turn(log.subscribe_after(last)))
 }
 
-/// Returns `true` if a client whose last event is `last`, of a turn that is over, has received all events.
+/// Returns `true` if a client that received `last` as its last event has received all events of that turn, which no
+/// longer runs.
 async fn is_caught_up(context: &Context, conversation_id: ConversationId, last: EventId) -> sqlx::Result<bool> {
     let Some(StateRow { epoch, .. }) = messages::find_state(&context.db, conversation_id, last.message_id).await?
     else {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::{
-    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
+    ConversationService, ConversationSettings, Lifetimes, MemorySettings, PlanSettings, UserLimits,
     store::{
         ConversationId,
         turns::{self, Claim, NewTurn, Parent, Question, TurnRows},
@@ -38,7 +38,7 @@ impl Fixture {
         Self::on(Database::connect(&url).await.unwrap(), folder).await
     }
 
-    /// Creates the service on a database in `folder` whose tables exist already.
+    /// Creates the service on a database in `folder` that already has its tables.
     pub(crate) async fn on(db: Database, folder: TempDir) -> Self {
         let model = ModelEntry::from_environment(ModelChoice::Demo { pace: Duration::ZERO });
         let models = Catalog::connect(&[model], false).unwrap();
@@ -52,8 +52,8 @@ impl Fixture {
             approval_timeout: None,
             deleted: Duration::ZERO,
         };
-        let (person_limits, memory) = (PersonLimits::default(), MemorySettings::OFF);
-        let settings = ConversationSettings { lifetimes, person_limits, memory, plan: PlanSettings::default() };
+        let (user_limits, memory) = (UserLimits::default(), MemorySettings::OFF);
+        let settings = ConversationSettings { lifetimes, user_limits, memory, plan: PlanSettings::default() };
         let service = ConversationService::start(db, agent, tools, models, settings).await.unwrap();
         let uuid = service.create_conversation(UserId::LOCAL, NewConversation::default()).await.unwrap().uuid;
         let conversation_id = service.context.find_conversation(UserId::LOCAL, uuid).await.unwrap().id;

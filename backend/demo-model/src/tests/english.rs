@@ -16,7 +16,7 @@ fn independent_parts_run_in_one_step() {
     let turn = Talk::new().ask("(1 + 2) * (3 + 4) - 10 / 4");
     assert_eq!(turn.steps.iter().map(Vec::len).collect::<Vec<_>>(), [3, 1, 1]);
     assert_eq!(turn.answer, "Done: (1 + 2) × (3 + 4) − 10 ÷ 4 = **18.5**.");
-    // The same call is made once.
+    // Equal calls are made only once.
     assert_eq!(Talk::new().ask("(1 + 2) * (1 + 2)").steps.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
 }
 

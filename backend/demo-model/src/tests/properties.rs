@@ -1,4 +1,4 @@
-//! Property tests: facts that hold for all expressions, and for all nonsense.
+//! Property tests, with random expressions and random text.
 
 use bigdecimal::{BigDecimal, Zero as _};
 use proptest::prelude::*;

@@ -227,7 +227,7 @@ fn messages<'a>(entries: &'a [Entry<'a>]) -> Result<Vec<Message<'a>>, serde_json
     for entry in entries {
         match entry {
             Entry::User(parts) => {
-                push(&mut messages, "user", parts.iter().map(|Part::Text(words)| text(words)).collect());
+                push(&mut messages, "user", parts.iter().map(|Part::Text(content)| text(content)).collect());
             }
             Entry::Step { blocks, results } => {
                 push(&mut messages, "assistant", blocks.iter().map(content_of).collect::<Result<_, _>>()?);
@@ -246,13 +246,13 @@ fn push<'a>(messages: &mut Vec<Message<'a>>, role: &'static str, content: Vec<Co
     }
 }
 
-fn text(words: &str) -> Content<'_> {
-    Content::Known(Known::Text { text: words, cache_control: None })
+fn text(content: &str) -> Content<'_> {
+    Content::Known(Known::Text { text: content, cache_control: None })
 }
 
 fn content_of<'a>(block: &'a Block<'a>) -> Result<Content<'a>, serde_json::Error> {
     Ok(match block {
-        Block::Text(words) => text(words),
+        Block::Text(content) => text(content),
         // Keeps the digits of numbers and the order of keys as the model wrote them.
         Block::Call { id, name, input, .. } => {
             Content::Known(Known::ToolUse { id, name, input: serde_json::from_str(input)? })

@@ -277,7 +277,7 @@ impl StreamReader for Reader {
         self.stop_reason.is_some()
     }
 
-    /// `message_stop` ends an answer, but a stop reason is sufficient, because some gateways omit the rest.
+    /// A stop reason is sufficient for a complete answer. Some gateways omit `message_stop`.
     fn on_end(&mut self, _: BodyEnd) -> Option<Vec<ModelEvent>> {
         self.stop_reason.is_some().then(|| self.end())
     }

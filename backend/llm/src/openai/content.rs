@@ -31,9 +31,9 @@ pub(crate) fn pieces(content: &RawValue) -> Vec<Piece<'_>> {
 
 /// Reads text that may be split into parts.
 pub(crate) fn joined(value: &RawValue) -> String {
-    let mut words = String::new();
-    join(value, MAX_DEPTH, &mut words);
-    words
+    let mut text = String::new();
+    join(value, MAX_DEPTH, &mut text);
+    text
 }
 
 fn piece(part: &RawValue) -> Option<Piece<'_>> {
@@ -41,13 +41,13 @@ fn piece(part: &RawValue) -> Option<Piece<'_>> {
         return Some(Piece::Text(text));
     }
     let object = Object::parse(part.get())?;
-    let words = Cow::Owned(joined(part));
+    let content = Cow::Owned(joined(part));
     Some(match object.string("type").as_deref() {
-        Some("thinking" | "reasoning" | "reasoning_text") => Piece::Reasoning(words),
-        Some("refusal") => Piece::Refusal(words),
-        _ => Piece::Text(words),
+        Some("thinking" | "reasoning" | "reasoning_text") => Piece::Reasoning(content),
+        Some("refusal") => Piece::Refusal(content),
+        _ => Piece::Text(content),
     })
-    .filter(|piece| !piece.words().is_empty())
+    .filter(|piece| !piece.text().is_empty())
 }
 
 /// Returns a string, or the digits of a number.
@@ -55,26 +55,26 @@ fn text(value: &RawValue) -> Option<Cow<'_, str>> {
     if object::is_number(value) { Some(Cow::Borrowed(value.get())) } else { object::string(value) }
 }
 
-fn join(value: &RawValue, depth: u8, words: &mut String) {
+fn join(value: &RawValue, depth: u8, content: &mut String) {
     let Some(depth) = depth.checked_sub(1) else { return };
     if let Some(text) = text(value) {
-        words.push_str(&text);
+        content.push_str(&text);
     } else if let Some(parts) = object::elements(value) {
         for part in parts {
-            join(part, depth, words);
+            join(part, depth, content);
         }
     } else if let Some(object) = Object::parse(value.get()) {
         let keys = ["text", "thinking", "reasoning", "refusal", "content", "value"];
         if let Some(inner) = keys.iter().find_map(|key| object.get(key)) {
-            join(inner, depth, words);
+            join(inner, depth, content);
         }
     }
 }
 
 impl Piece<'_> {
-    fn words(&self) -> &str {
-        let (Self::Text(words) | Self::Refusal(words) | Self::Reasoning(words)) = self;
-        words
+    fn text(&self) -> &str {
+        let (Self::Text(text) | Self::Refusal(text) | Self::Reasoning(text)) = self;
+        text
     }
 }
 

@@ -75,13 +75,13 @@ impl Reasoning {
     /// Adds the `reasoning_details` of a chunk, and returns their readable text. Ignores a value that isn't a list of
     /// objects. Returns an error if there are too many pieces or if the answer becomes too long.
     pub(crate) fn add_details(&mut self, details: &RawValue, budget: &mut AnswerBudget) -> Result<String, ModelError> {
-        let mut words = String::new();
+        let mut text = String::new();
         for detail in serde_json::from_str::<Vec<Map<String, Value>>>(details.get()).unwrap_or_default() {
             for (key, value) in &detail {
                 budget.take_nested(key)?;
                 budget.take_nested(&value.to_string())?;
             }
-            words.push_str(readable(&detail));
+            text.push_str(readable(&detail));
             match self.details.iter().rposition(|begun| continues(begun, &detail)) {
                 Some(at) => join(&mut self.details[at], detail),
                 None if self.details.len() >= MAX_BLOCKS => {
@@ -90,12 +90,12 @@ impl Reasoning {
                 None => self.details.push(detail),
             }
         }
-        Ok(words)
+        Ok(text)
     }
 
     /// Adds text in this form.
-    pub(crate) fn add(&mut self, field: Field, words: &str) {
-        self.texts[field as usize].push_str(words);
+    pub(crate) fn add(&mut self, field: Field, text: &str) {
+        self.texts[field as usize].push_str(text);
     }
 
     /// Deletes all text in this form.

@@ -28,7 +28,7 @@ const TAGS: [(&str, &str); 10] = [
 /// Maximum length of the white space before the opening tag, in bytes.
 const MAX_BLANK_BYTES: usize = 64;
 
-/// Maximum number of quoted closing tags in an answer. After more of them, all further tags have no meaning.
+/// Maximum number of quoted closing tags in an answer. After more of them, all further tags are ordinary text.
 const MAX_QUOTED_TAGS: usize = 16;
 
 /// A model's habit of beginning its answers with reasoning that has no opening tag. All answers of the model share it.
@@ -36,7 +36,7 @@ const MAX_QUOTED_TAGS: usize = 16;
 pub(crate) struct ThoughtHabit(Arc<AtomicBool>);
 
 impl ThoughtHabit {
-    /// Creates a habit that is already known.
+    /// Creates a habit that was already observed.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn new(begins_in_thought: bool) -> Self {
         Self(Arc::new(AtomicBool::new(begins_in_thought)))
@@ -84,7 +84,7 @@ enum State {
     Unopened(Unopened),
     /// After reasoning, before the first word of the text.
     Between,
-    /// In the text, where tags have no meaning.
+    /// In the text, where tags are ordinary text.
     Text,
 }
 
@@ -148,7 +148,7 @@ impl ThoughtTags {
     /// one exception: the answer is not truncated, and was read as reasoning because of the model's habit. Then all of
     /// it was text.
     pub(crate) fn end(&mut self, cut_off: bool) -> Option<Segment> {
-        let (said, words): (fn(String) -> Segment, _) = match std::mem::replace(&mut self.state, State::Text) {
+        let (said, text): (fn(String) -> Segment, _) = match std::mem::replace(&mut self.state, State::Text) {
             State::Before(held) => (Segment::Text, held),
             State::Thinking { held, .. } => (Segment::Thought, held),
             State::Unopened(Unopened { is_thought: true, all, .. }) if !cut_off => {
@@ -160,7 +160,7 @@ impl ThoughtTags {
             }
             State::Between | State::Text => return None,
         };
-        (!words.is_empty()).then(|| said(words))
+        (!text.is_empty()).then(|| said(text))
     }
 
     fn character(&mut self, c: char, written: &str, said: &mut Vec<Segment>) {
@@ -193,10 +193,10 @@ impl ThoughtTags {
                 // once in the tag.
                 let may_begin_bytes = if closing.starts_with(c) { c.len_utf8() } else { 0 };
                 let kept = if closing.starts_with(held.as_str()) { 0 } else { held.len() - may_begin_bytes };
-                let words: String = held.drain(..kept).collect();
-                let words = if *blank { words.trim_start() } else { &words };
-                *blank &= words.is_empty();
-                push_thought(said, words);
+                let text: String = held.drain(..kept).collect();
+                let text = if *blank { text.trim_start() } else { &text };
+                *blank &= text.is_empty();
+                push_thought(said, text);
             }
             State::Between if c.is_whitespace() => {}
             State::Between | State::Text | State::Unopened(_) => {
@@ -243,8 +243,8 @@ impl ThoughtTags {
                 said.clear();
                 said.extend(
                     Some(before.trim_start())
-                        .filter(|words| !words.is_empty())
-                        .map(|words| Segment::TextWasThought(words.to_owned())),
+                        .filter(|text| !text.is_empty())
+                        .map(|text| Segment::TextWasThought(text.to_owned())),
                 );
             }
             let after = unopened.all.split_off(at + pair.1.len());
@@ -254,9 +254,9 @@ impl ThoughtTags {
             return Some(after);
         }
         let certain = unopened.certain();
-        let words = &unopened.all[unopened.given..certain];
+        let text = &unopened.all[unopened.given..certain];
         let push = if unopened.is_thought { push_thought } else { push_text };
-        push(said, words);
+        push(said, text);
         (unopened.given, unopened.searched) = (certain, unopened.searched.max(certain));
         if unopened.quoted > MAX_QUOTED_TAGS && !unopened.is_thought {
             push_text(said, &unopened.all[certain..]);
@@ -294,19 +294,19 @@ fn is_quoted(before: &str) -> bool {
     is_odd(before, "```") || is_odd(line, "`") || before.ends_with(['"', '\'', '“', '‘', '「'])
 }
 
-fn push_text(said: &mut Vec<Segment>, words: &str) {
+fn push_text(said: &mut Vec<Segment>, content: &str) {
     match said.last_mut() {
-        _ if words.is_empty() => {}
-        Some(Segment::Text(text)) => text.push_str(words),
-        _ => said.push(Segment::Text(words.to_owned())),
+        _ if content.is_empty() => {}
+        Some(Segment::Text(text)) => text.push_str(content),
+        _ => said.push(Segment::Text(content.to_owned())),
     }
 }
 
-fn push_thought(said: &mut Vec<Segment>, words: &str) {
+fn push_thought(said: &mut Vec<Segment>, text: &str) {
     match said.last_mut() {
-        _ if words.is_empty() => {}
-        Some(Segment::Thought(thought)) => thought.push_str(words),
-        _ => said.push(Segment::Thought(words.to_owned())),
+        _ if text.is_empty() => {}
+        Some(Segment::Thought(thought)) => thought.push_str(text),
+        _ => said.push(Segment::Thought(text.to_owned())),
     }
 }
 
@@ -328,10 +328,10 @@ mod tests {
         let (mut thought, mut text) = (String::new(), String::new());
         for piece in said {
             match piece {
-                Segment::Thought(words) => thought.push_str(&words),
-                Segment::Text(words) => text.push_str(&words),
-                Segment::TextWasThought(words) => (thought, text) = (words, String::new()),
-                Segment::ThoughtWasText(words) => (thought, text) = (String::new(), words),
+                Segment::Thought(content) => thought.push_str(&content),
+                Segment::Text(content) => text.push_str(&content),
+                Segment::TextWasThought(content) => (thought, text) = (content, String::new()),
+                Segment::ThoughtWasText(content) => (thought, text) = (String::new(), content),
             }
         }
         (thought, text)

@@ -276,7 +276,7 @@ fn message_of<'a>(blocks: impl Iterator<Item = &'a Block<'a>>, quirks: &QuirkSet
     let mut tool_calls = Vec::new();
     for block in blocks {
         match block {
-            Block::Text(words) => text.push_str(words),
+            Block::Text(written) => text.push_str(written),
             Block::Call { id, written_id, name, input } => {
                 let extra_content = None;
                 tool_calls.push(Call {

@@ -88,8 +88,8 @@ impl Reader {
                 self.piece(piece, events)?;
             }
         }
-        if let Some(words) = delta.string("refusal").filter(|words| !words.is_empty()) {
-            self.piece(Piece::Refusal(words), events)?;
+        if let Some(text) = delta.string("refusal").filter(|text| !text.is_empty()) {
+            self.piece(Piece::Refusal(text), events)?;
         }
         let calls = delta.objects("tool_calls");
         for call in &calls {
@@ -106,16 +106,16 @@ impl Reader {
 
     fn piece(&mut self, piece: Piece<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         match piece {
-            Piece::Text(words) => self.text(&words, events),
-            Piece::Refusal(words) => {
+            Piece::Text(text) => self.text(&text, events),
+            Piece::Refusal(text) => {
                 self.refused = true;
-                self.text(&words, events)
+                self.text(&text, events)
             }
-            Piece::Reasoning(words) => {
-                self.budget.take_nested(&words)?;
-                self.reasoning.add(Field::Part, &words);
+            Piece::Reasoning(text) => {
+                self.budget.take_nested(&text)?;
+                self.reasoning.add(Field::Part, &text);
                 self.tags.has_reasoning_field();
-                events.push(ModelEvent::ReasoningDelta(words.into_owned()));
+                events.push(ModelEvent::ReasoningDelta(text.into_owned()));
                 Ok(())
             }
         }
@@ -133,20 +133,20 @@ impl Reader {
     /// tags.
     fn said(&mut self, said: Segment) -> Result<ModelEvent, ModelError> {
         Ok(match said {
-            Segment::Text(words) => ModelEvent::TextDelta(words),
-            Segment::Thought(words) => {
-                self.budget.take_nested(&words)?;
-                self.reasoning.add(Field::Tags, &words);
-                ModelEvent::ReasoningDelta(words)
+            Segment::Text(text) => ModelEvent::TextDelta(text),
+            Segment::Thought(text) => {
+                self.budget.take_nested(&text)?;
+                self.reasoning.add(Field::Tags, &text);
+                ModelEvent::ReasoningDelta(text)
             }
-            Segment::TextWasThought(words) => {
-                self.budget.take_nested(&words)?;
-                self.reasoning.add(Field::Tags, &words);
-                ModelEvent::TextWasReasoning(words)
+            Segment::TextWasThought(text) => {
+                self.budget.take_nested(&text)?;
+                self.reasoning.add(Field::Tags, &text);
+                ModelEvent::TextWasReasoning(text)
             }
-            Segment::ThoughtWasText(words) => {
+            Segment::ThoughtWasText(text) => {
                 self.reasoning.forget(Field::Tags);
-                ModelEvent::TextDelta(words)
+                ModelEvent::TextDelta(text)
             }
         })
     }
@@ -155,19 +155,19 @@ impl Reader {
     /// write several fields write the same text in each.
     fn thinking(&mut self, delta: &Object<'_>) -> Result<Option<ModelEvent>, ModelError> {
         let named = [Field::ReasoningContent, Field::Reasoning];
-        let words = |field: Field| {
-            Some((field, content::joined(delta.get(field.name())?))).filter(|(_, words)| !words.is_empty())
+        let text = |field: Field| {
+            Some((field, content::joined(delta.get(field.name())?))).filter(|(_, text)| !text.is_empty())
         };
         let mut shown = String::new();
-        if let Some((field, words)) = named.into_iter().find_map(words) {
-            self.budget.take_nested(&words)?;
-            self.reasoning.add(field, &words);
-            shown = words;
+        if let Some((field, text)) = named.into_iter().find_map(text) {
+            self.budget.take_nested(&text)?;
+            self.reasoning.add(field, &text);
+            shown = text;
         }
         if let Some(details) = delta.get("reasoning_details") {
-            let words = self.reasoning.add_details(details, &mut self.budget)?;
+            let text = self.reasoning.add_details(details, &mut self.budget)?;
             if shown.is_empty() {
-                shown = words;
+                shown = text;
             }
         }
         if shown.is_empty() {
@@ -294,8 +294,8 @@ impl StreamReader for Reader {
         self.finish_reason.is_some()
     }
 
-    /// A finish reason ends an answer, because not every server sends `[DONE]`. Some servers send no finish reason
-    /// either.
+    /// A finish reason is sufficient for a complete answer, because not every server sends `[DONE]`. Some servers send
+    /// neither; then complete calls and a clean end of the body are sufficient.
     fn on_end(&mut self, end: BodyEnd) -> Option<Vec<ModelEvent>> {
         let unsaid = || (end == BodyEnd::Clean && self.has_complete_calls()).then_some(StopReason::ToolUse);
         let said = self.finish_reason.clone().or_else(unsaid)?;

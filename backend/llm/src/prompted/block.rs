@@ -100,8 +100,9 @@ impl Block {
         format!("{}{}", self.opening, self.body)
     }
 
-    /// Removes and returns the end of the body that may begin something else, after the tag turned out to be ordinary
-    /// text. This is the last character. If the body contains tags, it is everything from the first of them on.
+    /// Removes and returns the end of the body that must be parsed again, after the block's tag turned out to be
+    /// ordinary text. This is the last character, which may begin another block. If the body contains tags, it is
+    /// everything from the first of them on.
     pub(crate) fn take_undecided(&mut self) -> String {
         match self.phase {
             Phase::Xml { from } if !self.is_function() => self.body.split_off(from),

@@ -28,7 +28,7 @@ const NAME_KEYS: [&str; 6] = ["tool", "tool_name", "name", "function", "tool_cal
 const INPUT_KEYS: [&str; 5] = ["args", "arguments", "parameters", "input", "params"];
 /// A key that holds a list of calls.
 const LIST_KEY: &str = "tool_calls";
-/// Keys that may be present in addition and do not affect the call.
+/// Additional keys that do not affect the call.
 const OTHER_KEYS: [&str; 6] = ["id", "call_id", "type", "reasoning", "thought", "explanation"];
 
 /// Returns `true` if a JSON object with this first key may be a call. If `whole` is `false`, `key` is only the

@@ -1,4 +1,4 @@
-//! Both directions of the prompt-based tool mode: converts a request to text, and parses the calls in the answer.
+//! Converts a request with tools to text, and parses the tool calls in the answer, for the prompt-based tool mode.
 
 use std::sync::Arc;
 
@@ -79,14 +79,14 @@ impl Calls {
                         yield ModelEvent::Ended { stop_reason: calls.stop_reason(stop_reason), usage };
                         return;
                     }
-                    // After text, no request is retried. So the parser holds nothing to discard here.
+                    // Requests are not retried after text, so the parser holds no text that would have to be discarded.
                     Ok(
                         event @ (ModelEvent::Attempt(_)
                         | ModelEvent::RetryIn(_)
                         | ModelEvent::Opaque(_)
                         | ModelEvent::ReasoningDelta(_)),
                     ) => yield event,
-                    // Calls within reasoning are not calls.
+                    // The text was reasoning, so calls in it do not count.
                     Ok(event @ ModelEvent::TextWasReasoning(_)) => {
                         parser = Parser::new(Arc::clone(&tools));
                         calls.any = false;

@@ -8,7 +8,8 @@
 //! - a tag or mark
 //! - JSON whose first key may belong to a call
 //!
-//! Ordinary code blocks, ordinary JSON and reasoning contain no calls, whatever they look like: there, a model quotes.
+//! Text in ordinary code blocks, ordinary JSON and reasoning never counts as a call, even if it looks like one: there,
+//! the model is quoting.
 
 use std::sync::Arc;
 

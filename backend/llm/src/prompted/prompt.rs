@@ -68,13 +68,13 @@ fn kind(schema: &Value) -> String {
             format!("list of {}", kind(&schema["items"]))
         }
         Value::String(word) if word != "object" => word.clone(),
-        Value::Array(words) => joined("", " or ", words.iter().filter_map(Value::as_str).map(str::to_owned)),
+        Value::Array(text) => joined("", " or ", text.iter().filter_map(Value::as_str).map(str::to_owned)),
         _ => schema.to_string(),
     }
 }
 
-fn joined(start: &str, between: &str, words: impl Iterator<Item = String>) -> String {
-    format!("{start}{}", words.collect::<Vec<_>>().join(between))
+fn joined(start: &str, between: &str, text: impl Iterator<Item = String>) -> String {
+    format!("{start}{}", text.collect::<Vec<_>>().join(between))
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn schemas_become_text_if_possible() {
-        for (schema, words) in [
+        for (schema, text) in [
             (json!({"type": "string", "description": "x"}), "string"),
             (json!({"type": ["integer", "null"]}), "integer or null"),
             (json!({"enum": ["low", 2]}), r#"one of "low", 2"#),
@@ -133,7 +133,7 @@ mod tests {
             (json!({"type": "object", "properties": {}}), r#"{"properties":{},"type":"object"}"#),
             (json!(true), "true"),
         ] {
-            assert_eq!(kind(&schema), words);
+            assert_eq!(kind(&schema), text);
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<Mode
     let mut converted = Vec::new();
     for entry in history::repair(reader, messages) {
         match entry {
-            Entry::User(parts) => parts.iter().for_each(|Part::Text(words)| push_user(&mut converted, words)),
+            Entry::User(parts) => parts.iter().for_each(|Part::Text(text)| push_user(&mut converted, text)),
             Entry::Step { blocks, results } => {
                 push_assistant(&mut converted, &joined(blocks.iter().filter_map(said)));
                 push_user(&mut converted, &joined(results.iter().map(result)));
@@ -24,32 +24,32 @@ pub(crate) fn as_text(reader: &ModelInfo, messages: &[ModelMessage]) -> Vec<Mode
     converted
 }
 
-fn push_user(converted: &mut Vec<ModelMessage>, words: &str) {
-    if words.is_empty() {
+fn push_user(converted: &mut Vec<ModelMessage>, text: &str) {
+    if text.is_empty() {
         return;
     }
     if let Some(ModelMessage::User(parts)) = converted.last_mut()
         && let Some(UserPart::Text(before)) = parts.last_mut()
     {
-        append(before, words);
+        append(before, text);
         return;
     }
-    converted.push(ModelMessage::user_text(words));
+    converted.push(ModelMessage::user_text(text));
 }
 
-fn push_assistant(converted: &mut Vec<ModelMessage>, words: &str) {
+fn push_assistant(converted: &mut Vec<ModelMessage>, content: &str) {
     if let Some(ModelMessage::Assistant(blocks)) = converted.last_mut()
         && let Some(AssistantBlock::Text { text }) = blocks.last_mut()
     {
-        append(text, words);
+        append(text, content);
         return;
     }
-    converted.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: words.to_owned() }]));
+    converted.push(ModelMessage::Assistant(vec![AssistantBlock::Text { text: content.to_owned() }]));
 }
 
-fn append(before: &mut String, words: &str) {
+fn append(before: &mut String, text: &str) {
     before.push_str("\n\n");
-    before.push_str(words);
+    before.push_str(text);
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> String {
@@ -105,8 +105,8 @@ mod tests {
     }
 
     /// Returns each message as `role: text`.
-    fn told(messages: &[ModelMessage]) -> Vec<String> {
-        let told = as_text(&reader(), messages).into_iter().map(|message| match message {
+    fn transcript(messages: &[ModelMessage]) -> Vec<String> {
+        let transcript = as_text(&reader(), messages).into_iter().map(|message| match message {
             ModelMessage::User(parts) => format!("user: {}", UserPart::join_texts(&parts)),
             ModelMessage::Assistant(blocks) => match blocks.as_slice() {
                 [AssistantBlock::Text { text }] => format!("assistant: {text}"),
@@ -114,7 +114,7 @@ mod tests {
             },
             ModelMessage::ToolResults(results) => panic!("{results:?}"),
         });
-        told.collect()
+        transcript.collect()
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
             "assistant: 3.",
             "user: and?",
         ];
-        assert_eq!(told(&messages), expected);
+        assert_eq!(transcript(&messages), expected);
     }
 
     #[test]
@@ -147,8 +147,11 @@ mod tests {
         let step =
             || [ModelMessage::Assistant(vec![call("x", "{}")]), ModelMessage::ToolResults(vec![result("x", "1")])];
         let stopped = [vec![ModelMessage::user_text("one")], step().to_vec(), vec![ModelMessage::user_text("two")]];
-        let told = told(&stopped.concat());
-        assert_eq!(told.len(), 3);
-        assert!(told[2].starts_with("user: ```tool_result\n") && told[2].ends_with("```\n\ntwo"), "{told:?}");
+        let transcript = transcript(&stopped.concat());
+        assert_eq!(transcript.len(), 3);
+        assert!(
+            transcript[2].starts_with("user: ```tool_result\n") && transcript[2].ends_with("```\n\ntwo"),
+            "{transcript:?}"
+        );
     }
 }

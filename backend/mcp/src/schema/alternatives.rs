@@ -1,10 +1,10 @@
-//! Merges the alternatives at the top level of a schema into its properties. Providers refuse `anyOf` and similar keywords there.
-//! Without the merge, the model would not know the arguments.
+//! Merges the alternatives at the top level of a schema into its properties. Providers refuse `anyOf` and similar
+//! keywords there. Without the merge, the model would not know the arguments.
 
 use serde_json::{Map, Value, json};
 
-/// Adds the properties of each alternative to the schema, and the names that `allOf` requires. The alternatives themselves are
-/// kept.
+/// Adds the properties of each alternative to the schema, and the names that `allOf` requires. The alternatives
+/// themselves are kept.
 pub(crate) fn merge(schema: &mut Map<String, Value>) {
     let mut found: Map<String, Value> = Map::new();
     let mut required: Vec<Value> = Vec::new();

@@ -32,15 +32,15 @@ pub(crate) fn mended(keyword: &str, value: &Value, members: &Map<String, Value>)
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minContains" | "maxContains" | "minProperties"
         | "maxProperties" => size(value),
         "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => truth(value),
-        "title" | "description" => value.as_str().map(|words| text::description(words).into()),
+        "title" | "description" => value.as_str().map(|content| text::description(content).into()),
         "pattern" => value.as_str().filter(|pattern| is_pattern(pattern)).map(Value::from),
         "format" | "contentEncoding" | "contentMediaType" => value.as_str().map(Value::from),
         _ => Some(value.clone()),
     }
 }
 
-/// Reads one or more types, by their names in JSON Schema or elsewhere. Returns `None`, which means any type, if a name is
-/// unknown or there is none.
+/// Reads one or more types, by their names in JSON Schema or in programming languages and databases. Returns `None`,
+/// which means any type, if a name is unknown or there is none.
 pub(crate) fn types(value: &Value) -> Option<Value> {
     let of_element = |name: &Value| if name.is_null() { Some("null") } else { type_named(name.as_str()?) };
     let named: Vec<&str> = match value {
@@ -88,8 +88,8 @@ fn names(value: &Value) -> Option<Value> {
     Some(distinct(given.iter().filter(|name| name.is_string())))
 }
 
-/// Reads the values of `enum`, without duplicates. A single value is read as a list of one value. An object is dropped, and so is
-/// an empty list, which would allow nothing.
+/// Reads the values of `enum`, without duplicates. A single value is read as a list of one value. An object is dropped,
+/// and so is an empty list, which would allow nothing.
 fn choices(value: &Value) -> Option<Value> {
     match value {
         Value::Array(values) if values.is_empty() => None,
@@ -131,8 +131,8 @@ fn truth(value: &Value) -> Option<Value> {
     }
 }
 
-/// Returns `true` if `regex_syntax` can parse a regular expression. It refuses features that not every dialect has, such as
-/// look-around.
+/// Returns `true` if `regex_syntax` can parse a regular expression. It refuses features that not every dialect has,
+/// such as look-around.
 pub(crate) fn is_pattern(text: &str) -> bool {
     regex_syntax::Parser::new().parse(text).is_ok()
 }

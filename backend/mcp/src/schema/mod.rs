@@ -1,5 +1,5 @@
-//! Repairs the argument schemas of servers' tools, so that every provider accepts them: valid JSON Schema 2020-12, an object,
-//! without references, without alternatives at the top level, and with `items` in every array.
+//! Repairs the argument schemas of servers' tools, so that every provider accepts them. A repaired schema is a JSON
+//! Schema 2020-12 of an object. It has no references and no alternatives at the top level, and every array has `items`.
 
 mod alternatives;
 mod keyword;
@@ -13,8 +13,8 @@ use super::limits::{MAX_MENDED_SCHEMA_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMA_LEVELS
 
 /// Keywords that providers refuse at the top level of a schema.
 const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
-/// Keywords that refer to a schema. A dynamic reference differs from a plain one only if several schemas are combined, so both
-/// are treated alike.
+/// Keywords that refer to a schema. A dynamic reference differs from a plain one only if several schemas are combined,
+/// so both are treated alike.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const NO_SCHEMA: &str = "its schema contains a value that is not a schema";
 
@@ -175,8 +175,8 @@ impl<'a> Mender<'a> {
         }
     }
 
-    /// Returns the repaired target of a reference within the schema. Where a schema contains itself, returns an empty schema,
-    /// which accepts any value.
+    /// Returns the repaired target of a reference within the schema. Where a schema contains itself, returns an empty
+    /// schema, which accepts any value.
     fn referenced(&mut self, reference: &'a Value) -> Result<Map<String, Value>, String> {
         let Value::String(reference) = reference else {
             return Err("its schema has a $ref that is not a string".to_owned());

@@ -1,4 +1,5 @@
-//! Finds the target of a reference within a schema: by a JSON pointer, by an anchor, or by the `$id` of the schema or of a part.
+//! Finds the target of a reference within a schema: by a JSON pointer, by an anchor, or by the `$id` of the schema or
+//! of a part.
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
@@ -25,7 +26,8 @@ pub(crate) fn find<'a>(root: &'a Value, reference: &str) -> Result<&'a Value, St
     target.ok_or_else(|| format!("its schema has a reference to a missing part: {}", text::message(reference)))
 }
 
-/// Returns `true` if a schema has this identifier, with or without an empty fragment. Before draft 6, the keyword was `id`.
+/// Returns `true` if a schema has this identifier, with or without an empty fragment. Before draft 6, the keyword was
+/// `id`.
 fn is_called(members: &Map<String, Value>, identifier: &str) -> bool {
     let has = |name: &str| is_text(members, "$id", name) || is_text(members, "id", name);
     has(identifier) || has(&format!("{identifier}#"))
@@ -35,8 +37,8 @@ fn is_text(members: &Map<String, Value>, name: &str, text: &str) -> bool {
     members.get(name).and_then(Value::as_str) == Some(text)
 }
 
-/// Returns the first object within a value for which `holds` returns `true`. The depth of a schema is bounded, so the recursion
-/// is bounded.
+/// Returns the first object within a value for which `holds` returns `true`. The depth of a schema is bounded, so the
+/// recursion is bounded.
 fn part<'a>(value: &'a Value, holds: &dyn Fn(&Map<String, Value>) -> bool) -> Option<&'a Value> {
     match value {
         Value::Object(members) if holds(members) => Some(value),

@@ -11,7 +11,7 @@ use strsim::jaro_winkler;
 use tallybook_database::DbError;
 use tallybook_mcp::Misfit;
 
-use crate::config::place::{example_of, key_at, line_of};
+use crate::config::position::{example_of, key_at, line_of};
 
 /// An error in the settings.
 #[derive(Debug, thiserror::Error)]

@@ -21,7 +21,7 @@ use crate::config::{
     cli::{Options, check_wait_hours, set},
     environment::{demo, for_all_models, own_key},
     error::{ConfigError, about, unreadable},
-    place::{line_of, span_of},
+    position::{line_of, span_of},
 };
 
 /// Path of the settings file if none is named.

@@ -11,8 +11,8 @@ mod error;
 mod file;
 mod memory;
 mod openid;
-mod place;
 mod plan;
+mod position;
 mod review;
 mod secrets;
 mod summary;
@@ -27,7 +27,7 @@ use secrecy::ExposeSecret as _;
 use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_conversations::{
-    MemorySettings, PersonLimits, PlanSettings,
+    MemorySettings, PlanSettings, UserLimits,
     models::{ModelEntry, ReviewSettings},
 };
 use tallybook_database::DatabaseUrl;
@@ -90,7 +90,7 @@ pub struct Settings {
     /// Limits of a turn.
     pub limits: Limits,
     /// Limits per user.
-    pub person_limits: PersonLimits,
+    pub user_limits: UserLimits,
     /// The system prompt.
     pub system_prompt: SystemPrompt,
     /// Servers with tools in addition to the built-in ones.
@@ -150,7 +150,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         tool_time: Duration::from_secs(options.tool_timeout_secs),
         ..Limits::default()
     };
-    let person_limits = person_limits(&options, host);
+    let user_limits = user_limits(&options, host);
     let secrets =
         secrets::secrets(&options.database_url, &models, &accounts, &tool_servers, |name| std::env::var(name).ok());
     Ok(Settings {
@@ -174,7 +174,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         fetch_page: options.fetch_page,
         fetch_page_hosts: options.fetch_page_hosts,
         limits,
-        person_limits,
+        user_limits,
         system_prompt: system_prompt(options.system_prompt_file)?,
         tool_servers,
         traces,
@@ -183,7 +183,7 @@ fn check(options: Options) -> Result<Settings, ConfigError> {
         approval_timeout,
         journal_retention: Some(Duration::from_secs(options.journal_retention_days * SECS_PER_DAY))
             .filter(|time| !time.is_zero()),
-        retention: retention(options.retention_days, person_limits),
+        retention: retention(options.retention_days, user_limits),
         turn_lease: Duration::from_secs(options.turn_lease_secs),
         shutdown_grace: Duration::from_secs(options.shutdown_grace_secs),
         secrets,
@@ -204,10 +204,10 @@ fn approval_timeout(options: &Options, file: Option<&SettingsFile>) -> Result<Op
 }
 
 /// Returns the limits per user. Without accounts there is only one user, so only the limits that are set apply.
-fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
+fn user_limits(options: &Options, host: IpAddr) -> UserLimits {
     let is_shared = AccountsSettings::is_required(options.accounts, host).unwrap_or(true);
     let or = |chosen: Option<u32>, shared| chosen.unwrap_or(if is_shared { shared } else { 0 });
-    PersonLimits {
+    UserLimits {
         turns: or(options.max_turns_per_person, TURNS_PER_PERSON),
         messages_per_minute: or(options.max_messages_per_minute, MESSAGES_PER_MINUTE),
         tokens_per_day: options.max_tokens_per_day.unwrap_or(if is_shared { TOKENS_PER_DAY } else { 0 }),
@@ -216,7 +216,7 @@ fn person_limits(options: &Options, host: IpAddr) -> PersonLimits {
 
 /// Returns the retention time. It is at least as long as deleted data counts against its owner's limits, so users gain
 /// nothing by deleting.
-fn retention(days: u64, limits: PersonLimits) -> Duration {
+fn retention(days: u64, limits: UserLimits) -> Duration {
     Duration::from_secs(days * SECS_PER_DAY).max(limits.longest_window())
 }
 

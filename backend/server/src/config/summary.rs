@@ -23,7 +23,7 @@ impl Settings {
         for (number, entry) in self.models.iter().enumerate() {
             let default = if number == 0 { " (default)" } else { "" };
             // Writing to a string does not fail.
-            let _ = writeln!(lines, "    {}{default}: {}", entry.name, words(entry));
+            let _ = writeln!(lines, "    {}{default}: {}", entry.name, text(entry));
         }
         let consent = self.approval_timeout.map_or_else(
             || "calls wait for it without a timeout".to_owned(),
@@ -72,15 +72,15 @@ fn people(accounts: &AccountsSettings) -> String {
     }
 }
 
-fn words(entry: &ModelEntry) -> String {
-    let mut words = match &entry.choice {
+fn text(entry: &ModelEntry) -> String {
+    let mut text = match &entry.choice {
         ModelChoice::Demo { .. } => "the built-in demo model".to_owned(),
         ModelChoice::Provider(settings) => provider_text(settings),
     };
     if let Some(prices) = entry.prices {
-        let _ = write!(words, ", prices per million tokens: {} for input, {} for output", prices.input, prices.output);
+        let _ = write!(text, ", prices per million tokens: {} for input, {} for output", prices.input, prices.output);
     }
-    words
+    text
 }
 
 fn provider_text(settings: &ModelSettings) -> String {
@@ -91,9 +91,9 @@ fn provider_text(settings: &ModelSettings) -> String {
     };
     let key = if settings.api_key.is_some() { "with an API key" } else { "without an API key" };
     let address = settings.base_url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
-    let mut words = format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name());
+    let mut text = format!("{} {}{address}, {key}, tools {tools}", settings.provider, settings.model_name());
     for (quirk, is_set) in &settings.quirks {
-        let _ = write!(words, ", {} = {is_set}", quirk.as_str());
+        let _ = write!(text, ", {} = {is_set}", quirk.as_str());
     }
-    words
+    text
 }

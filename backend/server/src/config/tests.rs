@@ -1,7 +1,7 @@
 //! Tests for options and environment variables.
 
 use clap::Parser;
-use tallybook_conversations::{PersonLimits, models::ModelChoice};
+use tallybook_conversations::{UserLimits, models::ModelChoice};
 use tallybook_llm::{ModelSettings, ProviderKind, ToolMode};
 
 use super::{Settings, check};
@@ -179,7 +179,7 @@ fn an_option_overrides_the_step_limit_of_the_settings_file() {
 #[test]
 fn users_have_limits_by_default_where_they_sign_in() {
     let limits = |args: &[&str]| {
-        let PersonLimits { turns, messages_per_minute, tokens_per_day } = read(args).unwrap().person_limits;
+        let UserLimits { turns, messages_per_minute, tokens_per_day } = read(args).unwrap().user_limits;
         (turns, messages_per_minute, tokens_per_day)
     };
     assert_eq!(limits(&["--host=127.0.0.1"]), (0, 0, 0), "one user without sign-in");

@@ -8,11 +8,11 @@ use uuid::Uuid;
 
 use crate::http::{
     State,
-    answers::{AlreadyDecided, Invalid},
     body::JsonBody,
-    caller::{CurrentUser, Person},
+    caller::{CurrentUser, SessionUser},
+    connection_limits::StreamPermit,
     error::ApiError,
-    places::StreamPlace,
+    shared_responses::{AlreadyDecided, Invalid},
     sse,
 };
 
@@ -30,8 +30,8 @@ use crate::http::{
 )]
 pub(crate) async fn decide(
     state: State,
-    Person(caller): Person,
-    _place: StreamPlace,
+    SessionUser(caller): SessionUser,
+    _permit: StreamPermit,
     id: web::Path<ToolCallId>,
     body: JsonBody<NewDecision>,
 ) -> Result<HttpResponse, ApiError> {
@@ -55,8 +55,8 @@ pub(crate) async fn decide(
 )]
 pub(crate) async fn decide_several(
     state: State,
-    Person(caller): Person,
-    _place: StreamPlace,
+    SessionUser(caller): SessionUser,
+    _permit: StreamPermit,
     uuid: web::Path<Uuid>,
     body: JsonBody<NewDecisions>,
 ) -> Result<HttpResponse, ApiError> {
@@ -86,7 +86,7 @@ pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result
 )]
 pub(crate) async fn revoke(
     state: State,
-    Person(caller): Person,
+    SessionUser(caller): SessionUser,
     id: web::Path<ApprovalId>,
 ) -> Result<HttpResponse, ApiError> {
     let id = id.into_inner();

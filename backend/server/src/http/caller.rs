@@ -1,5 +1,5 @@
 //! Extractors of the caller: [`CurrentUser`] for handlers that only need the user id, [`Authenticated`] for all of the caller,
-//! and [`Person`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify` authenticates the request.
+//! and [`SessionUser`], [`Admin`] and [`Operator`] for handlers with restricted access. `identify` authenticates the request.
 //! Also the extractor of a place among the event streams.
 
 use std::future::{Ready, ready};
@@ -8,7 +8,7 @@ use actix_web::{Error, FromRequest, HttpMessage as _, HttpRequest, dev::Payload}
 use tallybook_accounts::{Caller, Credential, UserId};
 use tallybook_protocol::UserRole;
 
-use super::{error::ApiError, places::StreamPlace, state::State};
+use super::{connection_limits::StreamPermit, error::ApiError, state::State};
 
 /// The caller of a request.
 pub(crate) struct Authenticated(pub(crate) Caller);
@@ -17,7 +17,7 @@ pub(crate) struct Authenticated(pub(crate) Caller);
 pub(crate) struct CurrentUser(pub(crate) UserId);
 
 /// A caller at a browser. API keys are refused: they must not change permissions.
-pub(crate) struct Person(pub(crate) Caller);
+pub(crate) struct SessionUser(pub(crate) Caller);
 
 /// An admin at a browser.
 pub(crate) struct Admin(pub(crate) Caller);
@@ -37,7 +37,7 @@ fn known(request: &HttpRequest) -> Result<Caller, ApiError> {
 
 fn person(request: &HttpRequest) -> Result<Caller, ApiError> {
     let caller = known(request)?;
-    if let Credential::Key(_) = caller.credential { Err(ApiError::PersonsOnly) } else { Ok(caller) }
+    if let Credential::Key(_) = caller.credential { Err(ApiError::SessionsOnly) } else { Ok(caller) }
 }
 
 fn admin(caller: Caller) -> Result<Caller, ApiError> {
@@ -62,7 +62,7 @@ impl FromRequest for CurrentUser {
     }
 }
 
-impl FromRequest for Person {
+impl FromRequest for SessionUser {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 
@@ -76,7 +76,7 @@ impl FromRequest for Admin {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        // Checks the role first, so that only an admin's API key gets `PersonsOnly`.
+        // Checks the role first, so that only an admin's API key gets `SessionsOnly`.
         ready(known(request).and_then(admin).and_then(|_| person(request)).map(Self).map_err(Error::from))
     }
 }
@@ -91,7 +91,7 @@ impl FromRequest for Operator {
 }
 
 /// A handler takes a place as an argument, so a request that finds no place is refused before it changes anything.
-impl FromRequest for StreamPlace {
+impl FromRequest for StreamPermit {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;
 

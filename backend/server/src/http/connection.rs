@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::{metrics::Open, peer::Peer, places::ConnectionPlace};
+use super::{connection_limits::ConnectionPermit, metrics::Open, peer::Peer};
 
 /// A connection that fails if nothing is written to it for `idle_timeout`.
 pub(crate) struct Connection {
@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     end: Pin<Box<Sleep>>,
     peer: Peer,
     _counted: Open,
-    _place: Option<ConnectionPlace>,
+    _permit: Option<ConnectionPermit>,
 }
 
 impl Connection {
@@ -32,10 +32,10 @@ impl Connection {
         stream: TcpStream,
         idle_timeout: Duration,
         counted: Open,
-        place: Option<ConnectionPlace>,
+        place: Option<ConnectionPermit>,
     ) -> Self {
         let end = Box::pin(sleep(idle_timeout));
-        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _place: place }
+        Self { stream, idle_timeout, end, peer: Peer::default(), _counted: counted, _permit: place }
     }
 
     /// Returns the client, as handlers see it.

@@ -7,7 +7,7 @@ use tallybook_protocol::{Conversation, ConversationSummary, NewConversation, Pag
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{answers::Invalid, body::JsonBody, error::ApiError, query::Query, state::State};
+use super::{body::JsonBody, error::ApiError, query::Query, shared_responses::Invalid, state::State};
 use crate::http::caller::CurrentUser;
 
 /// Default number of conversations on a page of the list.

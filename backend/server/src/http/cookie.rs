@@ -12,7 +12,7 @@ use actix_web::{
 };
 use tallybook_accounts::{ABSOLUTE_LIFETIME, BROWSER_LIFETIME, FLOW_LIFETIME};
 
-use super::{guard, hosts::HostName};
+use super::{hosts::HostName, security};
 
 /// Names of a cookie: the one over TLS, and the one on localhost.
 struct Names {
@@ -90,7 +90,7 @@ fn name(request: &HttpRequest, names: &Names) -> &'static str {
 
 /// Returns `true` if the request's `Host` header names localhost. Headers that a proxy adds do not count.
 pub(crate) fn is_on_this_machine(request: &HttpRequest) -> bool {
-    let host = guard::asked(request.headers()).ok().flatten();
+    let host = security::asked(request.headers()).ok().flatten();
     let name = host.as_ref().map(Authority::host).and_then(|name| name.parse::<HostName>().ok());
     name.is_some_and(|name| name.is_local())
 }

@@ -34,7 +34,7 @@ pub(crate) enum ApiError {
     AdminsOnly,
     /// The request needs a user at a browser; API keys are refused, even an admin's.
     #[error("This needs a user signed in at a browser. API keys cannot be used for it.")]
-    PersonsOnly,
+    SessionsOnly,
     /// The server has no admin yet, so no user can sign in.
     #[error(
         "Tallybook has no admin yet. Open the setup link that it printed at startup, or run: tallybook admin create \
@@ -189,7 +189,7 @@ impl ApiError {
             Self::ToolHistory(error) => tool_history_kind(error),
             Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not-signed-in", "Not signed in"),
             Self::AdminsOnly => (StatusCode::FORBIDDEN, "admins-only", "Admins only"),
-            Self::PersonsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
+            Self::SessionsOnly => (StatusCode::FORBIDDEN, "persons-only", "API keys cannot do this"),
             Self::SetupRequired => (StatusCode::SERVICE_UNAVAILABLE, "setup-required", "Setup required"),
             Self::SharingOff => (StatusCode::FORBIDDEN, "sharing-off", "Sharing is off"),
             Self::NoTls => (StatusCode::FORBIDDEN, "no-tls", "HTTPS required"),

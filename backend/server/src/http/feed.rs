@@ -6,7 +6,7 @@ use actix_web::{
 };
 use tallybook_protocol::{FeedEvent, PAGE_HEADER, sse::write_frame};
 
-use super::{State, error::ApiError, places::StreamPlace, sse};
+use super::{State, connection_limits::StreamPermit, error::ApiError, sse};
 use crate::http::caller::CurrentUser;
 
 /// Streams changes of your conversations as they happen.
@@ -20,7 +20,7 @@ use crate::http::caller::CurrentUser;
 pub(crate) async fn subscribe(
     state: State,
     CurrentUser(user): CurrentUser,
-    _place: StreamPlace,
+    _permit: StreamPermit,
 ) -> Result<HttpResponse, ApiError> {
     let mut feed = state.run(|service| async move { service.feed(user).await }).await?;
     let mut response = sse::respond_with(state.keep_alive, sse::KEEP_ALIVE, async move || {

@@ -1,7 +1,7 @@
 //! Text of pages without scripts, in English and Japanese. Each page has its text in a module of its own.
 
 /// Implements one method of a module's type `Messages`, which is a language, for each of these fixed texts.
-macro_rules! words {
+macro_rules! messages {
     ($($name:ident: $english:literal, $japanese:literal;)*) => {
         impl Messages {
             $(
@@ -16,7 +16,7 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+pub(crate) use messages;
 
 /// Japanese message for an error of the server, whose details are in its log. In English, the error's own message is used.
 pub(crate) const FAILED_IN_JAPANESE: &str = "サーバーで問題が発生しました。しばらくしてからもう一度お試しください。";

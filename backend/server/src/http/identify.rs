@@ -178,7 +178,7 @@ fn refused(state: &AppState, request: ServiceRequest, refusal: &ApiError) -> Ser
 /// are few of them.
 async fn note_refusal<B>(state: &AppState, caller: &Caller, response: &ServiceResponse<B>) {
     let error = response.response().error().and_then(Error::as_error);
-    if !matches!(error, Some(ApiError::AdminsOnly | ApiError::PersonsOnly)) {
+    if !matches!(error, Some(ApiError::AdminsOnly | ApiError::SessionsOnly)) {
         return;
     }
     let request = response.request();

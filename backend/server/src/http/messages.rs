@@ -3,17 +3,17 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::Deserialize;
 use tallybook_conversations::{ConversationService, journal::EventId};
-use tallybook_protocol::{AnswerAgain, Conversation, MessageId, NewMessage, Playback, ReasoningSummary, Window};
+use tallybook_protocol::{Conversation, MessageId, NewMessage, Playback, ReasoningSummary, RetryOptions, Window};
 use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::{
     State,
-    answers::{Busy, Invalid, ModelFailed, TurnEvents, TurnRefused},
     body::{JsonBody, OptionalBody},
+    connection_limits::StreamPermit,
     error::ApiError,
-    places::StreamPlace,
     query::Query,
+    shared_responses::{Busy, Invalid, ModelFailed, TurnEvents, TurnRefused},
     sse,
 };
 use crate::http::caller::CurrentUser;
@@ -35,7 +35,7 @@ pub(crate) struct EventsQuery {
 pub(crate) async fn create(
     state: State,
     CurrentUser(user): CurrentUser,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     uuid: web::Path<Uuid>,
     body: JsonBody<NewMessage>,
 ) -> Result<HttpResponse, ApiError> {
@@ -47,14 +47,14 @@ pub(crate) async fn create(
 /// Regenerates an answer. The old version is kept.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/messages/{message_id}/regenerate", operation_id = "regenerate", tag = "Turns",
-    request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
+    request_body = Option<RetryOptions>, responses(TurnEvents, TurnRefused),
 )]
 pub(crate) async fn regenerate(
     state: State,
     CurrentUser(user): CurrentUser,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     path: web::Path<(Uuid, MessageId)>,
-    again: OptionalBody<AnswerAgain>,
+    again: OptionalBody<RetryOptions>,
 ) -> Result<HttpResponse, ApiError> {
     let ((uuid, id), again) = (path.into_inner(), again.0);
     let regenerate = move |service: ConversationService| async move { service.regenerate(user, uuid, id, again).await };
@@ -124,7 +124,7 @@ pub(crate) async fn playback(
 pub(crate) async fn subscribe(
     state: State,
     CurrentUser(user): CurrentUser,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     uuid: web::Path<Uuid>,
     Query(query): Query<EventsQuery>,
     request: HttpRequest,
@@ -139,14 +139,14 @@ pub(crate) async fn subscribe(
 /// Resumes the last answer if it was interrupted, was stopped, or failed.
 #[utoipa::path(
     post, path = "/api/conversations/{uuid}/continue", operation_id = "continue_turn", tag = "Turns",
-    request_body = Option<AnswerAgain>, responses(TurnEvents, TurnRefused),
+    request_body = Option<RetryOptions>, responses(TurnEvents, TurnRefused),
 )]
 pub(crate) async fn continue_turn(
     state: State,
     CurrentUser(user): CurrentUser,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     uuid: web::Path<Uuid>,
-    again: OptionalBody<AnswerAgain>,
+    again: OptionalBody<RetryOptions>,
 ) -> Result<HttpResponse, ApiError> {
     let answer = state.run(|service| async move { service.continue_turn(user, *uuid, again.0).await }).await?;
     Ok(sse::respond(answer, state.keep_alive))

@@ -15,19 +15,18 @@ use tracing_actix_web::TracingLogger;
 use uuid::Uuid;
 
 use super::{
-    accounts, assets, body, compression, conversations,
+    accounts, approvals, assets, body, compression, conversations,
     error::ApiError,
-    export, feed, guard, health, http10, identify,
+    export, feed, health, http10, identify,
     limits::{MAX_BODY_BYTES, MAX_FORM_BYTES},
     mcp, messages,
     methods::{self, Endpoint, READING},
-    models, openai, openapi, page, search, shares,
+    models, openai, openapi, page, search, security, shares,
     state::AppState,
     tool_calls, tool_history, tools,
     trace::{self, RequestSpan},
     usage,
 };
-use crate::http::approvals;
 
 /// Returns all routes with their middleware. Request bodies that are incomplete at `shutdown` fail.
 pub(crate) fn app(
@@ -49,7 +48,7 @@ pub(crate) fn app(
         .wrap(from_fn(move |request, next| body::limit_time(shutdown.clone(), request, next)))
         .wrap(from_fn(methods::answer_head))
         .wrap(from_fn(identify::identify))
-        .wrap(from_fn(guard::guard))
+        .wrap(from_fn(security::check_request))
         // Outside the guard, so that requests that it refuses have an id, too.
         .wrap(from_fn(trace::with_request_id))
         .wrap(from_fn(http10::end_by_closing))

@@ -7,7 +7,7 @@ use tallybook_protocol::SearchPage;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::{State, answers::Invalid, error::ApiError, query::Query};
+use super::{State, error::ApiError, query::Query, shared_responses::Invalid};
 use crate::http::caller::CurrentUser;
 
 #[derive(Deserialize, IntoParams)]

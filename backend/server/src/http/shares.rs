@@ -13,13 +13,13 @@ use tallybook_protocol::{NewShare, Page, Role, Share, ShareId, SharedConversatio
 use uuid::Uuid;
 
 use super::{
-    answers::{Invalid, TooMany},
     body::OptionalBody,
-    caller::Person,
+    caller::SessionUser,
     error::ApiError,
-    guard::WITHOUT_SCRIPTS,
     i18n::FAILED_IN_JAPANESE,
     preferences,
+    security::WITHOUT_SCRIPTS,
+    shared_responses::{Invalid, TooMany},
     state::{AppState, State},
 };
 use crate::http::caller::CurrentUser;
@@ -37,7 +37,7 @@ pub(crate) fn is_shared(path: &str) -> bool {
 )]
 pub(crate) async fn create(
     state: State,
-    Person(caller): Person,
+    SessionUser(caller): SessionUser,
     uuid: web::Path<Uuid>,
     body: OptionalBody<NewShare>,
 ) -> Result<HttpResponse, ApiError> {
@@ -66,7 +66,7 @@ pub(crate) async fn list(state: State, CurrentUser(user): CurrentUser) -> Result
 )]
 pub(crate) async fn revoke(
     state: State,
-    Person(caller): Person,
+    SessionUser(caller): SessionUser,
     id: web::Path<ShareId>,
 ) -> Result<HttpResponse, ApiError> {
     let id = id.into_inner();

@@ -8,7 +8,8 @@ use tallybook_conversations::{ConversationService, ServiceError};
 use tallybook_tool_history::{ToolHistory, ToolHistoryError};
 
 use super::{
-    error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics, places::Places, public_url::PublicUrl, site::Site,
+    connection_limits::ConnectionLimits, error::ApiError, hosts::Hosts, limits::Limits, metrics::Metrics,
+    public_url::PublicUrl, site::Site,
 };
 use crate::page_files::PageFiles;
 
@@ -23,7 +24,7 @@ pub struct AppState {
     pub(crate) hosts: Hosts,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) places: Arc<Places>,
+    pub(crate) places: Arc<ConnectionLimits>,
     pub(crate) keep_alive: Duration,
     /// The URL in links that leave the page; `None` for the URL that each request was sent to.
     pub(crate) public_url: Option<PublicUrl>,
@@ -49,7 +50,7 @@ impl AppState {
     ) -> Self {
         let metrics = Arc::new(Metrics::new(&service));
         let proxies = accounts.settings().trusted_proxies.clone();
-        let places = Arc::new(Places::new(&limits, limits.max_connections(), proxies));
+        let places = Arc::new(ConnectionLimits::new(&limits, limits.max_connections(), proxies));
         Self {
             service,
             accounts,

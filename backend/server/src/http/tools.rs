@@ -10,10 +10,10 @@ use tallybook_protocol::{
 use uuid::Uuid;
 
 use super::{
-    answers::{Invalid, ToolChanged, Unknown},
     body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
+    shared_responses::{Invalid, ToolChanged, Unknown},
     state::State,
 };
 use crate::http::caller::{Authenticated, CurrentUser};

@@ -20,9 +20,9 @@ use tracing_actix_web::{RequestId, RootSpanBuilder};
 use uuid::Uuid;
 
 use super::{
+    connection_limits::StreamPermit,
     limits::{MAX_LOGGED_METHOD_BYTES, MAX_LOGGED_PATH_BYTES, MAX_PROXY_ID_BYTES},
     metrics::Open,
-    places::StreamPlace,
     request_id, shares,
     state::State,
 };
@@ -53,9 +53,9 @@ fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceRes
     let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     let state = response.request().app_data::<State>().filter(|_| is_stream);
     let Some(open) = state.map(|state| state.metrics.count_stream()) else { return response.map_into_left_body() };
-    let place = response.request().extensions_mut().remove::<StreamPlace>();
+    let permit = response.request().extensions_mut().remove::<StreamPermit>();
     response.map_body(|_, body| {
-        EitherBody::right(BoxBody::new(Counted { body: BoxBody::new(body), _open: open, _place: place }))
+        EitherBody::right(BoxBody::new(Counted { body: BoxBody::new(body), _open: open, _permit: permit }))
     })
 }
 
@@ -63,7 +63,7 @@ fn counted<B: MessageBody + 'static>(response: ServiceResponse<B>) -> ServiceRes
 struct Counted {
     body: BoxBody,
     _open: Open,
-    _place: Option<StreamPlace>,
+    _permit: Option<StreamPermit>,
 }
 
 impl MessageBody for Counted {
@@ -112,7 +112,7 @@ impl RootSpanBuilder for RequestSpan {
     }
 }
 
-/// Returns the id that a proxy gave the request. It is logged beside our own id and never in place of it: a client can make up
+/// Returns the id that a proxy gave the request. It is logged beside our own id and never in permit of it: a client can make up
 /// any id.
 fn proxy_id(request: &ServiceRequest) -> Option<&str> {
     let id = request.headers().get(X_REQUEST_ID)?.to_str().ok()?;

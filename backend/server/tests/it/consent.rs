@@ -1,13 +1,13 @@
 //! Approval of tool calls: a high-risk call waits, and any running process accepts the decision. Tests of other topics:
-//! - `consent/standing`: saved approvals
-//! - `consent/meanwhile`: restarts and timeouts while a turn waits
+//! - `consent/saved_approvals`: saved approvals
+//! - `consent/restarts`: restarts and timeouts while a turn waits
 //! - `consent/planned`: approvals within a plan
 //! - `consent/reviews`: reviews of calls by models
 
-mod meanwhile;
 mod planned;
+mod restarts;
 mod reviews;
-mod standing;
+mod saved_approvals;
 
 use std::sync::{Arc, Mutex};
 

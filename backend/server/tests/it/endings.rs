@@ -213,8 +213,8 @@ on_every_engine! {
         // The prompt contains the model's text without the empty line.
         model.reply([text("Yes.")]);
         app.send(&conversation, "Sure?").await.all().await;
-        let told = model.requests().pop().unwrap().body_text;
-        assert!(told.contains(r#""text":"Done with five.""#) && !told.contains(r"see.\n"), "{told}");
+        let prompt = model.requests().pop().unwrap().body_text;
+        assert!(prompt.contains(r#""text":"Done with five.""#) && !prompt.contains(r"see.\n"), "{prompt}");
     }
 
     async fn a_message_may_be_a_list_of_parts(engine: Engine) {
@@ -238,8 +238,8 @@ on_every_engine! {
         let requests = model.requests();
         assert_eq!(requests.len(), 3);
         for request in requests {
-            let told = request.body["messages"][0]["content"].as_array().unwrap();
-            let texts: Vec<_> = told.iter().map(|part| part["text"].as_str().unwrap()).collect();
+            let prompt = request.body["messages"][0]["content"].as_array().unwrap();
+            let texts: Vec<_> = prompt.iter().map(|part| part["text"].as_str().unwrap()).collect();
             assert_eq!(texts, ["Look:", "1 + 2"]);
         }
         for (body, status) in [

@@ -8,13 +8,13 @@ use sqlx::mysql::MySqlPoolOptions;
 use tallybook_accounts::UserId;
 use tallybook_agent::{AgentService, Limits, SystemPrompt};
 use tallybook_conversations::{
-    ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PersonLimits, PlanSettings,
+    ConversationService, ConversationSettings, EventsAnswer, Lifetimes, MemorySettings, PlanSettings, UserLimits,
     models::{Catalog, ModelChoice, ModelEntry},
 };
 use tallybook_database::Database;
 use tallybook_mcp::{DefinitionHash, PinError, PinStore, ToolServers, ToolServersSettings};
 use tallybook_mock_llm::{MockLlm, cut, hang, text};
-use tallybook_protocol::{AnswerAgain, ChatEvent, MessageEnd, MessageStatus, Window};
+use tallybook_protocol::{ChatEvent, MessageEnd, MessageStatus, RetryOptions, Window};
 use tallybook_tools::{Secrets, ToolRegistry};
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -49,8 +49,8 @@ async fn service(engine: &Engine, model: &MockLlm, lease: Duration) -> Conversat
     let tools = ToolServers::start(registry, ToolServersSettings::default(), &pins, &secrets, |_| None);
     let agent = AgentService::new(SystemPrompt::BuiltIn, Limits::default());
     let lifetimes = Lifetimes { lease, journal: None, approval_timeout: None, deleted: Duration::ZERO };
-    let (person_limits, memory, plan) = (PersonLimits::default(), MemorySettings::OFF, PlanSettings::default());
-    let settings = ConversationSettings { lifetimes, person_limits, memory, plan };
+    let (user_limits, memory, plan) = (UserLimits::default(), MemorySettings::OFF, PlanSettings::default());
+    let settings = ConversationSettings { lifetimes, user_limits, memory, plan };
     ConversationService::start(db, agent, tools, models, settings).await.unwrap()
 }
 
@@ -87,7 +87,7 @@ async fn many_turns_resume_at_once() {
         let resume = |uuid: Uuid| {
             let service = service.clone();
             async move {
-                let answer = service.continue_turn(UserId::LOCAL, uuid, AnswerAgain::default()).await;
+                let answer = service.continue_turn(UserId::LOCAL, uuid, RetryOptions::default()).await;
                 end(answer.unwrap_or_else(|error| panic!("{error:?}"))).await
             }
         };

@@ -1,8 +1,8 @@
-//! Answers with a plan: it is made, its steps are run and judged, and it is replanned. Interruptions are in `plan/breaks`,
+//! Answers with a plan: it is made, its steps are run and judged, and it is replanned. Interruptions are in `plan/interruptions`,
 //! errors of planners and judges in `plan/faults`, and approvals within a step in `consent/planned`.
 
-mod breaks;
 mod faults;
+mod interruptions;
 
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(crate) async fn send_planned(app: &TestApp, conversation: &str, content: &st
 }
 
 /// Returns the instruction, status and attempt of each step of a plan.
-pub(crate) fn standing(plan: &Plan) -> Vec<(&str, PlanStepStatus, i32)> {
+pub(crate) fn step_states(plan: &Plan) -> Vec<(&str, PlanStepStatus, i32)> {
     plan.steps.iter().map(|step| (step.instruction.as_str(), step.status, step.attempt)).collect()
 }
 
@@ -90,7 +90,7 @@ on_every_engine! {
             ("Add.", PlanStepStatus::Completed, 1), ("Look.", PlanStepStatus::Failed, 2),
             ("Guess.", PlanStepStatus::Completed, 1), ("Check.", PlanStepStatus::Completed, 1),
         ];
-        assert_eq!(standing(&made), steps);
+        assert_eq!(step_states(&made), steps);
         let gone = "Error: the page is still gone.";
         assert_eq!((made.revision, made.reason.as_deref(), made.steps[1].reason.as_deref()), (2, Some(gone), Some(gone)));
         assert_eq!(made.steps[2].reason.as_deref(), Some("It is a number."));
@@ -143,7 +143,7 @@ on_every_engine! {
         model.reply([text("Four.")]);
         let events = send_planned(&app, &conversation, "How many?").await.all().await;
         let made = folded(&events);
-        assert_eq!(standing(&made), [("Count.", PlanStepStatus::Completed, 2), ("Say it.", PlanStepStatus::Completed, 1)]);
+        assert_eq!(step_states(&made), [("Count.", PlanStepStatus::Completed, 2), ("Say it.", PlanStepStatus::Completed, 1)]);
         assert_eq!((made.revision, made.reason.as_deref()), (2, Some("It is doubled already.")));
         let asked = model.requests();
         assert!(told(&asked[2]).contains("Three.") && told(&asked[3]).contains("not good enough: There is one more."));

@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 use tallybook_mock_llm::{MockLlm, hang, text, tool_call};
 
 use crate::{
-    operating::{admin, said},
+    operator_commands::{admin, said},
     support::{Engine, Pool, TestApp, eventually, execute, on_every_engine, rows},
 };
 
@@ -195,7 +195,7 @@ const EXEMPT: [(&str, &[&str]); 4] = [
             "turns::RELEASE",
             "summaries::release",
             "retention::delete_part",
-            "people::find_turn_settings",
+            "user_settings::find_turn_settings",
             "tool_switches::FIND",
             "tool_switches::lock_disabled_tools",
             "tool_switches::SET",

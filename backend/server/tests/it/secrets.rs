@@ -108,8 +108,8 @@ on_every_engine! {
         model.reply([login("login", "ann", CANARY), login("login", "bob", CANARY), tool_call("login", format!(r#"{{"password":"{CANARY}"#))]);
         model.reply([text("Done.")]);
         let events = app.send(&conversation, "Log in").await.all().await;
-        let told = format!("{events:?}");
-        assert!(!told.contains("5up3r") && told.contains("[hidden]"), "{told}");
+        let text = format!("{events:?}");
+        assert!(!text.contains("5up3r") && text.contains("[hidden]"), "{text}");
         assert_eq!(*tool.0.lock().unwrap(), [CANARY, CANARY], "the tool received the secret");
         assert!(!model.requests()[1].body_text.contains("5up3r"), "the prompt does not contain the secret again");
         assert_not_kept(&engine, CANARY).await;
@@ -199,8 +199,8 @@ on_every_engine! {
         assert_eq!(off.status(), 200);
         model.reply([login("login", "ann", CANARY)]);
         model.reply([text("It is off.")]);
-        let told = format!("{:?}", app.send(&conversation, "Log in").await.all().await);
-        assert!(!told.contains("5up3r") && told.contains("[hidden]"), "{told}");
+        let text = format!("{:?}", app.send(&conversation, "Log in").await.all().await);
+        assert!(!text.contains("5up3r") && text.contains("[hidden]"), "{text}");
         assert!(tool.0.lock().unwrap().is_empty());
         assert_not_kept(&engine, CANARY).await;
         let rows = rows!(app, (String, String), "SELECT input_text, error_type FROM tool_calls");

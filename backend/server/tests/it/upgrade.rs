@@ -162,9 +162,9 @@ async fn upgrade(engine: Engine) {
         let here = format!("/api/conversations/{}", uuid(conversation));
         let whole = shown(&app, &here).await;
         let first = (conversation - 1) * IN_ONE + 1;
-        let told: Vec<(i64, String)> =
+        let rows: Vec<(i64, String)> =
             whole.messages.iter().map(|message| (message.id.0, message.content.clone())).collect();
-        assert_eq!(told, (first..first + IN_ONE).map(|id| (id, content(id))).collect::<Vec<_>>());
+        assert_eq!(rows, (first..first + IN_ONE).map(|id| (id, content(id))).collect::<Vec<_>>());
         let calls: Vec<(i64, String)> = whole
             .messages
             .iter()

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::limits::{FEW, MAX_SORTED};
 
-/// Columns of a [`PlaceRow`].
+/// Columns of a [`PositionRow`].
 const PLACE: &str = "id, started_at, duration_ms";
 
 /// Order of the list.
@@ -36,11 +36,11 @@ pub enum Key {
 
 /// A position in the list. Keys descend. Calls with equal keys are ordered by ID, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ListPosition {
     /// After all calls with this key, that is, before the first call with a lower key.
-    Below(Key),
+    BelowKey(Key),
     /// After the call with this key and this ID.
-    Behind(Key, ToolCallId),
+    AfterCall(Key, ToolCallId),
 }
 
 /// A call in the list.
@@ -98,16 +98,16 @@ pub(crate) struct ExportedRow {
 
 /// A call with its sort keys in both orders.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
-pub(crate) struct PlaceRow {
+pub(crate) struct PositionRow {
     pub(crate) id: ToolCallId,
     started_at: DateTime<Utc>,
     duration_ms: Option<i64>,
 }
 
-impl PlaceRow {
+impl PositionRow {
     /// Returns the position after this call in `order`.
-    pub(crate) fn place(&self, order: Order) -> Place {
-        Place::Behind(
+    pub(crate) fn position(&self, order: Order) -> ListPosition {
+        ListPosition::AfterCall(
             match order {
                 Order::Newest => Key::Time(self.started_at),
                 Order::Slowest => Key::Ms(self.duration_ms.unwrap_or(0)),
@@ -121,14 +121,14 @@ impl PlaceRow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallRange {
     pub(crate) order: Order,
-    pub(crate) after: Place,
+    pub(crate) after: ListPosition,
     /// Maximum number of calls in the batch.
     pub(crate) calls: u32,
 }
 
 impl CallRange {
-    /// Returns the SQL after `SELECT` that scans the batch along an index. After [`Place::Behind`] the batch has only
-    /// calls with the same key; the caller then continues with [`Place::Below`]. Two statements are needed, because
+    /// Returns the SQL after `SELECT` that scans the batch along an index. After [`ListPosition::AfterCall`] the batch has only
+    /// calls with the same key; the caller then continues with [`ListPosition::BelowKey`]. Two statements are needed, because
     /// some engines cannot scan both conditions as one range of the index.
     fn inner(&self, condition: &Condition, columns: &'static str) -> Sql {
         let sql = Sql::new(columns);
@@ -137,12 +137,16 @@ impl CallRange {
             Order::Slowest => sql.text(BY_DURATION).then(&condition.along_durations().unwrap_or_default()),
         };
         let sql = match self.after {
-            Place::Behind(Key::Time(time), id) => {
+            ListPosition::AfterCall(Key::Time(time), id) => {
                 sql.text(" AND started_at = ").value(time).text(" AND id < ").value(id)
             }
-            Place::Behind(Key::Ms(ms), id) => sql.text(" AND duration_ms = ").value(ms).text(" AND id < ").value(id),
-            Place::Below(Key::Time(time)) => sql.text(" AND started_at < ").value(time).then(&condition.not_before()),
-            Place::Below(Key::Ms(ms)) => sql.text(" AND duration_ms < ").value(ms),
+            ListPosition::AfterCall(Key::Ms(ms), id) => {
+                sql.text(" AND duration_ms = ").value(ms).text(" AND id < ").value(id)
+            }
+            ListPosition::BelowKey(Key::Time(time)) => {
+                sql.text(" AND started_at < ").value(time).then(&condition.not_before())
+            }
+            ListPosition::BelowKey(Key::Ms(ms)) => sql.text(" AND duration_ms < ").value(ms),
         };
         sql.text(match self.order {
             Order::Newest => " ORDER BY started_at DESC, id DESC LIMIT ",
@@ -151,7 +155,12 @@ impl CallRange {
     }
 
     /// Returns at most `limit` matching calls of the batch, in order.
-    pub(crate) async fn find(&self, db: &Database, condition: &Condition, limit: u32) -> sqlx::Result<Vec<PlaceRow>> {
+    pub(crate) async fn find(
+        &self,
+        db: &Database,
+        condition: &Condition,
+        limit: u32,
+    ) -> sqlx::Result<Vec<PositionRow>> {
         let (rest, is_covered) = match self.order {
             Order::Newest => (condition.rest(), condition.is_covered_by_index()),
             Order::Slowest => (condition.all(), !condition.has_words()),
@@ -172,11 +181,11 @@ impl CallRange {
 
     /// Returns the position after the batch. Returns `None` if the batch is not full, so that it reaches the end of the
     /// range that [`Self::inner`] scans.
-    pub(crate) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<Place>> {
+    pub(crate) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<ListPosition>> {
         let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
         let sql = sql.value(i64::from(self.calls) - 1);
-        let row: Option<PlaceRow> = select(db, &sql).fetch_optional().await?;
-        Ok(row.map(|row| row.place(self.order)))
+        let row: Option<PositionRow> = select(db, &sql).fetch_optional().await?;
+        Ok(row.map(|row| row.position(self.order)))
     }
 }
 
@@ -187,7 +196,7 @@ fn select<'db>(db: &'db Database, sql: &Sql) -> Query<&'db Reader> {
     query
 }
 
-/// Returns SQL that selects the [`PlaceRow`] columns of the calls that `inner` finds, under the table alias `t`. If
+/// Returns SQL that selects the [`PositionRow`] columns of the calls that `inner` finds, under the table alias `t`. If
 /// `is_covered`, `inner` selects the columns [`INDEXED`], so conditions can be appended without a join. Otherwise `inner`
 /// selects only IDs, and the result joins `tool_calls`. Neither `inner` nor the result contains the leading `SELECT`.
 fn of_those(inner: &Sql, is_covered: bool) -> Sql {
@@ -222,9 +231,9 @@ pub(crate) async fn choose_selective_index(db: &Database, condition: &Condition,
 pub(crate) async fn list_newest_of_few(
     db: &Database,
     condition: &Condition,
-    after: Place,
+    after: ListPosition,
     limit: u32,
-) -> sqlx::Result<Option<Vec<PlaceRow>>> {
+) -> sqlx::Result<Option<Vec<PositionRow>>> {
     let Some(durations) = condition.along_durations() else { return Ok(None) };
     let is_covered = !condition.has_words();
     let few = if is_covered { MAX_SORTED } else { FEW };
@@ -241,12 +250,12 @@ pub(crate) async fn list_newest_of_few(
     let inner = calls(if is_covered { INDEXED } else { "id" }, 2 * few);
     let sql = of_those(&inner, is_covered).text(" WHERE 1 = 1").then(&condition.all());
     let sql = match after {
-        Place::Behind(Key::Time(time), id) => {
+        ListPosition::AfterCall(Key::Time(time), id) => {
             let sql = sql.text(" AND (t.started_at < ").value(time).text(" OR (t.started_at = ").value(time);
             sql.text(" AND t.id < ").value(id).text("))")
         }
-        Place::Below(Key::Time(time)) => sql.text(" AND t.started_at < ").value(time),
-        Place::Behind(Key::Ms(_), _) | Place::Below(Key::Ms(_)) => sql,
+        ListPosition::BelowKey(Key::Time(time)) => sql.text(" AND t.started_at < ").value(time),
+        ListPosition::AfterCall(Key::Ms(_), _) | ListPosition::BelowKey(Key::Ms(_)) => sql,
     };
     let sql = sql.text(" ORDER BY t.started_at DESC, t.id DESC LIMIT ").value(i64::from(limit));
     select(db, &sql).fetch_all().await.map(Some)
@@ -257,22 +266,22 @@ pub(crate) async fn list_newest_of_few(
 pub(crate) async fn list_slowest_of_few(
     db: &Database,
     condition: &Condition,
-    after: Place,
+    after: ListPosition,
     limit: u32,
-) -> sqlx::Result<Vec<PlaceRow>> {
+) -> sqlx::Result<Vec<PositionRow>> {
     let is_covered = condition.is_covered_by_index();
     let inner = Sql::new(if is_covered { INDEXED } else { "id" });
     let inner = inner.then(&condition.along_index()).then(&condition.not_before()).then(&condition.not_after());
     // COALESCE keeps the engine from using the index of durations.
     let sql = of_those(&inner, is_covered).text(" WHERE COALESCE(t.duration_ms, -1) >= 0").then(&condition.rest());
     let sql = match after {
-        Place::Behind(Key::Ms(ms), id) => {
+        ListPosition::AfterCall(Key::Ms(ms), id) => {
             let sql = sql.text(" AND (COALESCE(t.duration_ms, -1) < ").value(ms);
             let sql = sql.text(" OR (COALESCE(t.duration_ms, -1) = ").value(ms);
             sql.text(" AND t.id < ").value(id).text("))")
         }
-        Place::Below(Key::Ms(ms)) => sql.text(" AND COALESCE(t.duration_ms, -1) < ").value(ms),
-        Place::Behind(Key::Time(_), _) | Place::Below(Key::Time(_)) => sql,
+        ListPosition::BelowKey(Key::Ms(ms)) => sql.text(" AND COALESCE(t.duration_ms, -1) < ").value(ms),
+        ListPosition::AfterCall(Key::Time(_), _) | ListPosition::BelowKey(Key::Time(_)) => sql,
     };
     let sql = sql.text(" ORDER BY COALESCE(t.duration_ms, -1) DESC, t.id DESC LIMIT ").value(i64::from(limit));
     select(db, &sql).fetch_all().await

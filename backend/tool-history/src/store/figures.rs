@@ -1,5 +1,5 @@
 //! SQL that counts the calls, durations, tokens, and costs of each past hour. Counting scans the calls of an hour once.
-//! The statistics of a month then read some thousands of rows instead of a million. `sums` adds the counts up.
+//! The statistics of a month then read some thousands of rows instead of a million. `totals` adds the counts up.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) type DurationsRow = (String, i64, i64);
 
 /// Number, tokens, and cost of model calls.
 #[derive(Clone, Copy, Debug, sqlx::FromRow)]
-pub(crate) struct SpentRow {
+pub(crate) struct UsageRow {
     pub(crate) calls: i64,
     pub(crate) input_tokens: i64,
     pub(crate) output_tokens: i64,
@@ -50,7 +50,7 @@ pub(crate) struct ModelsRow {
     pub(crate) user_id: UserId,
     pub(crate) model_name: String,
     #[sqlx(flatten)]
-    pub(crate) spent: SpentRow,
+    pub(crate) spent: UsageRow,
 }
 
 /// Model calls for one purpose.
@@ -58,7 +58,7 @@ pub(crate) struct ModelsRow {
 pub(crate) struct PurposesRow {
     pub(crate) purpose: String,
     #[sqlx(flatten)]
-    pub(crate) spent: SpentRow,
+    pub(crate) spent: UsageRow,
 }
 
 /// The counts of one hour.
@@ -229,7 +229,7 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
             .await?;
     }
     for row in &rows.models {
-        let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+        let UsageRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
         let query = tx
             .query(
                 "INSERT INTO model_call_hours \
@@ -243,7 +243,7 @@ async fn write_hour(tx: &mut Transaction, hour: DateTime<Utc>, rows: &HourRows) 
         query.execute().await?;
     }
     for row in &rows.purposes {
-        let SpentRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
+        let UsageRow { calls, input_tokens, output_tokens, cost_nanos } = row.spent;
         let query = tx
             .query(
                 "INSERT INTO purpose_call_hours \

@@ -1,16 +1,16 @@
-//! SQL of the tool history, by subject: calls in `calls`, a single call or conversation in `whole`, access records in
-//! `access_log`, re-runs in `reruns`, plans in `plans`. `condition` turns a filter into SQL. `facts` fills in the index
-//! columns of calls. `figures` counts each hour, and `sums` adds these counts up.
+//! SQL of the tool history, by subject: calls in `calls`, a single call or conversation in `details`, access records in
+//! `access_log`, re-runs in `reruns`, plans in `plans`. `condition` turns a filter into SQL. `denormalize` fills in the index
+//! columns of calls. `figures` counts each hour, and `totals` adds these counts up.
 //!
 //! These statements run beside turns, so none of them locks rows that turns write, and none reads without a limit.
 
 pub(crate) mod access_log;
 pub(crate) mod calls;
 pub(crate) mod condition;
-pub(crate) mod facts;
+pub(crate) mod denormalize;
+pub(crate) mod details;
 pub(crate) mod figures;
 pub(crate) mod plans;
 pub(crate) mod reruns;
 mod sql;
-pub(crate) mod sums;
-pub(crate) mod whole;
+pub(crate) mod totals;

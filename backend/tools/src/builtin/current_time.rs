@@ -1,5 +1,5 @@
-//! The tool `current_time`: date and time of day in a time zone. Zones and their daylight saving times come from the IANA database
-//! that `jiff` bundles, not from the system's, which may be older or missing.
+//! The tool `current_time`: date and time of day in a time zone. Zones and their daylight saving times come from the
+//! IANA database that `jiff` bundles, not from the system's, which may be older or missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +55,7 @@ impl Tool for CurrentTime {
 
     async fn call(&self, Args { zone }: Args) -> Result<ToolOutput, ToolError> {
         let now = (self.now)();
-        // The search for an abbreviation visits every zone, which is slow.
+        // Runs on a blocking thread, because the search for an abbreviation visits every zone.
         compute(move || {
             let zone = Zone::parse(zone.as_deref().unwrap_or_default(), now);
             zone.map(|zone| zone.describe(now)).map_err(|reason| ToolError::invalid("zone", reason))
@@ -117,7 +117,8 @@ impl Zone {
     }
 }
 
-/// Returns a name in the notation of the database: without accents, full stops and apostrophes, and with `_` for spaces.
+/// Returns a name in the notation of the database: without accents, full stops and apostrophes, and with `_` for
+/// spaces.
 fn simplified(text: &str) -> String {
     let letters = text.nfd().filter(|c| !is_combining_mark(*c) && !matches!(c, '.' | '\'' | '’')).map(plain);
     letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join("_")
@@ -130,13 +131,14 @@ fn by_place(text: &str, places: Vec<TimeZone>, now: Timestamp) -> Result<Zone, S
         let names: Vec<&str> = places.iter().take(MAX_CHOICES).filter_map(|zone| zone.iana_name()).collect();
         return Err(format!("{:?} may be {}; write the whole name", shortened(text), names.join(" or ")));
     }
-    // The older of two names is the shorter one, so this takes the longest.
+    // Takes the zone with the longest name: if a zone has two names, the older one is shorter.
     let zone = places.into_iter().max_by_key(|zone| zone.iana_name().map(str::len));
     zone.map(|rules| Zone { rules, abbreviation: None }).ok_or_else(|| format!("{:?} has no zone", shortened(text)))
 }
 
-/// Returns the offset of an abbreviation such as `JST`, if it is the same in every zone that uses it now or half a year before or
-/// after. Returns an error if it differs, and `None` if no zone uses the abbreviation.
+/// Returns the offset of an abbreviation such as `JST`, if all zones that use it agree on the offset. Considers the
+/// zones' abbreviations now, half a year ago and in half a year. Returns an error if they disagree, and `None` if no
+/// zone uses the abbreviation.
 fn by_abbreviation(wanted: &str, zones: &[TimeZone], now: Timestamp) -> Option<Result<Zone, String>> {
     let abbreviation = wanted.to_ascii_uppercase();
     let half_a_year = SignedDuration::from_hours(182 * 24);
@@ -171,8 +173,8 @@ fn unknown(text: &str, wanted: &str, names: &[String]) -> String {
     )
 }
 
-/// Rewrites offsets such as `+5.5` and `UTC+5.30` with hours and minutes, for [`parse_offset`]. Returns an error if the fraction is
-/// unclear.
+/// Rewrites offsets such as `+5.5` and `UTC+5.30` with hours and minutes, for [`parse_offset`]. Returns an error if the
+/// fraction is unclear.
 fn with_minutes(text: &str) -> Result<String, String> {
     let text: String = text.chars().map(plain).filter(|c| !c.is_whitespace()).collect();
     let is_offset = |(hours, fraction): &(&str, &str)| {

@@ -1,5 +1,6 @@
-//! The tool `evaluate`: evaluates expressions with functions, powers and parentheses in floating point. `meval` tokenizes and orders them
-//! and supplies the functions. This module checks what `meval` does not: length, nesting, and values beyond `f64`.
+//! The tool `evaluate`: evaluates expressions with functions, powers and parentheses in floating point. `meval`
+//! tokenizes and orders them and supplies the functions. This module checks what `meval` does not: length, nesting, and
+//! values beyond `f64`.
 
 use meval::{
     Context, ContextProvider, FuncEvalError,
@@ -91,7 +92,8 @@ fn prepare(expression: &str) -> Result<String, String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Rewrites numbers that the other tools accept and `meval` does not, such as `.5`. Returns an error for unclear numbers.
+/// Rewrites numbers that the other tools accept and `meval` does not, such as `.5`. Returns an error for unclear
+/// numbers.
 fn rewrite_numbers(expression: &str) -> Result<String, String> {
     let mut rewritten = String::with_capacity(expression.len());
     let mut rest = expression;
@@ -151,8 +153,8 @@ fn vanishes(literal: &str) -> bool {
     mantissa.contains(|c: char| matches!(c, '1'..='9')) && literal.parse() == Ok(0.0)
 }
 
-/// Runs the operations one by one, so that an infinity or a NaN is detected where it arises, before later operations hide it:
-/// 1/(1/0) is an error, not 0.
+/// Runs the operations one by one, to detect an infinity or a NaN before later operations hide it: 1/(1/0) is an error,
+/// not 0.
 fn compute(operations: &[Token]) -> Result<f64, String> {
     let context = context();
     let mut stack: Vec<f64> = Vec::new();

@@ -11,7 +11,8 @@ mod subtract;
 
 use crate::registry::{RegistryError, ToolRegistry};
 
-/// Returns the built-in tools. To add a tool, add a file and a line here. `fetch_page` has settings, so the server adds it.
+/// Returns the built-in tools. To add a tool, add a file and a line here. `fetch_page` has settings, so the server adds
+/// it.
 pub fn builtin() -> Result<ToolRegistry, RegistryError> {
     ToolRegistry::default()
         .with(add::Add)?

@@ -1,5 +1,5 @@
-//! Redacts arguments that a tool's JSON Schema marks as secret, with `writeOnly` or `format: password`. The rest of the arguments'
-//! text stays unchanged.
+//! Redacts arguments that a tool's JSON Schema marks as secret, with `writeOnly` or `format: password`. The rest of the
+//! arguments' text stays unchanged.
 
 use std::{fmt, ops::Range};
 
@@ -28,8 +28,8 @@ pub struct HiddenArguments {
     pub values: Vec<String>,
 }
 
-/// Redacts the arguments that the schema marks as secret. Returns `None` if they contain no secret. Arguments that cannot be read are
-/// redacted completely, since any part of them may be secret.
+/// Redacts the arguments that the schema marks as secret. Returns `None` if they contain no secret. Arguments that
+/// cannot be read are redacted completely, since any part of them may be secret.
 pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArguments> {
     if !marks_secrets(schema) {
         return None;
@@ -61,8 +61,8 @@ pub fn hide_arguments(schema: &Value, input_text: &str) -> Option<HiddenArgument
     Some(HiddenArguments { text, values })
 }
 
-/// Adds the strings and numbers in a secret value to `leaves`, since a tool may repeat them one by one. Numbers keep their notation.
-/// Booleans are left out: redacting them would redact every `true` or `false`.
+/// Adds the strings and numbers in a secret value to `leaves`, since a tool may repeat them one by one. Numbers keep
+/// their notation. Booleans are left out: redacting them would redact every `true` or `false`.
 fn add_leaves(value: &str, depth: usize, leaves: &mut Vec<String>) {
     let read = match value.as_bytes().first() {
         Some(b't' | b'f' | b'n') => return,
@@ -96,8 +96,8 @@ fn is_marked(schema: &Value) -> bool {
     schema["writeOnly"] == true || schema["format"] == "password"
 }
 
-/// Returns `true` if anything in a schema is marked as secret. `left` limits the number of visited values. If it is used up, returns
-/// `true`, since the rest may be marked.
+/// Returns `true` if anything in a schema is marked as secret. `left` limits the number of visited values. If it is
+/// used up, returns `true`, since the rest may be marked.
 fn marks_any(schema: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return true };
     *left = rest;
@@ -116,7 +116,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Adds the ranges that `schema` marks in a value to `found`. Returns `None` if a limit is exceeded or the value cannot be read.
+    /// Adds the ranges that `schema` marks in a value to `found`. Returns `None` if a limit is exceeded or the value
+    /// cannot be read.
     fn look(&mut self, schema: &'a Value, raw: &'a RawValue, depth: usize) -> Option<()> {
         self.pairs = self.pairs.checked_sub(1)?;
         if depth > MAX_DEPTH {
@@ -144,7 +145,7 @@ impl<'a> Search<'a> {
                 for (name, inner) in serde_json::from_str::<Fields<'a>>(value).ok()?.0 {
                     let named = schema["properties"].get(&name);
                     let others = schema.get("additionalProperties").filter(|_| named.is_none());
-                    // The patterns are not matched against the name: every one is assumed to fit.
+                    // Patterns are not matched against the name: each one counts as a match.
                     let patterns =
                         schema["patternProperties"].as_object().into_iter().flatten().map(|(_, schema)| schema);
                     for schema in named.into_iter().chain(others).chain(patterns) {

@@ -1,6 +1,6 @@
-//! Redacts secrets in texts before they are stored, sent or logged. This module redacts secrets from the settings, and access tokens
-//! obtained with them. `arguments` finds the arguments that a tool's schema marks as secret, and `recent` keeps them for a while after
-//! their call.
+//! Redacts secrets in texts before they are stored, sent or logged. This module redacts secrets from the settings, and
+//! access tokens obtained with them. `arguments` finds the arguments that a tool's schema marks as secret, and `recent`
+//! keeps them for a while after their call.
 
 mod arguments;
 mod recent;
@@ -15,8 +15,8 @@ pub use arguments::{HiddenArguments, hide_arguments};
 /// Text that replaces a secret.
 pub const HIDDEN: &str = "[hidden]";
 
-/// Minimum length of a secret from the settings, and of a secret argument, in bytes. Shorter values are not redacted, since that would
-/// redact ordinary words and numbers everywhere.
+/// Minimum length of a secret from the settings, and of a secret argument, in bytes. Shorter values are not redacted,
+/// since that would redact ordinary words and numbers everywhere.
 const MIN_BYTES: usize = 8;
 const MIN_ARGUMENT_BYTES: usize = 4;
 
@@ -30,8 +30,8 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Creates a set of secrets from the settings. Each value is redacted as it is, as escaped in a JSON string, and as escaped twice,
-    /// as in a JSON log of JSON. Values of less than 8 bytes are left out.
+    /// Creates a set of secrets from the settings. Each value is redacted as it is, as escaped in a JSON string, and as
+    /// escaped twice, as in a JSON log of JSON. Values of less than 8 bytes are left out.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         Self::of(values, MIN_BYTES)
     }
@@ -88,8 +88,8 @@ impl Secrets {
         hide(text, &self.values)
     }
 
-    /// Redacts like [`Self::hide`], and also the secret arguments of recent calls. For text outside of calls, such as the log, which
-    /// cannot be assigned to a call.
+    /// Redacts like [`Self::hide`], and also the secret arguments of recent calls. For text outside of calls, such as
+    /// the log, which cannot be assigned to a call.
     pub fn hide_with_arguments<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = self.hide(text);
         self.recent.all().iter().fold(text, |text, values| hide(text, values))

@@ -1,12 +1,12 @@
-//! Recent secrets: the access tokens obtained last, and the secret arguments of the latest calls. A tool server may repeat one outside
-//! the call's response: on standard error, in its metadata, or after the call. Such text cannot be assigned to a call, so all recent
-//! secrets are redacted in it. They are only in memory.
+//! Recent secrets: the access tokens obtained last, and the secret arguments of the latest calls. A tool server may
+//! repeat a secret outside the call's response: on standard error, in its metadata, or after the call. Such text cannot
+//! be assigned to a call, so all recent secrets are redacted in it. Recent secrets are kept only in memory.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
-/// Maximum number of calls (or tokens) whose secrets are kept, and maximum total size of these, in bytes. The oldest are dropped
-/// first.
+/// Maximum number of calls (or tokens) whose secrets are kept, and maximum total size of these, in bytes. The oldest
+/// are dropped first.
 const MAX_CALLS: usize = 200;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 

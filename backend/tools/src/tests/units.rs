@@ -1,6 +1,7 @@
-//! Tests every unit of `convert_units` against a second table. That table is written from the definitions in NIST SP 811, the SI brochure,
-//! the UK Units of Measurement Regulations and IAU resolutions, not from the table in `convert_units`. `fend-core` computes the
-//! definitions. If `fend-core` has the same unit under an unambiguous name, the test also compares its factor.
+//! Tests every unit of `convert_units` against a second table. That table was written independently of the one in
+//! `convert_units`, from the definitions in NIST SP 811, the SI brochure, the UK Units of Measurement Regulations and
+//! IAU resolutions. `fend-core` computes the definitions. If `fend-core` has the same unit under an unambiguous name,
+//! the test also compares its factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,8 @@ use serde_json::json;
 use super::call;
 use crate::{builtin::convert_units::accepted_names, decimal::Decimal};
 
-/// Names, the SI unit to convert to, the definition as a number of that unit, and the name in `fend-core` or "".
+/// Names, the SI unit to convert to, the unit's definition as a multiple of that SI unit, and the name in `fend-core`
+/// or "".
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const UNITS: &[Row] = &[

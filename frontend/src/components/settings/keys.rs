@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use leptos::{ev::SubmitEvent, prelude::*};
-use tallybook_protocol::{KeyInfo, MadeKey};
+use tallybook_protocol::{CreatedKey, KeyInfo};
 
 use super::{
     deed::Deed,
@@ -25,7 +25,7 @@ const LIFETIMES: [u32; 3] = [30, 90, 365];
 
 pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
     let list = List::new(text, account::list_keys);
-    let created = RwSignal::new(None::<MadeKey>);
+    let created = RwSignal::new(None::<CreatedKey>);
     let (name, given) = (RwSignal::new(String::new()), RwSignal::new(String::new()));
     // In days; nothing for a key that does not expire.
     let lifetime = RwSignal::new(None::<u32>);
@@ -100,7 +100,7 @@ pub(super) fn section_view(has_password: bool, text: Language) -> AnyView {
 }
 
 /// The key, until the reader has it.
-fn shown_once(key: String, made: RwSignal<Option<MadeKey>>, text: Language) -> AnyView {
+fn shown_once(key: String, made: RwSignal<Option<CreatedKey>>, text: Language) -> AnyView {
     let content: StoredValue<Arc<str>> = StoredValue::new(Arc::from(key.as_str()));
     let loading = memo(|_| Loading::Idle);
     view! {

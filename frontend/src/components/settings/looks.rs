@@ -2,7 +2,7 @@
 //! admins.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Look, LookKind, UserRole};
+use tallybook_protocol::{AccessKind, AccessRecord, UserRole};
 
 use super::{list::List, section::section};
 use crate::{
@@ -37,8 +37,8 @@ pub(super) fn book_section(role: UserRole, text: Language) -> Option<AnyView> {
     (role == UserRole::Admin).then(|| section("book", text.book(), text.book_about(), content().into_any()))
 }
 
-fn row(look: Look, text: Language) -> AnyView {
-    let Look { kind, by, reason, conversation_uuid, created_at, .. } = look;
+fn row(look: AccessRecord, text: Language) -> AnyView {
+    let AccessRecord { kind, by, reason, conversation_uuid, created_at, .. } = look;
     let did = did(kind, text);
     let what = match conversation_uuid {
         Some(uuid) => view! { <a href=Address::Conversation(uuid).pathname()>{did}</a> }.into_any(),
@@ -62,16 +62,16 @@ pub(super) fn named(by: String, text: Language) -> String {
 }
 
 /// Says what the admin did.
-pub(super) fn did(kind: LookKind, text: Language) -> &'static str {
+pub(super) fn did(kind: AccessKind, text: Language) -> &'static str {
     match kind {
-        LookKind::CallOpened => text.look_call(),
-        LookKind::ConversationOpened => text.look_conversation(),
-        LookKind::CallsSearched => text.look_search(),
-        LookKind::CallsExported => text.look_export(),
-        LookKind::PasswordChanged => text.look_password(),
-        LookKind::IdentityLinked => text.look_linked(),
-        LookKind::IdentityUnlinked => text.look_unlinked(),
-        LookKind::KeysRevoked => text.look_keys(),
-        LookKind::Unknown => text.look_other(),
+        AccessKind::CallOpened => text.look_call(),
+        AccessKind::ConversationOpened => text.look_conversation(),
+        AccessKind::CallsSearched => text.look_search(),
+        AccessKind::CallsExported => text.look_export(),
+        AccessKind::PasswordChanged => text.look_password(),
+        AccessKind::IdentityLinked => text.look_linked(),
+        AccessKind::IdentityUnlinked => text.look_unlinked(),
+        AccessKind::KeysRevoked => text.look_keys(),
+        AccessKind::Unknown => text.look_other(),
     }
 }

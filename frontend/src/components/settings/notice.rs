@@ -2,7 +2,7 @@
 //! it. The complete access log is in `looks`.
 
 use leptos::{ev::MouseEvent, prelude::*, task::spawn_local};
-use tallybook_protocol::Look;
+use tallybook_protocol::AccessRecord;
 
 use super::{
     deed::Deed,
@@ -25,7 +25,7 @@ const MAX_SHOWN: usize = 3;
 #[component]
 pub(crate) fn AccountNotice(navigation: Navigation) -> impl IntoView {
     let text = use_language();
-    let changes = RwSignal::new(Vec::<Look>::new());
+    let changes = RwSignal::new(Vec::<AccessRecord>::new());
     effect(move || {
         spawn_local(async move {
             // If this fails, the next page shows the notice.
@@ -49,7 +49,7 @@ pub(crate) fn AccountNotice(navigation: Navigation) -> impl IntoView {
     .into_any()
 }
 
-fn list(changes: Vec<Look>, text: Language) -> AnyView {
+fn list(changes: Vec<AccessRecord>, text: Language) -> AnyView {
     let has_more = changes.len() > MAX_SHOWN;
     let rows = changes.into_iter().take(MAX_SHOWN).map(|change| {
         let at = when(change.created_at.timestamp_millis(), text);
@@ -67,7 +67,12 @@ fn list(changes: Vec<Look>, text: Language) -> AnyView {
     .into_any()
 }
 
-fn buttons(changes: RwSignal<Vec<Look>>, acknowledging: Deed, navigation: Navigation, text: Language) -> AnyView {
+fn buttons(
+    changes: RwSignal<Vec<AccessRecord>>,
+    acknowledging: Deed,
+    navigation: Navigation,
+    text: Language,
+) -> AnyView {
     let open = move |event: MouseEvent| {
         // Within the settings the browser follows the link.
         if is_plain(&event) && navigation.get_untracked() != Address::Settings {

@@ -1,14 +1,14 @@
 //! What one has used up and what is left, as of when the settings were opened.
 
 use leptos::prelude::*;
-use tallybook_protocol::{Allowance, Allowances, PurposeUsage};
+use tallybook_protocol::{PurposeUsage, Quota, Quotas};
 
 use super::section::section;
 use crate::{components::usage_rows::usage_rows, language::Language};
 
 /// Nothing where there are no limits.
-pub(super) fn limits_section(limits: Allowances, text: Language) -> Option<AnyView> {
-    let Allowances { turns, messages_per_minute, tokens_per_day } = limits;
+pub(super) fn limits_section(limits: Quotas, text: Language) -> Option<AnyView> {
+    let Quotas { turns, messages_per_minute, tokens_per_day } = limits;
     let rows = [
         (text.limit_turns(), turns),
         (text.limit_messages(), messages_per_minute),
@@ -26,7 +26,7 @@ pub(super) fn month_section(this_month: Vec<PurposeUsage>, text: Language) -> Op
     has_some.then(|| section("usage", text.usage_month(), text.usage_month_about(), rows.into_any()))
 }
 
-fn row(label: &'static str, Allowance { limit, left }: Allowance, text: Language) -> AnyView {
+fn row(label: &'static str, Quota { limit, left }: Quota, text: Language) -> AnyView {
     view! {
         <div class="setting-allowance" data-testid="allowance">
             <span>{label}</span>

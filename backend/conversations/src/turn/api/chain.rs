@@ -1,6 +1,6 @@
-//! Stored responses, which a later request can continue by their ids. Stores the new input of each request, builds the
-//! context for a request from the chain of earlier responses, and finds and deletes responses. Each response stores
-//! only its own new input, so a chain takes no more space than one conversation.
+//! Stored responses, which later requests of an API client can continue by their IDs. Stores the new input of each
+//! request, builds the context for a request from the chain of earlier responses, and finds and deletes responses. Each
+//! response stores only its own new input, so a chain takes no more space than one conversation.
 
 use std::collections::HashMap;
 
@@ -16,8 +16,8 @@ use crate::{
     limits::MAX_CHAIN,
     service::ConversationService,
     store::{
+        api_clients::Program,
         messages, model_calls,
-        programs::Program,
         responses::{self, ResponseRow},
         rows::{MessageRow, ModelCallRow, ToolCallRow},
     },
@@ -52,13 +52,13 @@ pub struct Chaining {
 /// A stored response, which a later request can continue.
 #[derive(Clone, Debug)]
 pub struct StoredResponse {
-    /// Id of the answer.
+    /// ID of the answer.
     pub message_id: MessageId,
     /// The response that this one continues.
     pub previous: Option<MessageId>,
     /// Catalog name of the model that answered.
     pub model: Option<String>,
-    /// Start of the answer.
+    /// Time at which the answer began.
     pub created_at: DateTime<Utc>,
     /// Text of the answer.
     pub content: String,
@@ -122,15 +122,15 @@ pub(crate) async fn load_previous(
     let mut last = None;
     for (row, input) in links {
         let begins = !input.begins_with_results();
-        let ResponseInput { system: mut new, messages: mut told } = input;
+        let ResponseInput { system: mut new, messages: mut turn } = input;
         system.append(&mut new);
         if let Some(message) = messages.get(&row.message_id) {
-            told.append(&mut answer(message, &steps, &calls, limits));
+            turn.append(&mut answer(message, &steps, &calls, limits));
         }
         // An input that begins with results belongs to the same turn as the calls.
         match turns.last_mut().filter(|_| !begins) {
-            Some(turn) => turn.append(&mut told),
-            None => turns.push(told),
+            Some(last) => last.append(&mut turn),
+            None => turns.push(turn),
         }
         last = Some(row);
     }
@@ -151,8 +151,8 @@ fn newest_within(mut turns: Vec<Vec<ModelMessage>>, room: usize) -> Vec<ModelMes
     turns.into_iter().flatten().collect()
 }
 
-/// Returns the chain of responses that ends with `previous`, oldest first. The first response does not begin with results of
-/// calls. Fails if `previous` does not exist, or if the chain has no such first response.
+/// Returns the chain of responses that ends with `previous`, oldest first. The first response does not begin with
+/// results of calls. Fails if `previous` does not exist, or if the chain has no such first response.
 async fn read_chain(
     context: &Context,
     program: Program,
@@ -182,7 +182,8 @@ async fn read_chain(
 }
 
 /// Puts the context of the previous response before the input of a request. Also returns that response. Fails if the
-/// request has results for other calls than those the response asks for, or none although it asks for some.
+/// request has a result for a call that the response did not request, or has no results although the response requested
+/// calls.
 pub(crate) fn prepend_context(
     before: Option<Before>,
     input: GivenInput,
@@ -220,14 +221,15 @@ fn call_ids(blocks: &[AssistantBlock]) -> impl Iterator<Item = &str> {
     blocks.iter().filter_map(AssistantBlock::tool_call).map(|call| call.id.as_str())
 }
 
-/// Returns an answer as messages for the model. If it ended with calls for the client, they and its text are all of it.
+/// Returns an answer as messages for the model. If it ended with calls for the client, it consists of its text and
+/// these calls.
 fn answer(message: &MessageRow, steps: &[ModelCallRow], calls: &[ToolCallRow], limits: Limits) -> Vec<ModelMessage> {
     let steps = steps.iter().filter(|step| step.message_id == message.id);
     let calls = calls.iter().filter(|call| call.message_id == message.id);
     if message.stop_reason.as_deref() != Some(CLIENT_CALLS) {
-        let mut told = Vec::new();
-        push_turn(message, steps, calls, false, limits, &mut told);
-        return told;
+        let mut turn = Vec::new();
+        push_turn(message, steps, calls, false, limits, &mut turn);
+        return turn;
     }
     let (steps, calls): (Vec<_>, Vec<_>) = (steps.cloned().collect(), calls.cloned().collect());
     let text = Some(message.content.clone()).filter(|text| !text.is_empty());

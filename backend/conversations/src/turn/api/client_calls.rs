@@ -1,5 +1,5 @@
 //! Tool calls that the API client runs with its own tools. They have no rows, because only the client knows what it
-//! runs. They are stored in the blocks of their step, and their ids consist of their position there.
+//! runs. They are stored in the blocks of their step, and their IDs encode their position there.
 
 use std::{fmt, str::FromStr};
 
@@ -19,13 +19,13 @@ use crate::{
     turn::{context::history::last_row, resume_state::whole_steps},
 };
 
-/// Prefix of the id of each such call.
+/// Prefix of the ID of each such call.
 pub(crate) const ID_BEGIN: &str = "tb_";
 
 /// A tool call that the API client is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCall {
-    /// `tb_<message>_<step>_<position>`.
+    /// ID in the form `tb_<message>_<step>_<position>`.
     pub id: String,
     /// Name of the tool.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct ClientCall {
     pub arguments: String,
 }
 
-/// Position of such a call, as its id contains it.
+/// Position of such a call, which its ID encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientCallId {
     pub(crate) message_id: MessageId,
@@ -63,10 +63,10 @@ impl FromStr for ClientCallId {
     }
 }
 
-/// Number of a step, its blocks, and the positions of those of its calls that have no row.
+/// Number of a step, its blocks, and the positions of its calls that have no row.
 type OpenCalls = (i32, Vec<AssistantBlock>, Vec<usize>);
 
-/// Returns the calls of a turn's last complete step that have no row. `None` if the turn has no complete step.
+/// Returns the calls of a turn's last complete step that have no row. Returns `None` if the turn has no complete step.
 pub(crate) fn open_calls(steps: &[ModelCallRow], rows: &[ToolCallRow]) -> Option<OpenCalls> {
     let (step, blocks) = whole_steps(steps).pop()?;
     let rows: Vec<&ToolCallRow> = rows.iter().filter(|row| row.step == step.step).collect();
@@ -83,12 +83,12 @@ pub(crate) fn client_calls_of(message_id: MessageId, (step, blocks, open): OpenC
         AssistantBlock::Text { .. } | AssistantBlock::Opaque { .. } => None,
     });
     let theirs = calls.enumerate().filter(|(position, _)| open.contains(position));
-    let told = theirs.map(|(position, call)| ClientCall {
+    let client_calls = theirs.map(|(position, call)| ClientCall {
         id: ClientCallId { message_id, step, position }.to_string(),
         name: call.name,
         arguments: call.input_text,
     });
-    told.collect()
+    client_calls.collect()
 }
 
 impl From<ClientCall> for ToolCallRequest {

@@ -6,7 +6,7 @@ use tallybook_llm::{ModelMessage, Sampling, ToolChoice};
 use tallybook_protocol::MessageId;
 use tallybook_tools::{Risk, ToolSpec};
 
-use crate::store::programs;
+use crate::store::api_clients;
 
 /// Client-supplied input of a turn.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -55,8 +55,8 @@ impl From<ClientTool> for ToolSpec {
 
 impl GivenInput {
     /// Creates an input that contains only a question.
-    pub fn question(words: &str) -> Self {
-        Self { messages: vec![ModelMessage::user_text(words)], ..Self::default() }
+    pub fn question(text: &str) -> Self {
+        Self { messages: vec![ModelMessage::user_text(text)], ..Self::default() }
     }
 
     /// Returns a copy without the messages.
@@ -73,12 +73,13 @@ impl GivenInput {
 
     pub(crate) async fn store(&self, tx: &mut Transaction, message_id: MessageId) -> sqlx::Result<()> {
         let json = serde_json::to_string(self).map_err(|error| sqlx::Error::Encode(error.into()))?;
-        programs::create_turn_input(tx, message_id, &json).await
+        api_clients::create_turn_input(tx, message_id, &json).await
     }
 
-    /// Returns the input that is stored with a turn. `None` if the turn uses the stored history, or is complete.
+    /// Returns the input that is stored with a turn. Returns `None` if the turn uses the stored history, or is
+    /// complete.
     pub(crate) async fn find(db: &Database, message_id: MessageId) -> sqlx::Result<Option<Self>> {
-        let Some(json) = programs::find_turn_input(db, message_id).await? else { return Ok(None) };
+        let Some(json) = api_clients::find_turn_input(db, message_id).await? else { return Ok(None) };
         serde_json::from_str(&json).map(Some).map_err(|error| sqlx::Error::Decode(error.into()))
     }
 }

@@ -1,4 +1,5 @@
-//! Turns of API clients (`/v1` and `/api/chat`): chained responses, client-supplied history, and tool calls that the client runs.
+//! Turns of API clients (`/v1` and `/api/chat`): chained responses, client-supplied history, and tool calls that the
+//! client runs.
 
 pub(crate) mod chain;
 pub(crate) mod client_calls;

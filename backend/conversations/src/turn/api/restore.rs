@@ -1,6 +1,6 @@
-//! Restores turns whose last step called the API client's own tools. In the client's history, each such turn is
-//! replaced with all of its stored steps. The client's results are put beside the results of the server's tools. So the
-//! model continues where it was, and no call that ran on the server runs again.
+//! Restores turns whose last step called the API client's own tools. In the client's history, replaces each such turn
+//! with all of its stored steps, and adds the client's results to the results of the server's tools. So the model
+//! continues where it was, and no call that ran on the server runs again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,9 +12,8 @@ use crate::{
     context::Context,
     limits::MAX_RESTORED_TURNS,
     store::{
-        model_calls,
-        programs::{self, AnswerRef, Program},
-        tool_calls,
+        api_clients::{self, AnswerRef, Program},
+        model_calls, tool_calls,
     },
     turn::{
         api::client_calls::{ClientCallId, ID_BEGIN, open_calls},
@@ -25,8 +24,8 @@ use crate::{
 /// History of an API client's request after restoring, and the turn that the request continues.
 pub(crate) struct Restored {
     pub(crate) messages: Vec<ModelMessage>,
-    /// The turn whose results are the last messages; the new answer is for its question. `None` if other messages
-    /// follow.
+    /// The turn that the new answer continues, for the same question: its results are the last messages. `None` if
+    /// other messages follow.
     pub(crate) answered: Option<AnswerRef>,
 }
 
@@ -39,24 +38,24 @@ pub(crate) async fn restore(
     messages: Vec<ModelMessage>,
 ) -> Result<Restored, ServiceError> {
     let mut turns = restore_newest(context, program, &messages).await?;
-    let mut told = Vec::new();
+    let mut restored = Vec::new();
     let mut answered = None;
     let mut messages = messages.into_iter().enumerate().peekable();
     while let Some((at, message)) = messages.next() {
         answered = None;
         let Some((place, mut steps)) = turns.remove(&at) else {
-            told.push(message);
+            restored.push(message);
             continue;
         };
         // The steps contain the results.
         messages.next_if(|(_, next)| matches!(next, ModelMessage::ToolResults(_)));
-        told.append(&mut steps);
+        restored.append(&mut steps);
         answered = Some(place);
     }
-    Ok(Restored { messages: told, answered })
+    Ok(Restored { messages: restored, answered })
 }
 
-/// Sets missing tool names of results to those of the preceding calls. Clients may send only the ids of the calls.
+/// Sets missing tool names of results to those of the preceding calls. Clients may send only the IDs of the calls.
 pub(crate) fn name_results(messages: &mut [ModelMessage]) {
     let mut calls: HashMap<String, String> = HashMap::new();
     for message in messages {
@@ -101,8 +100,8 @@ async fn restore_newest(
             let advice = "A step appears twice in messages. Send each answer and the results of its calls once.";
             return Err(ServiceError::Invalid(advice.to_owned()));
         }
-        let told = &messages[at..=at + usize::from(!results.is_empty())];
-        let added = stored_bytes(&steps).saturating_sub(stored_bytes(told));
+        let sent = &messages[at..=at + usize::from(!results.is_empty())];
+        let added = stored_bytes(&steps).saturating_sub(stored_bytes(sent));
         if added > room && !turns.is_empty() {
             break;
         }
@@ -136,7 +135,7 @@ async fn restore_turn(
     is_current: bool,
 ) -> Result<(AnswerRef, Vec<ModelMessage>), ServiceError> {
     let (message_id, step, mut given) = place_of(blocks, results)?;
-    let place = programs::find_answer(&context.db, program, message_id).await?;
+    let place = api_clients::find_answer(&context.db, program, message_id).await?;
     let place = place.ok_or_else(|| unknown(blocks))?;
     let records = model_calls::list_model_calls(&context.db, &[message_id]).await?;
     let rows = tool_calls::list_tool_calls(&context.db, &[message_id], 0).await?;
@@ -149,18 +148,18 @@ async fn restore_turn(
         if !open.contains(&position) {
             continue;
         }
-        let Some(words) = given.remove(&position) else {
+        let Some(result_text) = given.remove(&position) else {
             let id = ClientCallId { message_id, step, position };
             let advice = format!("The result of the call \"{id}\" is missing. Send it together with the others.");
             return Err(ServiceError::Invalid(advice));
         };
-        results.insert(call.id.clone(), words);
+        results.insert(call.id.clone(), result_text);
     }
     let mut steps = steps_of(context, place.conversation_id, message_id).await?;
-    if let Some(ModelMessage::ToolResults(told)) = steps.last_mut() {
-        for result in told {
-            if let Some(words) = results.remove(&result.call_id) {
-                (result.content, result.is_error) = (words, false);
+    if let Some(ModelMessage::ToolResults(stored)) = steps.last_mut() {
+        for result in stored {
+            if let Some(result_text) = results.remove(&result.call_id) {
+                (result.content, result.is_error) = (result_text, false);
             }
         }
     }
@@ -195,7 +194,7 @@ fn place_of(
 }
 
 /// Returns the error for calls that do not exist, belong to another client, or were never sent to this one. It is
-/// always the same, so that guessing ids reveals nothing.
+/// always the same, so that guessing IDs reveals nothing.
 fn unknown(blocks: &[AssistantBlock]) -> ServiceError {
     let ids = blocks.iter().filter_map(AssistantBlock::tool_call).map(|call| call.id.as_str());
     let ids: String = ids.collect::<Vec<_>>().join(", ").chars().take(200).collect();

@@ -15,8 +15,8 @@ use crate::{
     models::Model,
     service::ConversationService,
     store::{
+        api_clients::{self, Program},
         messages,
-        programs::{self, Program},
         rows::ConversationRow,
         turns::{Parent, Question},
     },
@@ -35,7 +35,7 @@ use crate::{
 pub struct ProgramRequest {
     /// The API client.
     pub program: Program,
-    /// The client's own id of the conversation, or the UUID that the client received.
+    /// The client's own ID of the conversation, or the UUID that the client received.
     pub chat_id: Option<String>,
     /// Catalog name of the model. `None` for the default model.
     pub model: Option<String>,
@@ -86,13 +86,13 @@ impl ConversationService {
                 let row = context.find_conversation(program.user, previous.uuid).await?;
                 (Some(row), Parent::Message(Some(previous.message_id)))
             }
-            (None, Some(id)) => (programs::find_conversation(&context.db, program, id).await?, Parent::Head),
+            (None, Some(id)) => (api_clients::find_conversation(&context.db, program, id).await?, Parent::Head),
             (None, None) => (None, Parent::Head),
         };
-        // The UUID keeps naming the busy conversation. So does the client's own id while a turn runs there: a client
+        // The UUID still refers to the busy conversation. So does the client's own ID while a turn runs there: a client
         // may send two requests in one chat at once, as Open WebUI does when two models answer side by side. Its next
         // question then continues the original conversation. If the conversation waits for approval, it is unknown when
-        // it will be free, so the client's id moves to the new conversation.
+        // it will be free, so the client's ID moves to the new conversation.
         let still_means =
             |id: &&str| known.as_ref().is_some_and(|row| row.uuid.to_string() == *id || !row.awaiting_approval);
         let own_id = chat_id.as_deref().filter(|id| previous.is_none() && !still_means(id));
@@ -135,8 +135,8 @@ impl ConversationService {
     }
 }
 
-/// Starts the turn at `place`, or in a new conversation without one. Returns `None` if another turn has claimed the
-/// conversation.
+/// Starts the turn at `place`, or in a new conversation if `place` is `None`. Returns `None` if another turn has
+/// claimed the conversation.
 async fn start_at(
     context: &Arc<Context>,
     place: Option<Place<'_>>,

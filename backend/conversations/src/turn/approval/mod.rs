@@ -22,10 +22,11 @@ use crate::{
     store::{
         approvals::{self, DecidableRow, NewApproval, NewVerdict},
         decisions::{self, Decider},
-        messages, people, reviews,
+        messages, reviews,
         rows::{ConversationRow, StateRow},
         tool_calls,
         turns::{self, ResumeReason, TurnRows},
+        user_settings,
     },
     turn::{
         resume::{ResumeTurn, resume},
@@ -95,7 +96,7 @@ impl ConversationService {
         check_tools(context, decisions, &calls).await?;
         let row = context.find_conversation(user, uuid).await?;
         wait_for_end_of_run(context, &row, message_id).await?;
-        let name = people::find_name(&context.db, user).await?;
+        let name = user_settings::find_name(&context.db, user).await?;
         let decider = Decider::User { id: user, name: &name };
         if let Some(id) = with_retries(|| store(context, decider, decisions, &calls)).await? {
             return Err(not_stored(context, id).await?);
@@ -114,9 +115,9 @@ impl ConversationService {
                 Err(error) => return Err(error),
             }
         }
-        let mut told = tool_calls::list_truncated_tool_calls_of(&context.db, message_id).await?;
-        told.retain(|call| decisions.iter().any(|decided| decided.tool_call_id == call.tool_call_id));
-        Ok(DecisionAnswer::Calls(told))
+        let mut calls = tool_calls::list_truncated_tool_calls_of(&context.db, message_id).await?;
+        calls.retain(|call| decisions.iter().any(|decided| decided.tool_call_id == call.tool_call_id));
+        Ok(DecisionAnswer::Calls(calls))
     }
 }
 
@@ -174,8 +175,8 @@ async fn already_decided(context: &Context, id: ToolCallId) -> sqlx::Result<Serv
 /// Checks the approvals against the current tools. Fails if an edited input is invalid or contains secret arguments, or
 /// if a tool has changed since its approval was requested. The calls still wait after a failure.
 ///
-/// The error describes one changed tool, so only that tool's calls then wait for a decision on the new definition. Other
-/// changed tools are reported by the next decisions, one at a time.
+/// The error describes one changed tool, so only that tool's calls then wait for a decision on the new definition.
+/// Other changed tools are reported by the next decisions, one at a time.
 async fn check_tools(
     context: &Context,
     decisions: &[CallDecision],

@@ -69,7 +69,7 @@ async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError>
 }
 
 /// Resumes a turn. Fails only if the database is unavailable or the server drains; a turn that cannot be resumed does
-/// not keep the others from it.
+/// not block the others.
 async fn resume_decided_turns(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
     let DecidedTurn { message_id, uuid, user_id } = turn;
     let Ok(uuid) = uuid.parse() else {
@@ -94,7 +94,7 @@ async fn resume_decided_turns(context: &Arc<Context>, turn: DecidedTurn) -> Resu
 
 /// Ends turns that wait in deleted conversations. They began to wait at the moment of the deletion, or the process that
 /// deleted the conversation died before it ended the turn. Fails only if the database is unavailable; a turn that
-/// cannot be ended does not keep the others from it.
+/// cannot be ended does not block the others.
 async fn end_orphaned_turns(context: &Arc<Context>) -> Result<(), ServiceError> {
     let mut last = MessageId::default();
     loop {
@@ -116,7 +116,7 @@ async fn end_orphaned_turns(context: &Arc<Context>) -> Result<(), ServiceError> 
 }
 
 /// Refuses the calls that have waited since before `time`. Fails only if the database is unavailable; a call that
-/// cannot be refused does not keep the others waiting.
+/// cannot be refused does not block the others.
 async fn refuse_expired(context: &Context, time: DateTime<Utc>) -> sqlx::Result<()> {
     let mut last = ToolCallId::default();
     loop {
@@ -158,7 +158,7 @@ mod tests {
         testing::Fixture,
     };
 
-    /// Creates calls with these provider ids in a turn that has waited for years. Returns the fixture and the id of the
+    /// Creates calls with these provider IDs in a turn that has waited for years. Returns the fixture and the ID of the
     /// answer.
     async fn calls_that_wait(ids: &[&str]) -> (Fixture, MessageId) {
         let fixture = Fixture::set_up().await;

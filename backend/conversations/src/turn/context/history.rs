@@ -1,7 +1,7 @@
 //! Builds the model's history from stored turns: the same blocks that the model wrote, step by step, each call with its
-//! result. Stopped, failed and interrupted turns also give a valid history. The history is read from its end, and only as
-//! much as may fit. The tokens of an exchange are the provider's count if it can be derived from the stored usage, and
-//! otherwise an estimate.
+//! result. Stopped, failed and interrupted turns also give a valid history. The history is read from its end, and only
+//! as much as may fit. The tokens of an exchange are the provider's count if it can be derived from the stored usage,
+//! and otherwise an estimate.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ use crate::{
     turn::step_text::bytes_in,
 };
 
-/// Result that the model gets for a call without one: the server or the user ended the turn while the call ran.
+/// Result in the prompt for a call that has none, because the server or the user ended the turn while the call ran.
 const NO_RESULT: &str = "the call was interrupted; its outcome is unknown";
 
 /// A question and its answer, if there is one yet, as messages for the model.
@@ -42,7 +42,7 @@ impl Exchange {
 
 /// Returns the newest exchanges of a branch that may fit in `tokens`, oldest first. The last exchange is always
 /// included. Each tool result is truncated to at most `limits.model_output_bytes`. If the branch ends with an answer,
-/// its turn is resumed (`is_resumed`) or finished.
+/// `is_resumed` says whether the turn of that answer is being resumed; otherwise that turn is finished.
 pub(crate) async fn newest_exchanges(
     context: &Context,
     branch: &[TreeNode],
@@ -80,7 +80,8 @@ async fn read_exchanges(
     Ok(exchanges(&messages, &model_calls, &tool_calls, is_resumed, limits))
 }
 
-/// Returns the steps of an answer that is resumed, as messages for the model. Empty if the answer does not exist.
+/// Returns the steps of an answer that is resumed, as messages for the model. The result is empty if the answer does
+/// not exist.
 pub(crate) async fn steps_of(
     context: &Context,
     conversation_id: ConversationId,
@@ -341,7 +342,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Returns the count of the answer's last complete step. `None` if it has no complete step.
+    /// Returns the count of the answer's last complete step. Returns `None` if it has no complete step.
     pub(crate) fn of<'a>(answer: &MessageRow, steps: impl Iterator<Item = &'a ModelCallRow>) -> Option<Self> {
         let last = steps.filter(|step| step.error.is_none()).last()?;
         let tokens = usize::try_from(last.input_tokens.checked_add(last.output_tokens)?).ok()?;
@@ -349,8 +350,8 @@ impl Counted {
         Some(Self { provider, model, told_from: answer.told.told_from, tokens })
     }
 
-    /// Returns the tokens that were added since `before`. `None` if the counts are not of the same model and the same
-    /// start of the prompt.
+    /// Returns the tokens that were added since `before`. Returns `None` if the counts are not of the same model and
+    /// the same start of the prompt.
     fn since(&self, before: &Self) -> Option<usize> {
         let is_same =
             (&self.provider, &self.model, self.told_from) == (&before.provider, &before.model, before.told_from);
@@ -385,8 +386,7 @@ mod tests {
         // No count before the exchange, or none at its end.
         assert_eq!(tokens(None, Some(counted(60))), estimate);
         assert_eq!(tokens(Some(counted(1000)), None), estimate);
-        // Counts that cannot be those of this exchange: no difference, less than before, much too small, much too
-        // large.
+        // Counts that cannot belong to this exchange: no difference, less than before, much too small, much too large.
         for after in [1000, 900, 1033, 1301] {
             assert_eq!(tokens(Some(counted(1000)), Some(counted(after))), estimate, "{after}");
         }

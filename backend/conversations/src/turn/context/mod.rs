@@ -1,5 +1,5 @@
-//! Builds the model context of a turn: the newest exchanges that fit into the prompt, and a summary in place of the older
-//! ones. If an API client supplied the history, the newest exchanges of that history are used instead.
+//! Builds the model context of a turn: the newest exchanges that fit into the prompt, and a summary in place of the
+//! older ones. If an API client supplied the history, the newest exchanges of that history are used instead.
 
 pub(crate) mod history;
 pub(crate) mod summary;
@@ -43,7 +43,7 @@ pub(crate) struct ContextBuilder<'a> {
     pub(crate) overhead_tokens: usize,
     /// Tokens of the part before the question in the last context that was built.
     pub(crate) previous_tokens: usize,
-    /// The question, if it is in memory already, until a context has used it.
+    /// The question, if it is in memory already. The first context that needs it takes it.
     pub(crate) question: Option<NewQuestion>,
 }
 
@@ -163,8 +163,8 @@ impl ContextBuilder<'_> {
         Ok(covered_on(&branch[..question.unwrap_or(branch.len())], &places))
     }
 
-    /// Selects from the history that an API client sent. The client decides what that history contains. If it continues
-    /// from the last stored answer, the newest summary of the stored conversation is added.
+    /// Selects from the history that an API client sent. The client decides what that history contains. If that history
+    /// continues from the last stored answer, adds the newest summary of the stored conversation.
     async fn find_given(&mut self, given: &GivenInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
         if self.is_resumed {

@@ -92,13 +92,14 @@ async fn summarize(
 
 /// The part of a conversation that is due for a summary.
 struct Due {
-    /// Id of the previous summary.
+    /// ID of the previous summary.
     before: Option<i64>,
     /// Questions and answers that the new summary is to cover, oldest first.
     places: Vec<TreeNode>,
 }
 
-/// Returns the part of the branch up to `answer` that is due for a summary. `None` if it is not long enough yet.
+/// Returns the part of the branch up to `answer` that is due for a summary. Returns `None` if it is not long enough
+/// yet.
 async fn find_due(
     context: &Context,
     model: &Model,
@@ -123,7 +124,7 @@ async fn find_due(
 
 /// Returns the number of newest exchanges that stay outside of the summary. As many stay as fit in half of
 /// `after_tokens`, so that not every answer needs another summary. The last exchange also stays if it fits in
-/// `after_tokens` alone. `None` if all exchanges fit in `after_tokens`.
+/// `after_tokens` alone. Returns `None` if all exchanges fit in `after_tokens`.
 async fn find_kept(context: &Context, outside: &[TreeNode], after_tokens: usize) -> sqlx::Result<Option<usize>> {
     if outside.is_empty() {
         return Ok(None);
@@ -162,9 +163,9 @@ async fn summarize_all(
     Ok(())
 }
 
-/// Returns the first exchanges, as many as one request to the model may contain, and the id of the last answer among
-/// them. They take at most half of the model's context window, but there is always at least one. `None` if `places` is
-/// empty.
+/// Returns the first exchanges, as many as one request to the model may contain, and the ID of the last answer among
+/// them. They take at most half of the model's context window, but there is always at least one. Returns `None` if
+/// `places` is empty.
 async fn read_portion(
     context: &Context,
     writer: &Model,

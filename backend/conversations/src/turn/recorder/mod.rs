@@ -26,10 +26,10 @@ use tallybook_tools::{Progress, ToolSpec};
 use tokio::time::Instant;
 
 use crate::{
-    allowance,
     context::Context,
     journal::stored::EncodedEvent,
     limits::{MAX_ANSWER_JSON_BYTES, MAX_DELTA_BYTES},
+    quota,
     store::{
         approvals::{self, NewApproval, NewVerdict},
         decisions::Decider,
@@ -47,7 +47,7 @@ use crate::{
     },
 };
 
-/// Minimum interval between events that report how many bytes of a tool call the model has written.
+/// Minimum interval between events that report the number of bytes of a tool call that the model has written.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Recorder of one run of a turn.
@@ -143,13 +143,13 @@ impl TurnRecorder for StoringRecorder<'_> {
         self.reasoning_state.append(self.writer.log(), step, delta);
     }
 
-    async fn text_was_reasoning(&mut self, step: u32, words: &str) -> Result<(), RecordError> {
+    async fn text_was_reasoning(&mut self, step: u32, text: &str) -> Result<(), RecordError> {
         let log = self.writer.log();
         let Some(TextStep { from, since, .. }) = self.text_step.take_if(|known| known.step == step) else {
-            self.reasoning(step, words);
+            self.reasoning(step, text);
             return Ok(());
         };
-        let mut events = self.reasoning_state.grow(log, step, words, (from, since));
+        let mut events = self.reasoning_state.grow(log, step, text, (from, since));
         events.extend(self.reasoning_state.end());
         stored(with_retries(|| self.writer.take_back_text(from, &events)).await)?;
         self.json_bytes = log.read_text(json_bytes);
@@ -240,8 +240,8 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn shorten_history(&mut self, limit: Option<usize>) -> Result<Option<Earlier>, RecordError> {
-        let told = self.context_builder.shrink(limit).await.map_err(record_error)?;
-        Ok(told.map(|BuiltContext { earlier, summary, .. }| Earlier { messages: earlier, summary }))
+        let built = self.context_builder.shrink(limit).await.map_err(record_error)?;
+        Ok(built.map(|BuiltContext { earlier, summary, .. }| Earlier { messages: earlier, summary }))
     }
 
     async fn plan_made(&mut self, plan: &NewPlan) -> Result<Plan, RecordError> {
@@ -257,18 +257,18 @@ impl TurnRecorder for StoringRecorder<'_> {
     }
 
     async fn before_step(&mut self, prompt_tokens: impl FnOnce() -> usize + Send) -> Result<(), RecordError> {
-        let limit = self.context.person_limits.tokens_per_day;
+        let limit = self.context.user_limits.tokens_per_day;
         if limit == 0 {
             return Ok(());
         }
         let prompt_tokens = prompt_tokens();
         let is_first = !std::mem::replace(&mut self.has_checked_limit, true);
-        if is_first && allowance::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
+        if is_first && quota::covers_first_step(prompt_tokens, self.context_builder.overhead_tokens) {
             return Ok(());
         }
         let message = self.writer.rows().assistant_message_id;
         let estimate = prompt_tokens + self.context_builder.model.window().answer;
-        match allowance::admit_step(self.context, self.user, message, estimate).await {
+        match quota::admit_step(self.context, self.user, message, estimate).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(RecordError::OutOfTokens { limit }),
             Err(error) => Err(record_error(error)),

@@ -42,8 +42,8 @@ struct Step {
 impl ReasoningState {
     /// Creates the state for a turn, which counts the reasoning that is in its log already.
     pub(crate) fn after(log: &TurnLog) -> Self {
-        let (words, _) = log.partial_and_calls();
-        Self { step: None, bytes: words.reasoning.iter().map(|thought| json_bytes(&thought.text)).sum() }
+        let (partial, _) = log.partial_and_calls();
+        Self { step: None, bytes: partial.reasoning.iter().map(|thought| json_bytes(&thought.text)).sum() }
     }
 
     /// Sends new reasoning of a step, up to the size limits.
@@ -72,17 +72,17 @@ impl ReasoningState {
         let Some(step) = &mut self.step else { return events };
         let is_new_thought = step.since.is_none() && step.len > 0;
         step.since.get_or_insert(since);
-        for words in [if is_new_thought { GAP } else { "" }, delta] {
+        for text in [if is_new_thought { GAP } else { "" }, delta] {
             if step.truncated {
                 break;
             }
             let room = (MAX_STEP_REASONING_BYTES - step.bytes).min(MAX_REASONING_BYTES.saturating_sub(self.bytes));
-            let told = beginning_within(words, room);
-            step.truncated = told.len() < words.len();
-            let bytes = json_bytes(told);
+            let emitted = beginning_within(text, room);
+            step.truncated = emitted.len() < text.len();
+            let bytes = json_bytes(emitted);
             step.bytes += bytes;
             self.bytes += bytes;
-            step.emit(told, &mut events);
+            step.emit(emitted, &mut events);
         }
         events
     }
@@ -108,8 +108,8 @@ impl Step {
         Self { id, offset, calls_before, len: 0, bytes: 0, truncated: false, since: None, before: Duration::ZERO }
     }
 
-    fn emit(&mut self, words: &str, events: &mut Vec<ChatEvent>) {
-        let mut rest = words;
+    fn emit(&mut self, text: &str, events: &mut Vec<ChatEvent>) {
+        let mut rest = text;
         while !rest.is_empty() {
             let (portion, after) = rest.split_at(rest.floor_char_boundary(MAX_DELTA_BYTES));
             events.push(ChatEvent::ReasoningDelta(self.delta(portion)));
@@ -118,13 +118,13 @@ impl Step {
         }
     }
 
-    fn delta(&self, words: &str) -> ReasoningDelta {
+    fn delta(&self, text: &str) -> ReasoningDelta {
         ReasoningDelta {
             reasoning_id: self.id,
             offset: self.offset,
             calls_before: self.calls_before,
             reasoning_offset: wire_offset(self.len),
-            delta: words.to_owned(),
+            delta: text.to_owned(),
             duration_ms: None,
             truncated: self.truncated,
         }

@@ -101,7 +101,7 @@ async fn store_text_of(db: &Database, writers: &[Arc<TurnWriter>]) {
     let (mut together, mut alone) = (Vec::new(), Vec::new());
     for writer in writers.iter().filter(|writer| writer.has_unstored()) {
         match writer.unstored_text() {
-            Some(words) => together.push(words),
+            Some(turn_text) => together.push(turn_text),
             None => alone.push(writer),
         }
     }
@@ -137,8 +137,8 @@ async fn store_together(db: &Database, all: Vec<UnstoredText<'_>>) -> sqlx::Resu
         written = still_ours(&mut tx, written).await?;
     }
     let mut events = Vec::new();
-    for words in &written {
-        events.append(&mut words.events()?);
+    for turn_text in &written {
+        events.append(&mut turn_text.events()?);
     }
     stored::create_events(&mut tx, &events).await?;
     written.iter_mut().for_each(UnstoredText::begin_commit);
@@ -150,9 +150,9 @@ async fn store_together(db: &Database, all: Vec<UnstoredText<'_>>) -> sqlx::Resu
 /// Returns the entries whose turns still belong to this process.
 async fn still_ours<'a>(tx: &mut Transaction, all: Vec<UnstoredText<'a>>) -> sqlx::Result<Vec<UnstoredText<'a>>> {
     let mut ours = Vec::new();
-    for words in all {
-        if turns::lock_turns(tx, &[words.turn()]).await? {
-            ours.push(words);
+    for turn_text in all {
+        if turns::lock_turns(tx, &[turn_text.turn()]).await? {
+            ours.push(turn_text);
         }
     }
     Ok(ours)

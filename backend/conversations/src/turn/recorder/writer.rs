@@ -27,8 +27,8 @@ pub(crate) struct TurnWriter {
     db: Database,
     log: Arc<TurnLog>,
     rows: TurnRows,
-    /// Amount of text and reasoning that is stored. `None` (unknown) after a write whose commit was not confirmed.
-    /// Locked during a write, so that nothing is stored twice.
+    /// Position up to which text and reasoning are stored. `None` (unknown) after a write whose commit was not
+    /// confirmed. Locked during a write, so that nothing is stored twice.
     stored: Mutex<Option<Stored>>,
     /// Model calls that have ended and are not stored yet.
     model_calls: UnstoredCalls,
@@ -80,7 +80,7 @@ impl TurnWriter {
         }
     }
 
-    /// Returns the database that it writes to.
+    /// Returns the database that the writer writes to.
     pub(crate) fn db(&self) -> &Database {
         &self.db
     }
@@ -90,7 +90,7 @@ impl TurnWriter {
         self.rows
     }
 
-    /// Returns the log whose events it stores.
+    /// Returns the log of the turn.
     pub(crate) fn log(&self) -> &TurnLog {
         &self.log
     }
@@ -104,7 +104,7 @@ impl TurnWriter {
         if !turns::lock_turns(&mut tx, &[self.turn()]).await? {
             return Ok(None);
         }
-        // From here until the commit succeeds, it is unknown how much is stored.
+        // From here until the commit succeeds, the stored position is unknown.
         let (message_id, epoch) = self.turn();
         let (is_stored, stored_steps) = if let Some(stored) = stored.take() {
             (stored, Vec::new())
@@ -125,8 +125,8 @@ impl TurnWriter {
         Ok(Some(Write { tx, stored, will_be_stored, model_calls: (&self.model_calls, calls.len()) }))
     }
 
-    /// Queues a model call, which the next write stores. A write is certain to follow: the tool calls that the answer
-    /// asks for begin with one, and so does the end of the turn.
+    /// Queues a model call, which the next write stores. A write always follows: each tool call that the answer
+    /// requests begins with one, and so does the end of the turn.
     pub(crate) fn add_model_call(&self, call: ModelCallRecord) {
         let mut totals = self.totals.lock();
         totals.steps += u32::from(call.purpose == Purpose::Answer);
@@ -135,7 +135,7 @@ impl TurnWriter {
         self.model_calls.lock().push_back(Arc::new(call));
     }
 
-    /// Returns what this run of the turn has done so far.
+    /// Returns the totals of this run of the turn so far.
     pub(crate) fn totals(&self) -> Totals {
         *self.totals.lock()
     }
@@ -234,7 +234,7 @@ impl TurnWriter {
 
     /// Returns the unstored text and reasoning, for a transaction that covers several turns. No other write to this
     /// turn can begin while the result is held. Returns `None` if a write is in progress, or if the caller must use
-    /// [`Self::store`]: model calls are unstored, or it is unknown how much is stored.
+    /// [`Self::store`]: model calls are unstored, or the stored position is unknown.
     pub(crate) fn unstored_text(&self) -> Option<UnstoredText<'_>> {
         let stored = self.stored.try_lock().ok()?;
         let (events, will_be_stored) = self.log.unstored((*stored)?);
@@ -245,7 +245,7 @@ impl TurnWriter {
         events.iter().map(|(seq, event)| Ok((self.id(*seq), EncodedEvent::of(event)?))).collect()
     }
 
-    /// Returns the id of the turn's answer, and the turn's epoch.
+    /// Returns the ID of the turn's answer, and the turn's epoch.
     pub(crate) fn turn(&self) -> (MessageId, i32) {
         (self.rows.assistant_message_id, self.rows.epoch)
     }
@@ -283,12 +283,12 @@ impl UnstoredText<'_> {
         self.writer.encoded(&self.events)
     }
 
-    /// Marks as unknown how much is stored, right before the commit. [`Self::end_commit`] sets it after the commit.
+    /// Marks the stored position as unknown, right before the commit. [`Self::end_commit`] sets it after the commit.
     pub(crate) fn begin_commit(&mut self) {
         *self.stored = None;
     }
 
-    /// Records how much is stored, after the commit succeeded.
+    /// Sets the stored position after the commit succeeded.
     pub(crate) fn end_commit(&mut self) {
         *self.stored = Some(self.will_be_stored);
     }
@@ -300,7 +300,7 @@ impl Write<'_> {
         self.commit_and(|| will_be_stored).await
     }
 
-    /// Commits, and then calls `then`, which returns how much is stored now. No other write begins before that.
+    /// Commits, and then calls `then`, which returns the new stored position. No other write begins before that.
     async fn commit_and(mut self, then: impl FnOnce() -> Stored) -> sqlx::Result<()> {
         self.tx.commit().await?;
         *self.stored = Some(then());

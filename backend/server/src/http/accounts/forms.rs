@@ -18,9 +18,9 @@ use super::{
     super::{
         caller::caller_of,
         error::ApiError,
-        guard::WITHOUT_SCRIPTS,
         preferences,
         query::Query,
+        security::WITHOUT_SCRIPTS,
         state::{AppState, State},
     },
     addresses::{INVITATION, SETUP, SIGN_IN, SIGN_IN_AWAY},
@@ -36,7 +36,7 @@ struct FormPage<'a> {
     language: Language,
     theme: Theme,
     folder: &'a str,
-    words: Messages,
+    texts: Messages,
     labels: Labels,
     /// Target of the form; `None` renders no form.
     action: Option<&'a str>,
@@ -221,7 +221,7 @@ fn form(
     error: Option<&ApiError>,
 ) -> HttpResponse {
     let language = preferences::of(request).language;
-    let (words, action, hidden_name) = match kind {
+    let (text, action, hidden_name) = match kind {
         Form::SignIn => (i18n::sign_in(language), SIGN_IN, "next"),
         Form::Setup => (i18n::setup(language), SETUP, "token"),
         Form::Invitation => (i18n::invitation(language), INVITATION, "token"),
@@ -239,7 +239,7 @@ fn form(
         can_sign_up: matches!(kind, Form::SignIn) && state.accounts.settings().sign_up == SignUp::Open,
         away: if is_over { None } else { away(state, language, kind, hidden) },
         problem: error.map(|error| i18n::problem(language, error)),
-        ..page(state, request, words)
+        ..page(state, request, text)
     };
     let mut response = answer(error.map_or(StatusCode::OK, ResponseError::status_code), &page);
     if let Some(ApiError::Accounts(AccountsError::TooManyAttempts { retry_after_secs })) = error {
@@ -274,13 +274,13 @@ pub(crate) fn show_failure(state: &State, request: &HttpRequest, error: &ApiErro
 }
 
 /// Returns a page without a form.
-fn page<'a>(state: &AppState, request: &HttpRequest, words: Messages) -> FormPage<'a> {
+fn page<'a>(state: &AppState, request: &HttpRequest, texts: Messages) -> FormPage<'a> {
     let chosen = preferences::of(request);
     FormPage {
         language: chosen.language,
         theme: chosen.theme,
         folder: state.site.folder(),
-        words,
+        texts,
         labels: i18n::labels(chosen.language),
         action: None,
         hidden: ("", ""),

@@ -4,16 +4,16 @@
 use actix_web::{HttpRequest, HttpResponse, http::header, web};
 use serde::Deserialize;
 use tallybook_accounts::{Accounts, AuthorizationRequest, CallbackOutcome, CallbackParams, Password, Purpose, UserId};
-use tallybook_protocol::{Identity, Linking};
+use tallybook_protocol::{Identity, LinkRedirect};
 
 use super::{
     super::{
-        answers::{Conflict, List, NoAccounts, TooManyAttempts},
         body::JsonBody,
-        caller::{Admin, Person, caller_of},
+        caller::{Admin, SessionUser, caller_of},
         cookie,
         error::ApiError,
         query::Query,
+        shared_responses::{Conflict, List, NoAccounts, TooManyAttempts},
         state::State,
     },
     addresses::SIGN_IN_BACK,
@@ -71,12 +71,12 @@ pub(crate) async fn start_login(state: State, request: HttpRequest, Query(query)
 #[utoipa::path(
     post, path = "/api/identities", operation_id = "begin_linking", tag = "Account", security(("session" = [])),
     request_body = Confirmation,
-    responses((status = 201, body = Linking, headers(("Set-Cookie" = String))), NoAccounts, TooManyAttempts),
+    responses((status = 201, body = LinkRedirect, headers(("Set-Cookie" = String))), NoAccounts, TooManyAttempts),
 )]
 pub(crate) async fn begin_linking(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<Confirmation>,
 ) -> Result<HttpResponse, ApiError> {
     check_address(&state, &request)?;
@@ -87,7 +87,7 @@ pub(crate) async fn begin_linking(
         accounts.begin_linking(&person.0, password, &browser, session.as_deref(), &back).await
     };
     let AuthorizationRequest { address, held } = state.run_accounts(work).await?;
-    Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(Linking { url: address }))
+    Ok(HttpResponse::Created().cookie(cookie::holding_flow(&request, &held)).json(LinkRedirect { url: address }))
 }
 
 async fn authorization_request(
@@ -150,7 +150,7 @@ fn address_of_return(request: &HttpRequest) -> Result<String, ApiError> {
     get, path = "/api/identities", operation_id = "list_identities", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Identity>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.list_identities(&person.0).await };
     Ok(HttpResponse::Ok().json(List { items: state.run_accounts(work).await? }))
 }
@@ -160,7 +160,7 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/identities/{identity_id}", operation_id = "unlink_identity", tag = "Account",
     security(("session" = [])), responses((status = 204, description = "The identity is unlinked."), Conflict),
 )]
-pub(crate) async fn unlink(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn unlink(state: State, person: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     let work = |accounts: Accounts| async move { accounts.unlink_own_identity(&person.0, *id).await };
     state.run_accounts(work).await?;
     Ok(HttpResponse::NoContent().finish())

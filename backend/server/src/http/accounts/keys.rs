@@ -5,15 +5,15 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use tallybook_accounts::{Accounts, NewKey, Password, UserId};
-use tallybook_protocol::{KeyInfo, MadeKey};
+use tallybook_protocol::{CreatedKey, KeyInfo};
 use utoipa::ToSchema;
 
 use super::{
     super::{
-        answers::{Invalid, List, NoAccounts, TooMany, TooManyAttempts},
         body::JsonBody,
-        caller::{Admin, Person},
+        caller::{Admin, SessionUser},
         error::ApiError,
+        shared_responses::{Invalid, List, NoAccounts, TooMany, TooManyAttempts},
         state::State,
     },
     session::browser_of,
@@ -41,12 +41,12 @@ pub(crate) struct NewKeyBody {
 #[utoipa::path(
     post, path = "/api/keys", operation_id = "create_key", tag = "Account", security(("session" = [])),
     request_body = NewKeyBody,
-    responses((status = 201, body = MadeKey), NoAccounts, TooMany, Invalid, TooManyAttempts),
+    responses((status = 201, body = CreatedKey), NoAccounts, TooMany, Invalid, TooManyAttempts),
 )]
 pub(crate) async fn create(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<NewKeyBody>,
 ) -> Result<HttpResponse, ApiError> {
     let NewKeyBody { name, password, expires_at } = body.0;
@@ -61,7 +61,7 @@ pub(crate) async fn create(
     get, path = "/api/keys", operation_id = "list_keys", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<KeyInfo>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_keys(&person.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -71,7 +71,7 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/keys/{key_id}", operation_id = "revoke_key", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The API key no longer works.")),
 )]
-pub(crate) async fn delete(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete(state: State, person: SessionUser, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.revoke_key(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }

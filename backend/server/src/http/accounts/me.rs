@@ -11,11 +11,11 @@ use utoipa::ToSchema;
 
 use super::{
     super::{
-        answers::{Conflict, Invalid, NoAccounts, TooManyAttempts},
         body::JsonBody,
-        caller::Person,
+        caller::SessionUser,
         error::ApiError,
         export, preferences,
+        shared_responses::{Conflict, Invalid, NoAccounts, TooManyAttempts},
         state::State,
     },
     session::{browser_of, end},
@@ -83,7 +83,7 @@ async fn show(state: &State, request: &HttpRequest, caller: Caller, me: Me) -> R
 
 /// Adds the user's limits and this month's usage to the account.
 async fn with_usage(service: &ConversationService, user: UserId, me: Me) -> Result<Me, ServiceError> {
-    let limits = service.find_allowances(user).await?;
+    let limits = service.find_quotas(user).await?;
     Ok(Me { limits, this_month: service.list_usage_this_month(user).await?, ..me })
 }
 
@@ -101,7 +101,7 @@ async fn with_changes(state: &State, caller: Caller, me: Me) -> Result<Me, ApiEr
 pub(crate) async fn update(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<UpdateMe>,
 ) -> Result<HttpResponse, ApiError> {
     let (caller, update) = (person.0.clone(), body.0);
@@ -119,7 +119,7 @@ pub(crate) async fn update(
 pub(crate) async fn change_password(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<NewPassword>,
 ) -> Result<HttpResponse, ApiError> {
     let NewPassword { current, new, revoke_keys } = body.0;
@@ -141,7 +141,7 @@ pub(crate) async fn change_password(
 pub(crate) async fn delete(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<Confirmation>,
 ) -> Result<HttpResponse, ApiError> {
     let password = Password::new(body.0.password);
@@ -159,7 +159,7 @@ pub(crate) async fn delete(
     get, path = "/api/me/export", operation_id = "export_me", tag = "Account", security(("session" = [])),
     responses((status = 200, description = "The file.", body = String, content_type = "application/jsonl")),
 )]
-pub(crate) async fn export(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn export(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
     let (user, caller) = (person.0.user, person.0.clone());
     let find = |accounts: Accounts| async move {
         let (me, sessions) = (accounts.find_me(&person.0).await?, accounts.list_sessions(&person.0).await?);

@@ -7,11 +7,11 @@ use tallybook_protocol::{Session, User};
 use utoipa::ToSchema;
 
 use super::super::{
-    answers::{List, NoAccounts, TooManyAttempts, WrongPassword},
     body::{JsonBody, OptionalBody},
-    caller::{Person, caller_of},
+    caller::{SessionUser, caller_of},
     client_address, cookie,
     error::ApiError,
+    shared_responses::{List, NoAccounts, TooManyAttempts, WrongPassword},
     state::State,
 };
 
@@ -106,7 +106,7 @@ pub(crate) fn end(mut response: HttpResponseBuilder, request: &HttpRequest) -> H
     delete, path = "/api/session", operation_id = "sign_out", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The session is ended."), NoAccounts),
 )]
-pub(crate) async fn delete(state: State, request: HttpRequest, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete(state: State, request: HttpRequest, person: SessionUser) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.sign_out(&person.0).await }).await?;
     Ok(end(HttpResponse::NoContent(), &request).finish())
 }
@@ -116,7 +116,7 @@ pub(crate) async fn delete(state: State, request: HttpRequest, person: Person) -
     get, path = "/api/sessions", operation_id = "list_sessions", tag = "Account", security(("session" = [])),
     responses((status = 200, body = List<Session>), NoAccounts),
 )]
-pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn list(state: State, person: SessionUser) -> Result<HttpResponse, ApiError> {
     let items = state.run_accounts(|accounts: Accounts| async move { accounts.list_sessions(&person.0).await }).await?;
     Ok(HttpResponse::Ok().json(List { items }))
 }
@@ -126,7 +126,11 @@ pub(crate) async fn list(state: State, person: Person) -> Result<HttpResponse, A
     delete, path = "/api/sessions/{session_id}", operation_id = "end_session", tag = "Account", security(("session" = [])),
     responses((status = 204, description = "The session is ended.")),
 )]
-pub(crate) async fn delete_one(state: State, person: Person, id: web::Path<i64>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn delete_one(
+    state: State,
+    person: SessionUser,
+    id: web::Path<i64>,
+) -> Result<HttpResponse, ApiError> {
     state.run_accounts(|accounts: Accounts| async move { accounts.end_session(&person.0, *id).await }).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -149,7 +153,7 @@ pub(crate) struct SignOutEverywhere {
 pub(crate) async fn delete_all(
     state: State,
     request: HttpRequest,
-    person: Person,
+    person: SessionUser,
     body: OptionalBody<SignOutEverywhere>,
 ) -> Result<HttpResponse, ApiError> {
     let revoke_keys = body.0.revoke_keys;

@@ -7,12 +7,12 @@ use tallybook_protocol::{Invitation, InvitationInfo, Page, User, UserRole};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::{
-    answers::{Conflict, Invalid, List, NoAccounts, TooMany},
     body::{JsonBody, OptionalBody},
     caller::Admin,
     error::ApiError,
     public_url::PublicUrl,
     query::Query,
+    shared_responses::{Conflict, Invalid, List, NoAccounts, TooMany},
     state::State,
 };
 

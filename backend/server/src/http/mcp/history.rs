@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tallybook_accounts::{Caller, UserId};
 use tallybook_protocol::{ToolCallId, UserRole, first_bytes, first_chars};
 use tallybook_tool_history::{
-    BUILT_IN, CallRow, CallsPage, DecisionRow, Filter, Order, Place, Subject, ToolHistory, ToolHistoryError, WholeCall,
+    BUILT_IN, CallDetails, CallRow, CallsPage, DecisionRow, Filter, ListPosition, Order, Subject, ToolHistory,
+    ToolHistoryError,
 };
 
 use super::super::{error::ApiError, state::State};
@@ -90,11 +91,11 @@ pub(crate) async fn call(state: &State, caller: Caller, name: &str, input: &str)
     let found = match name {
         SEARCH => match read::<Search>(input) {
             Ok(asked) => search(state, caller, is_admin, asked).await,
-            Err(words) => return Ok(Err(words)),
+            Err(text) => return Ok(Err(text)),
         },
         _ => match read::<Get>(input) {
             Ok(asked) => get(state, caller, is_admin, asked).await,
-            Err(words) => return Ok(Err(words)),
+            Err(text) => return Ok(Err(text)),
         },
     };
     match found {
@@ -129,7 +130,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
         }
         filter.user = caller.name.as_deref().map(str::to_owned);
     }
-    let after = Place::from_cursor(&asked.cursor, Order::Newest);
+    let after = ListPosition::from_cursor(&asked.cursor, Order::Newest);
     let user = caller.user;
     let work = move |history: ToolHistory| async move {
         if let Some(reason) = asked.reason.filter(|_| is_admin) {
@@ -141,7 +142,7 @@ async fn search(state: &State, caller: Caller, is_admin: bool, asked: Search) ->
     // Only admins see calls that their owner deleted.
     let rows = rows.into_iter().filter(|row| is_admin || !row.is_deleted);
     let calls: Vec<Value> = rows.map(|row| entry(row, user)).collect();
-    let next_cursor = next.map(Place::to_cursor);
+    let next_cursor = next.map(ListPosition::to_cursor);
     Ok(Ok(json!({"tool_calls": calls, "next_cursor": next_cursor, "is_complete": is_complete})))
 }
 
@@ -167,7 +168,7 @@ async fn get(state: &State, caller: Caller, is_admin: bool, asked: Get) -> Resul
         }
         history.open_call(&caller, id, None).await
     };
-    let WholeCall { row, decisions, .. } = state.run_tool_history(work).await?;
+    let CallDetails { row, decisions, .. } = state.run_tool_history(work).await?;
     let is_cut = [Some(&row.input), row.output.as_ref(), row.error.as_ref()]
         .into_iter()
         .flatten()

@@ -148,9 +148,9 @@ impl Failure {
     }
 
     pub(crate) fn header_mismatch() -> Self {
-        let words =
+        let text =
             "The headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name must each occur once and match the message.";
-        Self::new(-32020, words)
+        Self::new(-32020, text)
     }
 
     pub(crate) fn unsupported_version(asked: &str, spoken: &[&str]) -> Self {

@@ -46,7 +46,7 @@ pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
                 let text = found.to_string();
                 json!({"content": [{"type": "text", "text": text}], "structuredContent": found, "resultType": "complete"})
             }
-            Err(words) => failed(&words),
+            Err(text) => failed(&text),
         }));
     }
     if state.service.direct_tools().iter().all(|spec| spec.name != name) {
@@ -61,6 +61,6 @@ pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
     }))
 }
 
-fn failed(words: &str) -> Value {
-    json!({"content": [{"type": "text", "text": words}], "isError": true, "resultType": "complete"})
+fn failed(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "isError": true, "resultType": "complete"})
 }

@@ -26,11 +26,11 @@ pub(crate) struct ParsedConversation {
 impl ParsedConversation {
     /// Returns all user messages as one question.
     pub(crate) fn questions_in_one(self) -> String {
-        let words = self.history.iter().filter_map(|message| match message {
+        let text = self.history.iter().filter_map(|message| match message {
             ModelMessage::User(parts) => Some(UserPart::join_texts(parts)),
             ModelMessage::Assistant(_) | ModelMessage::ToolResults(_) => None,
         });
-        words.collect::<Vec<_>>().join("\n\n")
+        text.collect::<Vec<_>>().join("\n\n")
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ConversationParser {
 /// The role of the last entry that matters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    Person,
+    User,
     Model,
     Tool,
 }
@@ -62,7 +62,7 @@ impl ConversationParser {
             has_previous,
             parsed,
             open: OpenCalls { is_before: has_previous, ..OpenCalls::default() },
-            last: Last::Person,
+            last: Last::User,
         }
     }
 
@@ -71,7 +71,7 @@ impl ConversationParser {
             self.open.close(&mut self.parsed.history)?;
         }
         if self.last == Last::Model {
-            self.last = Last::Person;
+            self.last = Last::User;
         }
         self.parsed.system.push(text);
         Ok(())
@@ -79,7 +79,7 @@ impl ConversationParser {
 
     pub(crate) fn user(&mut self, text: String) -> Result<(), Refusal> {
         self.open.close(&mut self.parsed.history)?;
-        self.last = Last::Person;
+        self.last = Last::User;
         self.parsed.questions += 1;
         self.parsed.history.push(ModelMessage::user_text(&text));
         self.parsed.question = text;

@@ -12,8 +12,8 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use crate::http::{
-    answers::{ModelFailed, Unknown},
     caller::Authenticated,
+    connection_limits::StreamPermit,
     error::ApiError,
     openai::{
         chunk::{Chunk, Chunks, Completion, WholeAnswer},
@@ -25,7 +25,7 @@ use crate::http::{
     },
     origin::origin,
     peer::Peer,
-    places::StreamPlace,
+    shared_responses::{ModelFailed, Unknown},
     sse::{self, Frame},
     state::{AppState, State},
 };
@@ -55,7 +55,7 @@ pub(crate) async fn create(
     state: State,
     Authenticated(caller): Authenticated,
     peer: Peer,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

@@ -91,10 +91,10 @@ fn complete(path: &str, method: &str, operation: &mut Value, has_accounts: bool)
         (method != "get", "507", "The server cannot save data because the disk is full."),
     ];
     let Some(responses) = operation["responses"].as_object_mut() else { return };
-    for (_, status, words) in common.into_iter().filter(|(is_so, ..)| *is_so) {
+    for (_, status, text) in common.into_iter().filter(|(is_so, ..)| *is_so) {
         // `/v1` has only statuses that OpenAI's clients know.
         let status = if path.starts_with("/v1/") && status == "507" { "503" } else { status };
-        responses.entry(status).or_insert_with(|| json!({"description": words}));
+        responses.entry(status).or_insert_with(|| json!({"description": text}));
     }
     for (status, response) in responses {
         describe(path, status, response);

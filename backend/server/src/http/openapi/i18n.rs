@@ -2,13 +2,13 @@
 
 use tallybook_frontend::Language;
 
-use super::{super::i18n::words, operation::Access};
+use super::{super::i18n::messages, operation::Access};
 
 /// The text in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Messages(pub(crate) Language);
 
-words! {
+messages! {
     title: "API", "API";
     back_to_chat: "Back to chat", "チャットに戻る";
     document: "OpenAPI document", "OpenAPIドキュメント";

@@ -6,7 +6,7 @@ mod document;
 mod examples;
 mod finish;
 mod i18n;
-mod line;
+mod inline_text;
 mod operation;
 mod page;
 

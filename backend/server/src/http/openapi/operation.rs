@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     examples::{EXAMPLES, Example},
-    line::Line,
+    inline_text::Line,
 };
 
 /// A subject and its operations.

@@ -10,11 +10,11 @@ use tallybook_frontend::{Language, Theme};
 use super::{
     document::Document,
     i18n::Messages,
-    line::Line,
+    inline_text::Line,
     operation::{self, Operation, Schema, Subject},
 };
 use crate::http::{
-    content_encoding::Text, error::ApiError, guard::WITHOUT_SCRIPTS, origin::origin, preferences, state::State,
+    content_encoding::Text, error::ApiError, origin::origin, preferences, security::WITHOUT_SCRIPTS, state::State,
 };
 
 #[derive(Template)]
@@ -24,7 +24,7 @@ struct ApiPage<'a> {
     theme: Theme,
     /// Path of the folder with the page's files.
     folder: &'a str,
-    words: Messages,
+    texts: Messages,
     version: &'a str,
     lead: Line,
     /// URL of this server, for the examples.
@@ -49,7 +49,7 @@ pub(crate) async fn show(state: State, request: HttpRequest) -> Result<HttpRespo
         language: chosen.language,
         theme: chosen.theme,
         folder: state.site.folder(),
-        words: Messages(chosen.language),
+        texts: Messages(chosen.language),
         version: env!("CARGO_PKG_VERSION"),
         lead: Line::read(document["info"]["description"].as_str().unwrap_or_default()),
         address: origin(state.public_url.as_ref(), &request).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),

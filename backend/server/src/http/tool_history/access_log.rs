@@ -2,11 +2,13 @@
 
 use actix_web::HttpResponse;
 use serde::Deserialize;
-use tallybook_protocol::{Look, Page};
+use tallybook_protocol::{AccessRecord, Page};
 use tallybook_tool_history::ToolHistory;
 use utoipa::{IntoParams, ToSchema};
 
-use super::super::{answers::Invalid, body::JsonBody, caller::Person, error::ApiError, query::Query, state::State};
+use super::super::{
+    body::JsonBody, caller::SessionUser, error::ApiError, query::Query, shared_responses::Invalid, state::State,
+};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -18,11 +20,11 @@ pub(crate) struct AccessLogQuery {
 /// Lists which admins accessed your data, when, and why.
 #[utoipa::path(
     get, path = "/api/looks", operation_id = "list_looks", tag = "Account", security(("session" = [])),
-    params(AccessLogQuery), responses((status = 200, body = Page<Look>), Invalid),
+    params(AccessLogQuery), responses((status = 200, body = Page<AccessRecord>), Invalid),
 )]
 pub(crate) async fn list(
     state: State,
-    person: Person,
+    person: SessionUser,
     Query(query): Query<AccessLogQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let user = person.0.user;
@@ -47,7 +49,7 @@ pub(crate) struct AccessLogSeen {
 )]
 pub(crate) async fn acknowledge(
     state: State,
-    person: Person,
+    person: SessionUser,
     body: JsonBody<AccessLogSeen>,
 ) -> Result<HttpResponse, ApiError> {
     let (user, id) = (person.0.user, body.0.id);

@@ -7,15 +7,15 @@ use serde::Deserialize;
 use tallybook_accounts::UserId;
 use tallybook_frontend::invisible::{escaped, escaped_json};
 use tallybook_protocol::ToolCallId;
-use tallybook_tool_history::{BUILT_IN, MAX_RERUN_INPUT_BYTES, RerunId, Subject, ToolHistory, WholeCall};
+use tallybook_tool_history::{BUILT_IN, CallDetails, MAX_RERUN_INPUT_BYTES, RerunId, Subject, ToolHistory};
 
 use super::{
     super::{caller::Admin, query::Query, state::State},
     format,
-    frame::{Frame, ReasonForm, answer, refusal, take_reason},
+    layout::{Frame, ReasonForm, answer, refusal, take_reason},
     rerun,
     timeline::{Bar, bars},
-    visible::Visible,
+    untrusted_text::Visible,
 };
 
 /// A text of a call: an input, the output, or the error.
@@ -59,7 +59,7 @@ struct CallPage {
     /// Notice that the owner deleted the call.
     deletion: Option<String>,
     facts: Vec<Fact>,
-    texts: Vec<Text>,
+    sections: Vec<Text>,
     votes: Vec<Vote>,
     decisions: Vec<Decision>,
     bars: Vec<Bar>,
@@ -121,59 +121,59 @@ fn time(name: &'static str, at: Option<DateTime<Utc>>) -> Option<Fact> {
     Some(Fact { name, value: format::time(&at), datetime: Some(format::datetime(&at)) })
 }
 
-fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
-    let (words, language) = (frame.words, frame.language);
+fn page(frame: Frame, call: CallDetails, reader: UserId) -> CallPage {
+    let (texts, language) = (frame.texts, frame.language);
     let visible = |text: String| Visible::new(text, language);
-    let bars = bars(&call, words);
-    let WholeCall { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
-    let (reruns, rerun) = rerun::shown(row.id, reruns, frame.words, language);
+    let bars = bars(&call, texts);
+    let CallDetails { row, votes, decisions, deletion, reruns, no_rerun, .. } = call;
+    let (reruns, rerun) = rerun::shown(row.id, reruns, frame.texts, language);
     let (input, result) = (row.input.clone(), row.output.as_ref().or(row.error.as_ref()).cloned().map(visible));
     let text = |title, text: Option<String>, bytes: Option<i64>| {
         let (text, bytes) = (text?, bytes?);
         let is_cut = i64::try_from(text.len()).is_ok_and(|held| held < bytes);
-        Some(Text { title, body: visible(text), size: words.how_much(bytes), is_cut })
+        Some(Text { title, body: visible(text), size: texts.how_much(bytes), is_cut })
     };
-    let texts = [
-        text(words.proposed_input(), row.proposed_input, row.proposed_input_bytes),
-        text(words.input(), Some(row.input), Some(row.input_bytes)),
-        text(words.output(), row.output, row.output_bytes),
-        text(words.error(), row.error, row.error_bytes),
+    let sections = [
+        text(texts.proposed_input(), row.proposed_input, row.proposed_input_bytes),
+        text(texts.input(), Some(row.input), Some(row.input_bytes)),
+        text(texts.output(), row.output, row.output_bytes),
+        text(texts.error(), row.error, row.error_bytes),
     ];
     let server = if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server };
     let facts = [
-        fact(words.person(), Some(row.user_name)),
-        fact(words.server(), Some(server)),
-        fact(words.model(), row.model),
-        time(words.began(), Some(row.started_at)),
-        time(words.ended(), row.completed_at),
-        time(words.decided(), row.decided_at),
-        fact(words.duration(), row.duration_ms.map(|ms| words.how_long(ms))),
-        fact(words.error_kind(), row.error_type),
-        fact(words.turn(), Some(words.turn_status(row.turn_status).to_owned())),
-        fact(words.title(), Some(row.title).filter(|_| row.user_id == reader)),
-        fact(words.provider_id(), Some(row.tool_call_id)),
+        fact(texts.person(), Some(row.user_name)),
+        fact(texts.server(), Some(server)),
+        fact(texts.model(), row.model),
+        time(texts.began(), Some(row.started_at)),
+        time(texts.ended(), row.completed_at),
+        time(texts.decided(), row.decided_at),
+        fact(texts.duration(), row.duration_ms.map(|ms| texts.how_long(ms))),
+        fact(texts.error_kind(), row.error_type),
+        fact(texts.turn(), Some(texts.turn_status(row.turn_status).to_owned())),
+        fact(texts.title(), Some(row.title).filter(|_| row.user_id == reader)),
+        fact(texts.provider_id(), Some(row.tool_call_id)),
     ];
     CallPage {
-        status_word: words.status(row.status),
+        status_word: texts.status(row.status),
         status: row.status.as_str(),
         tool: escaped(&row.tool_name).into_owned(),
-        deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
+        deletion: deletion.map(|deletion| texts.deleted_by_owner(&deletion)),
         facts: facts.into_iter().flatten().collect(),
-        texts: texts.into_iter().flatten().collect(),
+        sections: sections.into_iter().flatten().collect(),
         votes: votes
             .into_iter()
             .map(|row| Vote {
-                word: words.verdict(row.verdict),
+                word: texts.verdict(row.verdict),
                 model: row.model,
                 reason: visible(row.reason),
-                duration: words.how_long(row.duration_ms),
+                duration: texts.how_long(row.duration_ms),
             })
             .collect(),
         decisions: decisions
             .into_iter()
             .map(|row| Decision {
-                word: words.decision(row.decision, row.scope.0),
-                by: words.decided_by(row.decided_by_kind, &row.decided_by),
+                word: texts.decision(row.decision, row.scope.0),
+                by: texts.decided_by(row.decided_by_kind, &row.decided_by),
                 reason: row.reason.map(visible),
                 time: format::time(&row.created_at),
                 datetime: format::datetime(&row.created_at),
@@ -184,7 +184,7 @@ fn page(frame: Frame, call: WholeCall, reader: UserId) -> CallPage {
         input_field: escaped_json(&input),
         input: visible(input),
         result,
-        no_rerun: no_rerun.map(|problem| words.no_rerun(problem)),
+        no_rerun: no_rerun.map(|problem| texts.no_rerun(problem)),
         max_input: MAX_RERUN_INPUT_BYTES,
         reruns,
         rerun,

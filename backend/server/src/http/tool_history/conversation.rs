@@ -16,9 +16,9 @@ use uuid::Uuid;
 use super::{
     super::{caller::Admin, query::Query, state::State},
     format,
-    frame::{Frame, ReasonForm, answer, refusal, take_reason},
     i18n::Messages,
-    visible::Visible,
+    layout::{Frame, ReasonForm, answer, refusal, take_reason},
+    untrusted_text::Visible,
 };
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ struct ModelCall {
     purpose: String,
     model: String,
     /// Tokens, cost, number of attempts, and error.
-    words: String,
+    text: String,
     duration: String,
 }
 
@@ -79,7 +79,7 @@ struct PlanStep {
 
 /// The model's reasoning in one step.
 struct Thought {
-    words: Visible,
+    text: Visible,
     /// Duration of the reasoning.
     duration: Option<String>,
     /// Size of the whole reasoning, if only the beginning is shown.
@@ -138,19 +138,19 @@ pub(crate) async fn give_reason(
 }
 
 fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
-    let words = frame.words;
+    let texts = frame.texts;
     let Page { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion } = found;
     let mut plan_of: HashMap<MessageId, Vec<PlanStep>> = HashMap::new();
     for step in plan_steps {
-        plan_of.entry(step.message_id).or_default().push(step_of(step, words));
+        plan_of.entry(step.message_id).or_default().push(step_of(step, texts));
     }
     let mut models_of: HashMap<MessageId, Vec<ModelCall>> = HashMap::new();
     for call in model_calls {
-        models_of.entry(call.message_id).or_default().push(model_call_of(&call, words));
+        models_of.entry(call.message_id).or_default().push(model_call_of(&call, texts));
     }
     let mut thoughts_of: HashMap<MessageId, Vec<Thought>> = HashMap::new();
     for thought in thoughts {
-        thoughts_of.entry(thought.message_id).or_default().push(reasoning_of(thought, words));
+        thoughts_of.entry(thought.message_id).or_default().push(reasoning_of(thought, texts));
     }
     let mut calls_of: HashMap<MessageId, Vec<CallOfTurnRow>> = HashMap::new();
     for call in calls {
@@ -158,18 +158,18 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     }
     let call = |call: CallOfTurnRow| Call {
         id: call.id,
-        status_word: words.status(call.status),
+        status_word: texts.status(call.status),
         tool: escaped(&call.tool_name).into_owned(),
         status: call.status.as_str(),
-        duration: call.duration_ms.map(|ms| words.how_long(ms)),
+        duration: call.duration_ms.map(|ms| texts.how_long(ms)),
     };
-    let visible = |text: String| Visible::new(text, words.0);
+    let visible = |text: String| Visible::new(text, texts.0);
     let messages = messages.into_iter().map(|message| Message {
         id: message.id,
-        who: if message.role == Role::User { words.person() } else { words.assistant() },
+        who: if message.role == Role::User { texts.person() } else { texts.assistant() },
         is_cut: i64::try_from(message.content.len()).is_ok_and(|held| held < message.content_bytes),
-        size: words.how_much(message.content_bytes),
-        status: Some(words.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
+        size: texts.how_much(message.content_bytes),
+        status: Some(texts.turn_status(message.status)).filter(|_| message.status != MessageStatus::Complete),
         text: visible(message.content),
         error: message.error.map(visible),
         told: message
@@ -188,7 +188,7 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
         first: (from != MessageId::default()).then(|| format!("/admin/conversations/{}", row.uuid)),
         next: next.map(address),
         messages: messages.collect(),
-        deletion: deletion.map(|deletion| words.deleted_by_owner(&deletion)),
+        deletion: deletion.map(|deletion| texts.deleted_by_owner(&deletion)),
         time: format::time(&row.created_at),
         title: row.title,
         user: row.user_name,
@@ -196,32 +196,32 @@ fn page(frame: Frame, found: Page, from: MessageId) -> ConversationPage {
     }
 }
 
-fn step_of(step: PlanStepRow, words: Messages) -> PlanStep {
+fn step_of(step: PlanStepRow, texts: Messages) -> PlanStep {
     let PlanStepRow { instruction, status, attempt, reason, .. } = step;
-    let visible = |text: String| Visible::new(text, words.0);
+    let visible = |text: String| Visible::new(text, texts.0);
     PlanStep {
         instruction: visible(instruction),
         status: status.as_str(),
-        status_word: words.step_status(status),
-        attempts: (attempt > 1).then(|| words.attempts(attempt)),
+        status_word: texts.step_status(status),
+        attempts: (attempt > 1).then(|| texts.attempts(attempt)),
         reason: reason.map(visible),
     }
 }
 
-fn reasoning_of(ThoughtRow { words: thought, words_bytes, duration_ms, .. }: ThoughtRow, words: Messages) -> Thought {
-    let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < words_bytes);
+fn reasoning_of(ThoughtRow { text: thought, text_bytes, duration_ms, .. }: ThoughtRow, texts: Messages) -> Thought {
+    let is_cut = i64::try_from(thought.len()).is_ok_and(|held| held < text_bytes);
     Thought {
-        words: Visible::new(thought, words.0),
-        duration: duration_ms.map(|ms| words.how_long(ms)),
-        size: is_cut.then(|| words.how_much(words_bytes)),
+        text: Visible::new(thought, texts.0),
+        duration: duration_ms.map(|ms| texts.how_long(ms)),
+        size: is_cut.then(|| texts.how_much(text_bytes)),
     }
 }
 
-fn model_call_of(row: &ModelCallOfTurnRow, words: Messages) -> ModelCall {
+fn model_call_of(row: &ModelCallOfTurnRow, texts: Messages) -> ModelCall {
     ModelCall {
-        purpose: words.purpose(&row.purpose),
+        purpose: texts.purpose(&row.purpose),
         model: format!("{} {}", row.provider, row.model),
-        words: words.model_call(row),
-        duration: words.how_long(row.duration_ms),
+        text: texts.model_call(row),
+        duration: texts.how_long(row.duration_ms),
     }
 }

@@ -7,7 +7,7 @@ use tallybook_tool_history::{CallsExport, ExportFormat, Filter, Subject, ToolHis
 
 use super::{
     super::{caller::Admin, error::ApiError, query::Query, state::State},
-    frame::{Frame, ReasonForm, refusal, take_reason},
+    layout::{Frame, ReasonForm, refusal, take_reason},
 };
 
 #[derive(Deserialize)]

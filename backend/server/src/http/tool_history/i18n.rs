@@ -15,7 +15,7 @@ use tallybook_tool_history::{
 use super::{
     super::{
         error::ApiError,
-        i18n::{FAILED_IN_JAPANESE, words},
+        i18n::{FAILED_IN_JAPANESE, messages},
     },
     format,
 };
@@ -24,7 +24,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Messages(pub(crate) Language);
 
-words! {
+messages! {
     book: "Tool history", "ツールの履歴";
     back_to_chat: "Back to chat", "チャットに戻る";
     back_to_list: "All tool calls", "すべてのツール呼び出し";

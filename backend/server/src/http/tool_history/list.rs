@@ -7,14 +7,14 @@ use tallybook_accounts::UserId;
 use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::{ToolCallId, first_chars};
 use tallybook_tool_history::{
-    BUILT_IN, CallRow, CallsPage, Filter, Order, Place, Subject, ToolHistory, ToolHistoryError,
+    BUILT_IN, CallRow, CallsPage, Filter, ListPosition, Order, Subject, ToolHistory, ToolHistoryError,
 };
 use url::form_urlencoded::Serializer;
 
 use super::{
     super::{caller::Admin, error::ApiError, query::Query, state::State},
     format,
-    frame::{Frame, ReasonForm, address, answer, refusal, take_reason},
+    layout::{Frame, ReasonForm, address, answer, refusal, take_reason},
 };
 
 /// Maximum length of an input in the list, in characters.
@@ -103,7 +103,7 @@ pub(crate) async fn show(
     Query(query): Query<ListQuery>,
 ) -> HttpResponse {
     let frame = Frame::of(&state, &request);
-    let words = frame.words;
+    let texts = frame.texts;
     let reader = admin.0;
     let mut page = ListPage {
         frame,
@@ -124,7 +124,7 @@ pub(crate) async fn show(
     let filter: Filter = match query.q.parse() {
         Ok(filter) => filter,
         Err(error) => {
-            page.problem = Some(words.filter_problem(&error));
+            page.problem = Some(texts.filter_problem(&error));
             return answer(StatusCode::UNPROCESSABLE_ENTITY, &page);
         }
     };
@@ -133,7 +133,7 @@ pub(crate) async fn show(
     page.parts = filter.parts().into_iter().map(without).collect();
     page.exports =
         [("CSV", "csv"), ("JSONL", "jsonl")].map(|(name, format)| (name, export_to(&page.typed, format))).into();
-    let after = Place::from_cursor(&query.after, query.order());
+    let after = ListPosition::from_cursor(&query.after, query.order());
     let (user, order, asked) = (reader.user, query.order(), filter.clone());
     let work = move |history: ToolHistory| async move { history.list_calls(&reader, &asked, order, after).await };
     match state.run_tool_history(work).await {
@@ -145,12 +145,12 @@ pub(crate) async fn show(
             answer(StatusCode::OK, &page)
         }
         Err(error @ ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. })) => {
-            page.problem = Some(words.problem(&error));
+            page.problem = Some(texts.problem(&error));
             page.reason_to = Some(address(&request));
             answer(StatusCode::FORBIDDEN, &page)
         }
         Err(error @ ApiError::ToolHistory(ToolHistoryError::NoSuchUser(_) | ToolHistoryError::NoSuchConversation)) => {
-            page.problem = Some(words.problem(&error));
+            page.problem = Some(texts.problem(&error));
             answer(StatusCode::OK, &page)
         }
         Err(error) => refusal(page.frame, &request, &error),
@@ -169,7 +169,7 @@ pub(crate) async fn give_reason(
 }
 
 /// Returns the URL of a page of the list.
-pub(crate) fn to(filter: &str, order: Order, after: Option<Place>) -> String {
+pub(crate) fn to(filter: &str, order: Order, after: Option<ListPosition>) -> String {
     let mut query = Serializer::new(String::new());
     if !filter.is_empty() {
         query.append_pair("q", filter);
@@ -223,10 +223,10 @@ fn entry(row: CallRow, filter: &Filter, order: Order, reader: UserId, frame: &Fr
         user_address: with(&|filter| filter.user = Some(row.user_name.clone())),
         tool: escaped(&row.tool_name).into_owned(),
         server: if row.server.is_empty() { BUILT_IN.to_owned() } else { row.server.clone() },
-        status_word: frame.words.status(row.status),
-        duration: row.duration_ms.map(|ms| frame.words.how_long(ms)),
-        input_size: frame.words.how_much(row.input_bytes),
-        result_size: frame.words.how_much(row.bytes() - row.input_bytes),
+        status_word: frame.texts.status(row.status),
+        duration: row.duration_ms.map(|ms| frame.texts.how_long(ms)),
+        input_size: frame.texts.how_much(row.input_bytes),
+        result_size: frame.texts.how_much(row.bytes() - row.input_bytes),
         title: Some(row.title).filter(|_| row.user_id == reader && !row.is_deleted),
         is_deleted: row.is_deleted,
         status: row.status.as_str(),

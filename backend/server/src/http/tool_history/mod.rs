@@ -8,13 +8,13 @@ mod conversation;
 mod export;
 mod figures;
 mod format;
-mod frame;
 mod i18n;
+mod layout;
 mod list;
 mod playback;
 mod rerun;
 mod timeline;
-mod visible;
+mod untrusted_text;
 
 use actix_web::{http::Method, web::ServiceConfig};
 use utoipa::OpenApi;
@@ -38,7 +38,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 /// Registers the pages.
 pub(crate) fn pages(app: &mut ServiceConfig) {
     app.service(Endpoint::at("/admin").on(Method::GET, list::show).on(Method::POST, list::give_reason))
-        .service(Endpoint::at("/admin/book.js").on(Method::GET, frame::show))
+        .service(Endpoint::at("/admin/book.js").on(Method::GET, layout::show))
         .service(Endpoint::at("/admin/figures").on(Method::GET, figures::show))
         .service(Endpoint::at("/admin/export").on(Method::GET, export::download).on(Method::POST, export::give_reason))
         .service(

@@ -10,8 +10,8 @@ use tallybook_tool_history::{CallPlayback, ToolHistory};
 
 use super::{
     super::{caller::Admin, query::Query, state::State},
-    frame::{Frame, answer, refusal},
     i18n::Messages,
+    layout::{Frame, answer, refusal},
 };
 
 /// Playback speeds, as multiples of the original speed.
@@ -30,7 +30,7 @@ pub(crate) struct Moment {
 struct Way {
     /// HTML id. It is the same at every position, so that the script can keep the focus.
     id: String,
-    words: String,
+    text: String,
     /// URL; `None` if the link would change nothing.
     address: Option<String>,
     is_here: bool,
@@ -78,7 +78,7 @@ pub(crate) async fn show(
 }
 
 fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) -> PlaybackPage {
-    let words = frame.words;
+    let texts = frame.texts;
     let PlayedAnswer { html, at_ms, before_ms, after_ms, duration_ms } =
         played_answer(frame.language, &playback.events, moment.at);
     let speed = moment.speed.filter(|speed| SPEEDS.contains(speed) && after_ms.is_some());
@@ -87,39 +87,39 @@ fn page(frame: Frame, id: ToolCallId, playback: &CallPlayback, moment: &Moment) 
         let speed = speed.map_or_else(String::new, |speed| format!("&speed={speed}"));
         format!("{call}/playback?at={at}{speed}")
     };
-    let way = |id: &str, words: &str, address: Option<String>, is_here: bool| Way {
+    let way = |id: &str, text: &str, address: Option<String>, is_here: bool| Way {
         id: format!("way-{id}"),
-        words: words.to_owned(),
+        text: text.to_owned(),
         address,
         is_here,
     };
-    let step = |id: &str, words: &str, at: Option<i64>| way(id, words, at.map(|at| address(at, None)), false);
+    let step = |id: &str, text: &str, at: Option<i64>| way(id, text, at.map(|at| address(at, None)), false);
     let steps = vec![
-        step("first", words.first_moment(), before_ms.map(|_| 0)),
-        step("back", words.moment_before(), before_ms),
-        step("on", words.moment_after(), after_ms),
-        step("last", words.last_moment(), after_ms.map(|_| duration_ms)),
+        step("first", texts.first_moment(), before_ms.map(|_| 0)),
+        step("back", texts.moment_before(), before_ms),
+        step("on", texts.moment_after(), after_ms),
+        step("last", texts.last_moment(), after_ms.map(|_| duration_ms)),
     ];
-    let pause = way("pause", words.pause(), speed.map(|_| address(at_ms, None)), speed.is_none());
+    let pause = way("pause", texts.pause(), speed.map(|_| address(at_ms, None)), speed.is_none());
     let begin = if after_ms.is_some() { at_ms } else { 0 };
     let play = SPEEDS.map(|each| {
         let is_here = speed == Some(each);
         let address = (!is_here && duration_ms > 0).then(|| address(begin, Some(each)));
-        way(&each.to_string(), &words.play_at(each), address, is_here)
+        way(&each.to_string(), &texts.play_at(each), address, is_here)
     });
     let next = speed.map(|speed| {
         let at = duration_ms.min(at_ms.saturating_add(speed * 1000));
         address(at, Some(speed).filter(|_| at < duration_ms))
     });
     let note = match (playback.events.is_empty(), playback.is_whole) {
-        (true, _) => Some(words.no_record()),
-        (false, false) => Some(words.record_cut()),
+        (true, _) => Some(texts.no_record()),
+        (false, false) => Some(texts.record_cut()),
         (false, true) => None,
     };
     PlaybackPage {
         tool: escaped(&playback.tool).into_owned(),
-        place: words.moment_of(at_ms, duration_ms),
-        controls: [(words.steps(), steps), (words.speed(), std::iter::once(pause).chain(play).collect())],
+        place: texts.moment_of(at_ms, duration_ms),
+        controls: [(texts.steps(), steps), (texts.speed(), std::iter::once(pause).chain(play).collect())],
         frame,
         call,
         next,

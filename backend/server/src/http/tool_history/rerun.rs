@@ -16,9 +16,9 @@ use tokio::{sync::oneshot, time::timeout};
 use super::{
     super::{body, caller::Admin, state::State},
     format,
-    frame::{Frame, refusal},
     i18n::Messages,
-    visible::Visible,
+    layout::{Frame, refusal},
+    untrusted_text::Visible,
 };
 
 /// Maximum time that the response waits for the end of the re-run. After that, the page shows the re-run as running.
@@ -36,7 +36,7 @@ pub(crate) struct RerunForm {
 /// A re-run in the list.
 pub(crate) struct Entry {
     pub(crate) address: String,
-    pub(crate) words: String,
+    pub(crate) text: String,
     pub(crate) datetime: String,
     /// `true` if this re-run is the one shown in full.
     pub(crate) is_shown: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Entry {
 
 /// The input and the result of a re-run.
 pub(crate) struct Shown {
-    pub(crate) words: String,
+    pub(crate) text: String,
     /// The input as JSON, for the form of the next re-run.
     pub(crate) input_field: String,
     pub(crate) input: Visible,
@@ -96,17 +96,17 @@ fn address(call: ToolCallId, rerun: RerunId) -> String {
 pub(crate) fn shown(
     call: ToolCallId,
     reruns: Reruns,
-    words: Messages,
+    texts: Messages,
     language: Language,
 ) -> (Vec<Entry>, Option<Shown>) {
     let Reruns { rows, shown } = reruns;
     let sentence = |(state, row): &(RerunState, RerunRow)| {
         let time = format::time(&row.created_at);
-        words.rerun(
+        texts.rerun(
             *state,
             row.user_name.as_deref().unwrap_or("?"),
             &time,
-            row.duration_ms.map(|ms| words.how_long(ms)),
+            row.duration_ms.map(|ms| texts.how_long(ms)),
         )
     };
     let id = shown.as_ref().map(|shown| shown.id);
@@ -115,13 +115,13 @@ pub(crate) fn shown(
         of_shown.map(|entry| (sentence(entry), entry.0 == RerunState::Running)).unwrap_or_default();
     let entries = rows.iter().map(|entry| Entry {
         address: address(call, entry.1.id),
-        words: sentence(entry),
+        text: sentence(entry),
         datetime: format::datetime(&entry.1.created_at),
         is_shown: Some(entry.1.id) == id,
     });
     let entries = entries.collect();
     let shown = shown.map(|texts| Shown {
-        words: words_of_shown,
+        text: words_of_shown,
         is_running,
         input_field: escaped_json(&texts.input),
         input: Visible::new(texts.input, language),

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_frontend::invisible::escaped;
 use tallybook_protocol::ToolCallId;
-use tallybook_tool_history::{CallOfTurnRow, ModelCallOfTurnRow, WholeCall};
+use tallybook_tool_history::{CallDetails, CallOfTurnRow, ModelCallOfTurnRow};
 
 use super::i18n::Messages;
 
@@ -24,7 +24,7 @@ pub(crate) struct Bar {
     /// Selects the color: `model`, or the status of a tool call.
     pub(crate) kind: &'static str,
     /// Start and duration, in words.
-    pub(crate) words: String,
+    pub(crate) text: String,
     /// Purpose and usage of a model call, or status of a tool call.
     pub(crate) note: Option<String>,
     pub(crate) x: i64,
@@ -39,9 +39,9 @@ struct Span {
 }
 
 /// Returns the bars of a call's turn, ordered by start.
-pub(crate) fn bars(call: &WholeCall, words: Messages) -> Vec<Bar> {
-    let models = call.model_calls.iter().map(|row| of_model(row, words));
-    let tools = call.tool_calls.iter().map(|row| of_tool(row, call.row.id, words));
+pub(crate) fn bars(call: &CallDetails, texts: Messages) -> Vec<Bar> {
+    let models = call.model_calls.iter().map(|row| of_model(row, texts));
+    let tools = call.tool_calls.iter().map(|row| of_tool(row, call.row.id, texts));
     let mut spans: Vec<Span> = models.chain(tools).collect();
     spans.sort_by_key(|span| span.began);
     let (Some(began), Some(ended)) =
@@ -56,12 +56,12 @@ pub(crate) fn bars(call: &WholeCall, words: Messages) -> Vec<Bar> {
         let width = (place(span.ended) - x).max(MIN_WIDTH);
         let after = (span.began - began).num_milliseconds();
         let took = (span.ended - span.began).num_milliseconds();
-        Bar { x, width, words: words.began_and_took(&words.how_long(after), &words.how_long(took)), ..span.bar }
+        Bar { x, width, text: texts.began_and_took(&texts.how_long(after), &texts.how_long(took)), ..span.bar }
     };
     spans.into_iter().map(bar).collect()
 }
 
-fn of_model(row: &ModelCallOfTurnRow, words: Messages) -> Span {
+fn of_model(row: &ModelCallOfTurnRow, texts: Messages) -> Span {
     Span {
         began: row.created_at - TimeDelta::milliseconds(row.duration_ms),
         ended: row.created_at,
@@ -70,15 +70,15 @@ fn of_model(row: &ModelCallOfTurnRow, words: Messages) -> Span {
             address: None,
             is_this: false,
             kind: "model",
-            words: String::new(),
-            note: Some(format!("{} · {}", words.purpose(&row.purpose), words.model_call(row))),
+            text: String::new(),
+            note: Some(format!("{} · {}", texts.purpose(&row.purpose), texts.model_call(row))),
             x: 0,
             width: 0,
         },
     }
 }
 
-fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Messages) -> Span {
+fn of_tool(row: &CallOfTurnRow, this: ToolCallId, texts: Messages) -> Span {
     Span {
         began: row.started_at,
         ended: row.started_at + TimeDelta::milliseconds(row.duration_ms.unwrap_or(0)),
@@ -87,8 +87,8 @@ fn of_tool(row: &CallOfTurnRow, this: ToolCallId, words: Messages) -> Span {
             address: (row.id != this).then(|| format!("/admin/calls/{}", row.id)),
             is_this: row.id == this,
             kind: row.status.as_str(),
-            words: String::new(),
-            note: Some(words.status(row.status).to_owned()),
+            text: String::new(),
+            note: Some(texts.status(row.status).to_owned()),
             x: 0,
             width: 0,
         },

@@ -171,13 +171,13 @@ on_every_engine! {
         model.reply([tool_call("remote__headers", "{}"), tool_call("local__env", "{}"), tool_call("local__echo", said)]);
         model.reply([text("Said.")]);
         let events = ask(&team, &ann, &uuid, "Tell me").await;
-        for told in ["authorization: Bearer [hidden]", "x-key: [hidden]", "CANARY_TOKEN=[hidden]", "PLACE=home", "the arguments contain [hidden] in place of a secret"] {
-            assert!(events.contains(told), "{told}: {events}");
+        for prompt in ["authorization: Bearer [hidden]", "x-key: [hidden]", "CANARY_TOKEN=[hidden]", "PLACE=home", "the arguments contain [hidden] in place of a secret"] {
+            assert!(events.contains(prompt), "{prompt}: {events}");
         }
         canaries.assert_lacks("an event", &events);
-        let told = &model.requests()[1].body_text;
-        assert!(told.contains("Sends [hidden] and [hidden]."), "{told}");
-        canaries.assert_lacks("the prompt", told);
+        let prompt = &model.requests()[1].body_text;
+        assert!(prompt.contains("Sends [hidden] and [hidden]."), "{prompt}");
+        canaries.assert_lacks("the prompt", prompt);
         let error = json!({"type": "error", "error": {"type": "x", "message": format!("your key is {PROVIDER}")}});
         model.reply([text("The beginning"), raw(format!("event: error\ndata: {error}\n\n"))]);
         model.reply(Reply::fail(401, error.to_string()));

@@ -3,7 +3,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use tallybook_conversations::PersonLimits;
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     tool_history::{page, say_why},
 };
 use crate::{
-    operating::said,
+    operator_commands::said,
     support::{Engine, Program, TestApp, execute, on_every_engine, rows},
 };
 
@@ -81,12 +81,12 @@ on_every_engine! {
         let accounts = tallybook_accounts::Accounts::new(engine.database().await, required());
         accounts.create_admin(ADMIN, tallybook_accounts::Password::new(PASSWORD)).await.unwrap();
         let tools = tallybook_tools::builtin().unwrap();
-        let limits = PersonLimits { tokens_per_day: 1, ..PersonLimits::default() };
+        let limits = UserLimits { tokens_per_day: 1, ..UserLimits::default() };
         let app = TestApp::builder(&engine)
             .with_mock(&model)
             .with_tools(tools)
             .with_accounts(required())
-            .with_person_limits(limits)
+            .with_user_limits(limits)
             .spawn()
             .await;
         let team = Team::of(app);

@@ -12,7 +12,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::kit::{ADMIN, BLOCKED, PASSWORD, Team, Who, kind_of};
 use crate::{
-    operating::said,
+    operator_commands::said,
     support::{Engine, TestApp, execute, on_every_engine, rows},
 };
 

@@ -4,20 +4,20 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tallybook_accounts::{Accounts, Password};
-use tallybook_conversations::PersonLimits;
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, TestApp, eventually, on_every_engine, rows};
 
-async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
+async fn start(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Team {
     let tools = tallybook_tools::builtin().unwrap();
     Team::of(
         TestApp::builder(engine)
             .with_mock(model)
             .with_tools(tools)
             .with_accounts(required())
-            .with_person_limits(limits)
+            .with_user_limits(limits)
             .spawn()
             .await,
     )
@@ -54,7 +54,7 @@ async fn starting_a_turn_updates_the_users_row() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, PersonLimits { turns: 2, ..PersonLimits::default() }).await;
+        let team = start(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let conversation = team.conversation(&admin).await;
         engine.run("CREATE TABLE changes (person BIGINT, generation INT)".to_owned()).await;
@@ -76,7 +76,7 @@ on_every_engine! {
     async fn concurrent_turns_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, PersonLimits { turns: 2, ..PersonLimits::default() }).await;
+        let team = start(&engine, &model, UserLimits { turns: 2, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, _) = team.person(&admin, "ann").await;
         let mut conversations = Vec::new();
@@ -116,7 +116,7 @@ on_every_engine! {
     async fn messages_and_tokens_are_limited_per_user(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, PersonLimits { messages_per_minute: 3, ..PersonLimits::default() }).await;
+        let team = start(&engine, &model, UserLimits { messages_per_minute: 3, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let (ann, _) = team.person(&admin, "ann").await;
         let conversation = team.conversation(&ann).await;
@@ -143,7 +143,7 @@ on_every_engine! {
         team.app.shut_down().await;
 
         // All this usage also counts for a server that starts later.
-        let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
+        let team = start(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
         let ann = team.sign_in("ann").await;
         assert_refused(send(&team, &ann, &new).await, "/problems/too-many-tokens", 3600..=86_400).await;
         assert_eq!(limits_of(&team, &ann).await, json!({"tokens_per_day": {"limit": 1, "left": 0}}));
@@ -156,7 +156,7 @@ async fn api_clients_share_their_users_limits() {
     let engine = Engine::sqlite();
     let model = MockLlm::start().await.unwrap();
     with_admin(&engine).await;
-    let team = start(&engine, &model, PersonLimits { messages_per_minute: 1, ..PersonLimits::default() }).await;
+    let team = start(&engine, &model, UserLimits { messages_per_minute: 1, ..UserLimits::default() }).await;
     let admin = team.sign_in(ADMIN).await;
     let program = team.program(&admin).await;
     let body = json!({"messages": [{"role": "user", "content": "Go?"}]});
@@ -180,7 +180,7 @@ on_every_engine! {
     async fn direct_model_calls_count_against_the_token_limit(engine: Engine) {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let team = start(&engine, &model, PersonLimits { tokens_per_day: 1, ..PersonLimits::default() }).await;
+        let team = start(&engine, &model, UserLimits { tokens_per_day: 1, ..UserLimits::default() }).await;
         let admin = team.sign_in(ADMIN).await;
         let program = team.program(&admin).await;
         let body = json!({"model": "test-model:plain", "messages": [{"role": "user", "content": "A title?"}]});
@@ -205,7 +205,7 @@ async fn replicas_share_the_limits() {
     for engine in Engine::every_mysql().await {
         let model = MockLlm::start().await.unwrap();
         with_admin(&engine).await;
-        let limits = PersonLimits { turns: 2, messages_per_minute: 3, ..PersonLimits::default() };
+        let limits = UserLimits { turns: 2, messages_per_minute: 3, ..UserLimits::default() };
         let (one, two) = (start(&engine, &model, limits).await, start(&engine, &model, limits).await);
         let who = one.sign_in(ADMIN).await;
         let mut conversations = Vec::new();

@@ -59,17 +59,17 @@ on_every_engine! {
         model.reply([text("A sum")]);
         let conversation = app.create_conversation().await;
         app.send(&conversation, "1 + 2?").await.all().await;
-        let told = async || {
-            let told = app.get_json("/api/me").await["this_month"].clone();
-            let told = told.as_array().unwrap().iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
-            json!(told)
+        let usage = async || {
+            let usage = app.get_json("/api/me").await["this_month"].clone();
+            let usage = usage.as_array().unwrap().iter().map(|row| (row["purpose"].clone(), row["calls"].clone())).collect::<Vec<_>>();
+            json!(usage)
         };
-        eventually("the title's call counts", async || told().await == json!([["answer", 2], ["title", 1]])).await;
+        eventually("the title's call counts", async || usage().await == json!([["answer", 2], ["title", 1]])).await;
         let sums: Vec<(i64,)> = rows!(app, (i64,), "SELECT CAST(SUM(input_tokens) AS SIGNED) FROM model_calls WHERE purpose = 'answer'");
         let row = app.get_json("/api/me").await["this_month"][0].clone();
         assert!(sums[0].0 > 0 && row["input_tokens"] == sums[0].0, "{row} {sums:?}");
         execute!(app, "UPDATE model_calls SET created_at = '2026-01-31 23:59:59' WHERE purpose = 'title'");
-        assert_eq!(told().await, json!([["answer", 2]]));
+        assert_eq!(usage().await, json!([["answer", 2]]));
     }
 
     /// With accounts and without, every model receives the instructions of its own user, after the built-in system prompt. It
@@ -78,7 +78,7 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let update = async |body: Value| app.client.patch(app.url("/api/me")).json(&body).send().await.unwrap();
-        let told = async |app: &TestApp| {
+        let usage = async |app: &TestApp| {
             let conversation = app.create_conversation().await;
             model.reply([text("Yes.")]);
             app.send(&conversation, "Go?").await.all().await;
@@ -87,10 +87,10 @@ on_every_engine! {
             texts.collect::<Vec<_>>()
         };
         assert_eq!(app.get_json("/api/me").await["instructions"], "");
-        assert_eq!(told(&app).await.len(), 1);
+        assert_eq!(usage(&app).await.len(), 1);
         let me: Value = update(json!({"instructions": " Answer in rhymes. "})).await.json().await.unwrap();
         assert_eq!((&me["instructions"], &me["name"], &me["theme"]), (&json!("Answer in rhymes."), &Value::Null, &json!("system")));
-        let texts = told(&app).await;
+        let texts = usage(&app).await;
         assert!(texts[0].starts_with("You are a helpful assistant.") && texts.len() == 2, "{texts:?}");
         assert!(texts[1].contains("<instructions_of_the_person>\nAnswer in rhymes.\n</"), "{texts:?}");
         let mut unchanged: Value = update(json!({})).await.json().await.unwrap();
@@ -102,7 +102,7 @@ on_every_engine! {
         assert_eq!(update(json!({"instructions": "あ".repeat(4000)})).await.status(), StatusCode::OK);
         assert_eq!(kind_of(app.client.put(app.url("/api/me/password")).json(&json!({"current": "", "new": ""})).send().await.unwrap()).await, "/problems/accounts-off");
         assert_eq!(update(json!({"instructions": ""})).await.status(), StatusCode::OK);
-        assert_eq!(told(&app).await.len(), 1);
+        assert_eq!(usage(&app).await.len(), 1);
         update(json!({"instructions": "Mine alone."})).await;
         app.shut_down().await;
 
@@ -179,7 +179,7 @@ on_every_engine! {
         assert_eq!(kind_of(again).await, "/problems/account-deleted");
         let user = team.json(&admin, Method::GET, &format!("/api/users/{id}"), Value::Null, 200).await;
         assert!(user["deleted_at"].is_string(), "{user}");
-        let told = rows!(team.app, (Option<String>,), "SELECT instructions FROM users WHERE name = 'ann'");
-        assert_eq!(told, [(None::<String>,)]);
+        let usage = rows!(team.app, (Option<String>,), "SELECT instructions FROM users WHERE name = 'ann'");
+        assert_eq!(usage, [(None::<String>,)]);
     }
 }

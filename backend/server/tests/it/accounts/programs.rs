@@ -6,7 +6,7 @@ use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, Team, Who};
 use crate::{
-    operating::{admin, said},
+    operator_commands::{admin, said},
     support::{Engine, on_every_engine, rows},
 };
 

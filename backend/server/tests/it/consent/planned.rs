@@ -6,7 +6,7 @@ use tallybook_protocol::{MessageStatus, PlanStepStatus};
 
 use super::{Fixture, asked, order};
 use crate::{
-    plan::{LONG, folded, plan, send_planned, standing, stored_plan},
+    plan::{LONG, folded, plan, send_planned, step_states, stored_plan},
     support::{Engine, end_of, names, on_every_engine, rows},
 };
 
@@ -20,7 +20,7 @@ on_every_engine! {
         let events = send_planned(app, conversation, "I am hungry").await.all().await;
         let end = end_of(&events);
         let half = [("Choose.", PlanStepStatus::Completed, 1), ("Order.", PlanStepStatus::Executing, 1)];
-        assert_eq!((end.status, standing(end.plan.as_ref().unwrap())), (MessageStatus::AwaitingApproval, half.to_vec()));
+        assert_eq!((end.status, step_states(end.plan.as_ref().unwrap())), (MessageStatus::AwaitingApproval, half.to_vec()));
         model.reply([text(format!("It comes. {LONG}"))]);
         model.reply([text("Pizza is on its way.")]);
         let events = fixture.decide_last(asked(&events)[0], json!({"decision": "approve"})).await;
@@ -49,7 +49,7 @@ on_every_engine! {
         model.reply([text("Nothing was ordered.")]);
         let events = app.continue_turn(conversation).await.all().await;
         assert!(end_of(&events).content.ends_with("Nothing was ordered."));
-        assert_eq!(standing(&folded(&events)), [("Order.", PlanStepStatus::Completed, 1)]);
+        assert_eq!(step_states(&folded(&events)), [("Order.", PlanStepStatus::Completed, 1)]);
         assert!(orders.orders().is_empty());
         model.assert_calls_paired();
     }

@@ -8,7 +8,7 @@ use tallybook_llm::{ModelSettings, ProviderKind};
 use tallybook_mock_llm::{MockLlm, cut, text, tool_call};
 use tallybook_protocol::{AnswerMode, MessageStatus, PlanStepStatus};
 
-use super::{LONG, folded, plan, send_planned, standing, stored_plan, told};
+use super::{LONG, folded, plan, send_planned, step_states, stored_plan, told};
 use crate::support::{Engine, Provider, TestApp, end_of, names, on_every_engine, rows};
 
 on_every_engine! {
@@ -116,7 +116,7 @@ on_every_engine! {
             ("Look elsewhere.", PlanStepStatus::Failed, 1),
             ("Summarize.", PlanStepStatus::Pending, 0),
         ];
-        assert_eq!(standing(&folded(&events)), steps);
+        assert_eq!(step_states(&folded(&events)), steps);
         assert!(end_of(&events).content.ends_with("Nothing was found."));
         assert!(told(model.requests().last().unwrap()).contains("no page there either"));
         assert_eq!(model.unused_replies(), 0);
@@ -136,7 +136,7 @@ on_every_engine! {
         let events = send_planned(&app, &conversation, "How many?").await.all().await;
         let made = folded(&events);
         let steps = [("Look.", PlanStepStatus::Failed, 2), ("Guess.", PlanStepStatus::Completed, 1)];
-        assert_eq!((standing(&made), made.revision), (steps.to_vec(), 2));
+        assert_eq!((step_states(&made), made.revision), (steps.to_vec(), 2));
         assert!(made.steps[0].reason.is_some() && made.reason == made.steps[0].reason, "{made:?}");
         let end = end_of(&events);
         assert_eq!(end.content, format!("I look. \n\n{LONG}\n\nIt is four."));
@@ -169,7 +169,7 @@ on_every_engine! {
             ("Add more.", PlanStepStatus::Failed, 1),
             ("Add on.", PlanStepStatus::Pending, 0),
         ];
-        assert_eq!(standing(&folded(&events)), steps);
+        assert_eq!(step_states(&folded(&events)), steps);
         let end = end_of(&events);
         assert_eq!((end.stop_reason.as_deref(), end.tool_calls.len()), (Some("step_limit"), 2));
         assert!(end.content.ends_with("and there I stopped."));
@@ -184,7 +184,7 @@ on_every_engine! {
         model.reply([text("No plan.")]);
         model.reply([text("It is gone.")]);
         let events = send_planned(&app, &conversation, "Where is it?").await.all().await;
-        assert_eq!(standing(&folded(&events)), [("Look.", PlanStepStatus::Failed, 2)]);
+        assert_eq!(step_states(&folded(&events)), [("Look.", PlanStepStatus::Failed, 2)]);
         assert!(end_of(&events).content.ends_with("It is gone."));
     }
 }

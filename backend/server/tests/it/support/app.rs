@@ -12,7 +12,7 @@ use tallybook::{
 use tallybook_accounts::AccountsSettings;
 use tallybook_agent::{Limits, SystemPrompt};
 use tallybook_conversations::{
-    MemorySettings, PersonLimits, PlanSettings,
+    MemorySettings, PlanSettings, UserLimits,
     models::{ModelChoice, ModelEntry, ReviewSettings},
 };
 use tallybook_database::Database;
@@ -66,7 +66,7 @@ fn settings(engine: &Engine) -> Settings {
         plan: PlanSettings::default(),
         titles: false,
         limits: Limits::default(),
-        person_limits: PersonLimits::default(),
+        user_limits: UserLimits::default(),
         system_prompt: SystemPrompt::BuiltIn,
         tool_servers: ToolServersSettings::default(),
         secrets: Secrets::default(),
@@ -293,8 +293,8 @@ impl Builder<'_> {
     }
 
     /// Sets the limits of each user.
-    pub(crate) fn with_person_limits(self, limits: PersonLimits) -> Self {
-        self.with_settings(|settings| settings.person_limits = limits)
+    pub(crate) fn with_user_limits(self, limits: UserLimits) -> Self {
+        self.with_settings(|settings| settings.user_limits = limits)
     }
 
     /// Sets the time after which a call that waits for approval is denied.

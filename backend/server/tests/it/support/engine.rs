@@ -65,7 +65,7 @@ impl Engine {
     }
 
     /// Returns databases with tables that give each later row a smaller key, as the nodes of a cluster may.
-    pub(crate) async fn every_mysql_with_falling_keys() -> Vec<Self> {
+    pub(crate) async fn every_mysql_with_descending_keys() -> Vec<Self> {
         let engines = Self::every_mysql_with_tables().await;
         for engine in &engines {
             let pool = engine.pool().await.mysql();

@@ -5,7 +5,8 @@ use std::fmt;
 /// Symbols of the base units, in the order of the exponents in [`Dimension`].
 const BASE_UNITS: [&str; 8] = ["kg", "m", "s", "K", "rad", "bit", "A", "mol"];
 
-/// Exponents of the base units. Unlike in the SI, angles and data have dimensions, so that they convert to nothing else.
+/// Exponents of the base units. Unlike in the SI, angles and data have dimensions, so that they convert to nothing
+/// else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dimension([i32; 8]);
 

@@ -122,7 +122,7 @@ fn canonical(text: &str) -> String {
                 result.push('^');
                 rest = &rest[1..];
             }
-            // A full stop within the text: in a product of symbols such as `m.s-1`, or after an abbreviated word.
+            // A full stop before a letter is a separator: between symbols, as in `m.s-1`, or after an abbreviated word.
             '.' if before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphabetic) => {
                 result.push(' ');
             }
@@ -149,12 +149,12 @@ fn compatible(text: &str) -> String {
     signs.nfkc().map(plain).collect()
 }
 
-/// Returns the length of an abbreviation with a full stop after each letter, such as `m.p.h.` or `U.S.`. Returns `None` if `text`
-/// does not start with one.
+/// Returns the length of an abbreviation with a full stop after each letter, such as `m.p.h.` or `U.S.`. Returns `None`
+/// if `text` does not start with one.
 fn abbreviation(text: &str) -> Option<usize> {
     let is_pair = |pair: &&[u8]| matches!(pair, [letter, b'.'] if letter.is_ascii_alphabetic());
     let pairs = text.as_bytes().chunks_exact(2).take_while(is_pair).count();
-    // The abbreviation must be followed by the end of the word.
+    // The word must end after the abbreviation.
     let is_over = !text[2 * pairs..].starts_with(char::is_alphanumeric);
     (pairs > 1 && is_over).then_some(2 * pairs)
 }
@@ -189,7 +189,8 @@ fn factors(text: &str) -> Result<Vec<(Named, i32)>, String> {
     Ok(factors)
 }
 
-/// Removes the parentheses around countries and systems of units, as in `gallon (US)` and `miles per gallon (imperial)`.
+/// Removes the parentheses around countries and systems of units, as in `gallon (US)` and `miles per gallon
+/// (imperial)`.
 fn without_brackets(text: &str) -> String {
     let mut result = text.to_owned();
     for kind in KINDS {
@@ -247,7 +248,8 @@ fn longest_name(words: &[&str]) -> Result<(Named, i32, usize), String> {
     Err(if longest.is_empty() { INCOMPLETE.to_owned() } else { not_found(&longest.join(" ")) })
 }
 
-/// Splits `s^-2`, `s-2` or `s2` into name and exponent. An exponent has one digit, since more would take long to compute.
+/// Splits `s^-2`, `s-2` or `s2` into name and exponent. An exponent has one digit, since more would take long to
+/// compute.
 fn split_exponent(text: &str) -> (&str, i32) {
     let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let Ok(exponent @ 1..=9) = text[name.len()..].parse::<i32>() else { return (text, 1) };

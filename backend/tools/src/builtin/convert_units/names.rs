@@ -32,7 +32,7 @@ enum Meaning {
     Unit(Named),
     /// The name has several meanings. Lists the names to write instead.
     Choices(&'static str),
-    /// A symbol that is not in the table and differs from one in the table only in case, such as Mm and mm.
+    /// A symbol that is not in the table but differs only in case from one in the table, such as Mm from mm.
     LeftOut,
 }
 

@@ -1,8 +1,8 @@
 //! Table of all units that `convert_units` accepts. A name has exactly the meaning that is written here.
 //!
-//! Factors convert to the base units of `dimension`: kg, m, s, K, rad, bit, A and mol. They are exact by definition, from NIST
-//! SP 811 (customary units), the SI brochure, the UK Units of Measurement Regulations 1995 (imperial units) and the IAU
-//! (au, parsec).
+//! Factors convert to the base units of `dimension`: kg, m, s, K, rad, bit, A and mol. They are exact by definition,
+//! from NIST SP 811 (customary units), the SI brochure, the UK Units of Measurement Regulations 1995 (imperial units)
+//! and the IAU (au, parsec).
 
 use crate::builtin::convert_units::dimension::{
     ACCELERATION, AMOUNT, ANGLE, AREA, CHARGE, CURRENT, DATA, DATA_RATE, Dimension, ENERGY, FLOW, FORCE, FREQUENCY,
@@ -42,11 +42,11 @@ pub(crate) const PREFIXES: &[Prefix] = &[
 /// Relation between a unit's numbers and quantities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Twice the number is twice the quantity.
+    /// The quantity is proportional to the number.
     Ratio,
-    /// The numbers begin this much above the quantity's zero, as °C does.
+    /// The scale's zero is this much above the quantity's zero, as for °C.
     Offset(&'static str),
-    /// Twice the number is half the quantity.
+    /// The quantity is inversely proportional to the number, as for L/100km.
     Inverse,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Unit {
     pub(crate) symbols: &'static str,
     /// Names that take the words of prefixes.
     pub(crate) words: &'static str,
-    /// Names with other meanings elsewhere. Results show `note` with them.
+    /// Names that have other meanings elsewhere. Results for them show `note`.
     pub(crate) assumed: &'static str,
     pub(crate) note: &'static str,
     /// The symbols of the prefixes that are in use with this unit.

@@ -1,5 +1,5 @@
-//! Fetches pages over HTTP, with limits for time and size. Connects only to public IP addresses, which are checked after each DNS lookup
-//! and at each redirect. `readable` extracts the text.
+//! Fetches pages over HTTP, with limits for time and size. Connects only to public IP addresses, which are checked
+//! after each DNS lookup and at each redirect. `readable` extracts the text.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -32,7 +32,8 @@ const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout for a page, including its redirects.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(20);
-/// Number of bytes at the start of a page that are searched for its encoding. The HTML standard specifies this for browsers.
+/// Number of bytes at the start of a page that are searched for its encoding. The HTML standard specifies this for
+/// browsers.
 const ENCODING_SNIFF_BYTES: usize = 1024;
 
 /// Function that looks up the IP addresses of a host name.
@@ -73,9 +74,9 @@ impl Fetcher {
         Ok(Self { client, is_allowed })
     }
 
-    /// Fetches a page. Fails with `invalid_argument` if the URL is not allowed, with `not_text` or `too_large` if the page cannot be
-    /// read as text, with `timeout`, and with `fetch_failed` for any other reason. If `hosts` are given, follows redirects only to
-    /// these.
+    /// Fetches a page. Fails with `invalid_argument` if the URL is not allowed, with `not_text` or `too_large` if the
+    /// page cannot be read as text, and with `timeout`. All other failures are `fetch_failed`. If `hosts` are given,
+    /// follows redirects only to these.
     pub(crate) async fn get(&self, url: &str, hosts: Option<&[AllowedHost]>) -> Result<Page, ToolError> {
         timeout(FETCH_TIMEOUT, self.follow(url, hosts)).await.map_err(|_| {
             ToolError::other("timeout", format!("the page took longer than {} s", FETCH_TIMEOUT.as_secs()))
@@ -103,7 +104,8 @@ impl Fetcher {
         Err(ToolError::other("fetch_failed", format!("more than {MAX_REDIRECTS} redirects")))
     }
 
-    /// Parses a URL, relative to `base` if given, and checks that it is allowed. A host name is checked later, when it is resolved.
+    /// Parses a URL, relative to `base` if given, and checks that it is allowed. A host name is checked later, when it
+    /// is resolved.
     fn check(&self, url: &str, base: Option<&Url>) -> Result<Url, ToolError> {
         let refused = |reason: &str| match base {
             None => Err(ToolError::invalid("url", format_args!("{:?} {reason}", shortened(url)))),
@@ -153,7 +155,7 @@ async fn read(address: Url, mut response: Response) -> Result<Page, ToolError> {
             format!("{} is {kind:?}, which is not text", shortened(address.as_str())),
         ));
     }
-    // The request asked for no content coding, and none is supported.
+    // The request accepts no content coding, and none is supported.
     let coding = header(response.headers(), "content-encoding");
     if !matches!(coding.as_str(), "" | "identity") {
         return Err(ToolError::other(
@@ -176,7 +178,8 @@ fn header(headers: &HeaderMap, name: &str) -> String {
     headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-/// Returns `true` if a media type is read as text. That includes an empty one, since servers that send none mostly serve text.
+/// Returns `true` if a media type is read as text. That includes an empty one, since servers that send none mostly
+/// serve text.
 fn is_text(kind: &str) -> bool {
     let (class, name) = kind.split_once('/').unwrap_or((kind, ""));
     matches!(class, "" | "text")
@@ -186,7 +189,8 @@ fn is_text(kind: &str) -> bool {
                 || name.ends_with("+xml"))
 }
 
-/// Returns the encoding named in the header `Content-Type`, otherwise the one named near the start of the page, otherwise UTF-8.
+/// Returns the encoding named in the header `Content-Type`, otherwise the one named near the start of the page,
+/// otherwise UTF-8.
 fn encoding(content_type: &str, body: &[u8]) -> &'static Encoding {
     let label_in = |text: &str| {
         let (_, rest) = text.split_once("charset=")?;
@@ -203,7 +207,7 @@ fn failed(address: &Url, error: &reqwest::Error) -> ToolError {
     ToolError::other("fetch_failed", format!("{} could not be fetched: {cause}", host_of(address)))
 }
 
-/// Returns the error of a redirect to a host that needs approval, from one that does not.
+/// Returns the error for a redirect from a host that needs no approval to one that needs it.
 fn needs_approval(from: &Url, to: &Url) -> ToolError {
     let message = format!(
         "{} redirects to {:?}, whose host needs approval; call the tool with that address to ask for it",
@@ -221,8 +225,8 @@ async fn look_up(host: String) -> std::io::Result<Vec<IpAddr>> {
     Ok(tokio::net::lookup_host((host, 0)).await?.map(|found| found.ip()).collect())
 }
 
-/// DNS resolver that leaves out refused IP addresses. The client connects to the returned addresses without a second lookup, which
-/// could give others.
+/// DNS resolver that leaves out refused IP addresses. The client connects to the returned addresses without a second
+/// lookup, which could give others.
 struct CheckedLookUp {
     look_up: LookUp,
     is_allowed: fn(IpAddr) -> bool,

@@ -1,6 +1,6 @@
-//! The tool `fetch_page`: returns the readable text of a public web page. It is off unless the operator enables it, and calls need
-//! approval unless the operator allows the host, since a model can send data out in URLs. `fetch` fetches the page, `public_address`
-//! decides which IP addresses are public, and `readable` extracts the text.
+//! The tool `fetch_page`: returns the readable text of a public web page. The tool is off unless the operator enables
+//! it. Calls need approval unless the operator allows the host, since a model can send data out in URLs. `fetch`
+//! fetches the page, `public_address` decides which IP addresses are public, and `readable` extracts the text.
 
 mod allowed_host;
 mod fetch;
@@ -85,8 +85,8 @@ impl Tool for FetchPage {
     }
 }
 
-/// Returns the title, the URL and the requested part of the text. Fails with `no_text` for a page without text, and with
-/// `invalid_argument` if `skip` is beyond its end.
+/// Returns the title, the URL and the requested part of the text. Fails with `no_text` for a page without text, and
+/// with `invalid_argument` if `skip` is beyond its end.
 fn show(page: &Page, skip: usize) -> Result<String, ToolError> {
     let is_html = matches!(page.kind.as_str(), "text/html" | "application/xhtml+xml" | "");
     let (title, text) = if is_html {

@@ -1,5 +1,5 @@
-//! Decides which IP addresses are on the public internet. The two tables list multicast networks and those networks of IANA's
-//! special-purpose address registries (RFC 6890 and its updates) that are not globally reachable.
+//! Decides which IP addresses are on the public internet. The two tables list multicast networks and those networks of
+//! IANA's special-purpose address registries (RFC 6890 and its updates) that are not globally reachable.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

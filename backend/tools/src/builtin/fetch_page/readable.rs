@@ -1,5 +1,5 @@
-//! Extracts the readable text of an HTML page as simple Markdown: headings, paragraphs, lists, tables, links, code. It makes one pass
-//! over the tokens and builds no tree, so deeply nested markup does no harm.
+//! Extracts the readable text of an HTML page as simple Markdown: headings, paragraphs, lists, tables, links, code. It
+//! makes one pass over the tokens and builds no tree, so deeply nested markup does no harm.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 use reqwest::Url;
@@ -9,11 +9,12 @@ const HIDDEN: [&str; 15] = [
     "script", "style", "template", "noscript", "svg", "math", "iframe", "object", "canvas", "audio", "video", "select",
     "textarea", "button", "dialog",
 ];
-/// Elements around a page's own content.
+/// Elements that contain no main content.
 const AROUND: [&str; 4] = ["nav", "header", "footer", "aside"];
-/// Elements that mark a page's own content.
+/// Elements that contain the main content.
 const CONTENT: [&str; 2] = ["main", "article"];
-/// Minimum length of the text in `main` and `article`, in characters. If the text is shorter, it isn't taken for the page's content.
+/// Minimum length of the text in `main` and `article`, in characters. If the text is shorter, these elements are
+/// ignored.
 const MIN_CONTENT_CHARS: usize = 200;
 /// Maximum length of a title, in characters. Longer ones are truncated.
 const MAX_TITLE_CHARS: usize = 300;
@@ -156,7 +157,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the URL of a link. Returns `None` if it is too long, leads to a place in the same page, or isn't HTTP or HTTPS.
+    /// Returns the URL of a link. Returns `None` if it is too long, leads to a place in the same page, or isn't HTTP or
+    /// HTTPS.
     fn target(&self, href: &str) -> Option<String> {
         let href = href.trim();
         if href.is_empty() || href.starts_with('#') || href.len() > MAX_LINK_CHARS {

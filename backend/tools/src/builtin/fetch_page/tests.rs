@@ -76,8 +76,9 @@ fn redirect(target: &str) -> Vec<u8> {
     answer(&format!("HTTP/1.1 302 Found\r\nlocation: {target}"), "")
 }
 
-/// Returns a registry with the tool. It resolves `pages.example` to 127.0.0.1, `inside.example` to addresses that are not public, and
-/// `both.example` to one of each. It treats 127.0.0.1 as public, and refuses all other private addresses.
+/// Returns a registry with the tool. It resolves `pages.example` to 127.0.0.1, `inside.example` to addresses that are
+/// not public, and `both.example` to one of each. It treats 127.0.0.1 as public, and refuses all other private
+/// addresses.
 fn registry() -> ToolRegistry {
     registry_allowing(Vec::new())
 }

@@ -182,8 +182,8 @@ mod tests {
         read(&to_raw_value(input).unwrap(), has_previous).map_err(|refusal| refusal.param.unwrap_or_default())
     }
 
-    fn user(words: &str) -> Value {
-        json!({"role": "user", "content": words})
+    fn user(text: &str) -> Value {
+        json!({"role": "user", "content": text})
     }
 
     fn call(id: &str) -> Value {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn items_become_steps_of_text_calls_and_results() {
-        let words = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        let text = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "Wait.", "annotations": []}]});
         let thought =
             json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x", "content": null});
@@ -216,16 +216,16 @@ mod tests {
         for (items, expected) in [
             (json!([user("q")]), "u"),
             (json!([user("a"), user("b")]), "u u"),
-            (json!([user("q"), words, later]), "u a0 u"),
-            (json!([user("q"), thought, words, call("a"), call("b"), output("b"), output("a")]), "u a2 r2"),
+            (json!([user("q"), text, later]), "u a0 u"),
+            (json!([user("q"), thought, text, call("a"), call("b"), output("b"), output("a")]), "u a2 r2"),
             (json!([user("q"), call("a"), output("a"), call("b"), output("b")]), "u a1 r1 a1 r1"),
             (json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_1_0_1"), output("tb_1_0_1")]), "u a2 r2"),
             (
                 json!([user("q"), call("tb_1_0_0"), output("tb_1_0_0"), call("tb_2_0_0"), output("tb_2_0_0")]),
                 "u a1 r1 a1 r1",
             ),
-            (json!([user("q"), call("a"), output("a"), words, later]), "u a1 r1 a0 u"),
-            (json!([words, later]), "u a0 u"),
+            (json!([user("q"), call("a"), output("a"), text, later]), "u a1 r1 a0 u"),
+            (json!([text, later]), "u a0 u"),
         ] {
             assert_eq!(shape(&parsed(&items, false).unwrap()), expected, "{items}");
         }

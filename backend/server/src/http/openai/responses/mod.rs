@@ -19,8 +19,8 @@ use tallybook_protocol::MessageStatus;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::http::{
-    answers::{ModelFailed, Unknown},
     caller::Authenticated,
+    connection_limits::StreamPermit,
     error::ApiError,
     openai::{
         chunk::WholeAnswer,
@@ -33,7 +33,7 @@ use crate::http::{
         sink::finish_of,
     },
     peer::Peer,
-    places::StreamPlace,
+    shared_responses::{ModelFailed, Unknown},
     state::State,
 };
 
@@ -66,7 +66,7 @@ pub(crate) async fn create(
     state: State,
     Authenticated(caller): Authenticated,
     peer: Peer,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {

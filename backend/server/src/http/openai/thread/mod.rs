@@ -17,8 +17,8 @@ use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
 
 use crate::http::{
-    answers::{Busy, Invalid, ModelFailed, Unknown},
     caller::Authenticated,
+    connection_limits::StreamPermit,
     error::ApiError,
     openai::{
         chunk::UsageBody,
@@ -34,7 +34,7 @@ use crate::http::{
         },
     },
     peer::Peer,
-    places::StreamPlace,
+    shared_responses::{Busy, Invalid, ModelFailed, Unknown},
     state::{AppState, State},
 };
 
@@ -116,7 +116,7 @@ pub(crate) async fn create_simple(
     state: State,
     Authenticated(caller): Authenticated,
     peer: Peer,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
@@ -192,7 +192,7 @@ pub(crate) async fn create_v1(
     state: State,
     Authenticated(caller): Authenticated,
     peer: Peer,
-    _place: StreamPlace,
+    _permit: StreamPermit,
     request: HttpRequest,
     body: Json<Box<RawValue>>,
 ) -> Result<HttpResponse, ApiError> {
@@ -236,8 +236,8 @@ fn new_question(mut messages: Vec<(usize, ChatMessage)>) -> Result<String, Refus
 fn respond(whole: &WholeThread, usage: UsageBody, thread_id: String) -> HttpResponse {
     let used_up = whole.stop_reason.as_deref() == Some(STEP_LIMIT);
     let status = if used_up { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK };
-    let words = "The answer reached its step limit. The last text is in message; send another message in the thread to continue.";
-    let error = used_up.then(|| ErrorBody::new(status, words.to_owned(), None, Some(STEP_LIMIT.to_owned())));
+    let text = "The answer reached its step limit. The last text is in message; send another message in the thread to continue.";
+    let error = used_up.then(|| ErrorBody::new(status, text.to_owned(), None, Some(STEP_LIMIT.to_owned())));
     let message = Message { role: "assistant", content: &whole.text };
     let mut response = HttpResponse::build(status);
     if used_up {

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use tallybook_protocol::ToolCallStatus;
-use tallybook_tool_history::{Figures, Spent};
+use tallybook_tool_history::{Figures, Usage};
 
 use super::super::{format, i18n::Messages};
 
@@ -26,7 +26,7 @@ pub(crate) struct Chart {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     /// Description of the chart.
-    pub(crate) words: String,
+    pub(crate) text: String,
     /// Number of columns that the chart has room for.
     pub(crate) width: i64,
     pub(crate) columns: Vec<Column>,
@@ -43,7 +43,7 @@ pub(crate) struct Chart {
 pub(crate) struct Column {
     pub(crate) x: i64,
     /// Tooltip of the column.
-    pub(crate) words: String,
+    pub(crate) text: String,
     pub(crate) parts: Vec<Part>,
 }
 
@@ -57,14 +57,14 @@ pub(crate) struct Part {
 /// The values of a column, not yet to scale.
 struct Amounts {
     x: i64,
-    words: String,
+    text: String,
     parts: Vec<(&'static str, i64)>,
 }
 
 /// Returns the charts that have something to show.
-pub(crate) fn of(figures: &Figures, since: DateTime<Utc>, hours: i64, words: Messages) -> Vec<Chart> {
+pub(crate) fn of(figures: &Figures, since: DateTime<Utc>, hours: i64, texts: Messages) -> Vec<Chart> {
     let span = Span { since, hours };
-    [span.calls(figures, words), span.failed(figures, words), span.cost(figures, words), span.tokens(figures, words)]
+    [span.calls(figures, texts), span.failed(figures, texts), span.cost(figures, texts), span.tokens(figures, texts)]
         .into_iter()
         .flatten()
         .collect()
@@ -78,15 +78,15 @@ struct Span {
 
 impl Span {
     /// Returns the chart of calls per hour, by status.
-    fn calls(&self, figures: &Figures, words: Messages) -> Option<Chart> {
+    fn calls(&self, figures: &Figures, texts: Messages) -> Option<Chart> {
         let (at, most) = figures.hours.iter().max_by_key(|(_, count)| count.calls)?;
         let total = figures.total();
         let amounts = figures.hours.iter().map(|(at, count)| Amounts {
             x: self.hour(*at),
-            words: words.calls_of_hour(&hour(*at), &format::number(count.calls)),
+            text: texts.calls_of_hour(&hour(*at), &format::number(count.calls)),
             parts: STATUSES.map(|status| (status.as_str(), count.of(status))).into(),
         });
-        let in_words = words.total(
+        let in_words = texts.total(
             &format::number(total.calls),
             &percent(total.failed_permille()),
             &format::number(most.calls),
@@ -94,20 +94,20 @@ impl Span {
         );
         let key = STATUSES.into_iter().filter(|status| total.of(*status) > 0);
         let key = key
-            .map(|status| (status.as_str(), format!("{} {}", words.status(status), format::number(total.of(status)))));
+            .map(|status| (status.as_str(), format!("{} {}", texts.status(status), format::number(total.of(status)))));
         Some(Chart {
             key: key.collect(),
-            ..self.by_hour("calls", words.calls_an_hour(), in_words, amounts.collect(), format::number)
+            ..self.by_hour("calls", texts.calls_an_hour(), in_words, amounts.collect(), format::number)
         })
     }
 
     /// Returns the chart of the share of failed calls per hour.
-    fn failed(&self, figures: &Figures, words: Messages) -> Option<Chart> {
+    fn failed(&self, figures: &Figures, texts: Messages) -> Option<Chart> {
         let (at, worst) = figures.hours.iter().max_by_key(|(_, count)| count.failed_permille())?;
         let failed = figures.hours.iter().map(|(at, count)| (*at, count.failed_permille(), count.calls));
         let amounts = failed.filter(|(_, share, _)| *share > 0).map(|(at, share, calls)| Amounts {
             x: self.hour(at),
-            words: words.failed_of_hour(&hour(at), &percent(share), &format::number(calls)),
+            text: texts.failed_of_hour(&hour(at), &percent(share), &format::number(calls)),
             parts: vec![("error", share)],
         });
         let amounts: Vec<_> = amounts.collect();
@@ -116,35 +116,35 @@ impl Span {
         }
         let all = percent(figures.total().failed_permille());
         let in_words =
-            words.failed_of_all(&all, &percent(worst.failed_permille()), &format::number(worst.calls), &hour(*at));
-        Some(self.by_hour("failed", words.failed_an_hour(), in_words, amounts, percent))
+            texts.failed_of_all(&all, &percent(worst.failed_permille()), &format::number(worst.calls), &hour(*at));
+        Some(self.by_hour("failed", texts.failed_an_hour(), in_words, amounts, percent))
     }
 
     /// Returns the chart of model costs per day.
-    fn cost(&self, figures: &Figures, words: Messages) -> Option<Chart> {
+    fn cost(&self, figures: &Figures, texts: Messages) -> Option<Chart> {
         let all: i64 = figures.days.values().map(|spent| spent.cost_nanos).sum();
         let (day, most) = figures.days.iter().max_by_key(|(_, spent)| spent.cost_nanos).filter(|_| all > 0)?;
-        let in_words = words.cost_of_days(&format::cost(all), &format::cost(most.cost_nanos), day);
-        let parts = |spent: &Spent| (format::cost(spent.cost_nanos), vec![("cost", spent.cost_nanos)]);
-        Some(self.by_day("cost", words.cost_a_day(), in_words, figures, format::cost, parts))
+        let in_words = texts.cost_of_days(&format::cost(all), &format::cost(most.cost_nanos), day);
+        let parts = |spent: &Usage| (format::cost(spent.cost_nanos), vec![("cost", spent.cost_nanos)]);
+        Some(self.by_day("cost", texts.cost_a_day(), in_words, figures, format::cost, parts))
     }
 
     /// Returns the chart of input and output tokens per day.
-    fn tokens(&self, figures: &Figures, words: Messages) -> Option<Chart> {
-        let both = |spent: &Spent| spent.input_tokens + spent.output_tokens;
+    fn tokens(&self, figures: &Figures, texts: Messages) -> Option<Chart> {
+        let both = |spent: &Usage| spent.input_tokens + spent.output_tokens;
         let (day, most) =
             figures.days.iter().max_by_key(|(_, spent)| both(spent)).filter(|(_, spent)| both(spent) > 0)?;
         let input: i64 = figures.days.values().map(|spent| spent.input_tokens).sum();
         let output: i64 = figures.days.values().map(|spent| spent.output_tokens).sum();
-        let said = |input: i64, output: i64| words.tokens(&format::number(input), &format::number(output));
-        let in_words = words.tokens_of_days(&said(input, output), &format::number(both(most)), day);
-        let parts = |spent: &Spent| {
+        let said = |input: i64, output: i64| texts.tokens(&format::number(input), &format::number(output));
+        let in_words = texts.tokens_of_days(&said(input, output), &format::number(both(most)), day);
+        let parts = |spent: &Usage| {
             let (input, output) = (spent.input_tokens, spent.output_tokens);
             (said(input, output), vec![("input", input), ("output", output)])
         };
-        let key = [("input", words.tokens_in(), input), ("output", words.tokens_out(), output)];
+        let key = [("input", texts.tokens_in(), input), ("output", texts.tokens_out(), output)];
         let key = key.map(|(kind, name, tokens)| (kind, format!("{name} {}", format::number(tokens))));
-        let chart = self.by_day("tokens", words.tokens_a_day(), in_words, figures, format::number, parts);
+        let chart = self.by_day("tokens", texts.tokens_a_day(), in_words, figures, format::number, parts);
         Some(Chart { key: key.into(), ..chart })
     }
 
@@ -156,7 +156,7 @@ impl Span {
         &self,
         id: &'static str,
         title: &'static str,
-        words: String,
+        text: String,
         amounts: Vec<Amounts>,
         written: impl Fn(i64) -> String,
     ) -> Chart {
@@ -165,7 +165,7 @@ impl Span {
         Chart {
             id,
             title,
-            words,
+            text,
             width: self.hours + 1,
             columns,
             highest: written(highest),
@@ -179,22 +179,22 @@ impl Span {
         &self,
         id: &'static str,
         title: &'static str,
-        words: String,
+        text: String,
         figures: &Figures,
         written: impl Fn(i64) -> String,
-        parts: impl Fn(&Spent) -> (String, Vec<(&'static str, i64)>),
+        parts: impl Fn(&Usage) -> (String, Vec<(&'static str, i64)>),
     ) -> Chart {
         let (begins, ends) = (self.since.date_naive(), (self.since + TimeDelta::hours(self.hours)).date_naive());
         let amounts = figures.days.iter().filter_map(|(day, spent)| {
             let date: NaiveDate = day.parse().ok()?;
-            let (words, parts) = parts(spent);
-            Some(Amounts { x: (date - begins).num_days(), words: format!("{day}: {words}"), parts })
+            let (text, parts) = parts(spent);
+            Some(Amounts { x: (date - begins).num_days(), text: format!("{day}: {text}"), parts })
         });
         let (columns, highest) = columns(amounts.collect());
         Chart {
             id,
             title,
-            words,
+            text,
             width: (ends - begins).num_days() + 1,
             columns,
             highest: written(highest),
@@ -210,7 +210,7 @@ fn columns(amounts: Vec<Amounts>) -> (Vec<Column>, i64) {
     let sum = |parts: &[(&str, i64)]| parts.iter().map(|(_, amount)| *amount).sum::<i64>();
     let highest = amounts.iter().map(|column| sum(&column.parts)).max().unwrap_or_default();
     let height = |amount: i64| i64::try_from(i128::from(amount) * i128::from(HEIGHT) / i128::from(highest.max(1)));
-    let column = |Amounts { x, words, parts }: Amounts| {
+    let column = |Amounts { x, text, parts }: Amounts| {
         let mut below = 0;
         let parts = parts.into_iter().filter(|(_, amount)| *amount > 0).map(|(kind, amount)| {
             // Every value above 0 gets at least one unit of height, so that it is visible.
@@ -218,7 +218,7 @@ fn columns(amounts: Vec<Amounts>) -> (Vec<Column>, i64) {
             below += height;
             Part { kind, y: HEIGHT - below, height }
         });
-        Column { x, words, parts: parts.collect() }
+        Column { x, text, parts: parts.collect() }
     };
     (amounts.into_iter().map(column).collect(), highest)
 }
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn columns_are_to_scale_and_small_values_are_visible() {
-        let amounts = |x, parts: &[(&'static str, i64)]| Amounts { x, words: String::new(), parts: parts.to_vec() };
+        let amounts = |x, parts: &[(&'static str, i64)]| Amounts { x, text: String::new(), parts: parts.to_vec() };
         let (columns, highest) = columns(vec![
             amounts(0, &[("success", 3000), ("error", 1000)]),
             amounts(2, &[("success", 1), ("error", 0), ("denied", 1000)]),

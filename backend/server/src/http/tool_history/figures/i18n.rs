@@ -2,9 +2,9 @@
 
 use tallybook_frontend::Language;
 
-use super::super::{super::i18n::words, i18n::Messages};
+use super::super::{super::i18n::messages, i18n::Messages};
 
-words! {
+messages! {
     failed_an_hour: "Failed calls per hour", "1時間ごとの失敗率";
     cost_a_day: "Cost per day", "1日ごとの費用";
     tokens_a_day: "Tokens per day", "1日ごとのトークン";

@@ -17,7 +17,7 @@ use self::{
 };
 use super::{
     super::{caller::Admin, query::Query, state::State},
-    frame::{Frame, answer, refusal},
+    layout::{Frame, answer, refusal},
 };
 
 /// Time ranges to choose from, with their length in hours.
@@ -69,8 +69,8 @@ pub(crate) async fn show(
 }
 
 fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Shown, figures: &Figures) -> FiguresPage {
-    let words = frame.words;
-    let names = [words.last_day(), words.last_week(), words.last_month()];
+    let texts = frame.texts;
+    let names = [texts.last_day(), texts.last_week(), texts.last_month()];
     let ranges = RANGES.into_iter().zip(names).map(|((range_name, _), name)| Range {
         name,
         address: format!("/admin/figures?range={range_name}"),
@@ -78,10 +78,10 @@ fn page(frame: Frame, range: &str, since: DateTime<Utc>, hours: i64, shown: Show
     });
     FiguresPage {
         ranges: ranges.collect(),
-        missing: (figures.missing_hours > 0).then(|| words.missing_hours(figures.missing_hours)),
-        charts: charts::of(figures, since, hours, words),
-        tools: tables::of_tools(figures, shown, words),
-        tables: tables::of_models(figures, shown, words),
+        missing: (figures.missing_hours > 0).then(|| texts.missing_hours(figures.missing_hours)),
+        charts: charts::of(figures, since, hours, texts),
+        tools: tables::of_tools(figures, shown, texts),
+        tables: tables::of_models(figures, shown, texts),
         all_rows: (shown == Shown::First).then(|| format!("/admin/figures?range={range}&rows=all")),
         frame,
     }

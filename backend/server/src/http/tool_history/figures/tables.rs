@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tallybook_tool_history::{Figures, Spent, ToolFigures};
+use tallybook_tool_history::{Figures, ToolFigures, Usage};
 
 use super::{
     super::{format, i18n::Messages},
@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 2000;
 /// Length of the longest bar, in units of the picture.
 const LENGTH: i64 = 1000;
 
-type Amount = fn(&Spent) -> i64;
+type Amount = fn(&Usage) -> i64;
 type WriteResult = fn(i64) -> String;
 
 /// The columns of model usage: a value, and how to format it.
@@ -47,7 +47,7 @@ impl Shown {
 
 /// A figure, and the length of its bar.
 pub(crate) struct Cell {
-    pub(crate) words: String,
+    pub(crate) text: String,
     pub(crate) length: i64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Table {
 }
 
 /// Returns the table of the tools that were called; `None` if no tool was called.
-pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Messages) -> Option<Tools> {
+pub(crate) fn of_tools(figures: &Figures, shown: Shown, texts: Messages) -> Option<Tools> {
     let mut tools: Vec<_> = figures.tools.iter().collect();
     tools.sort_by_key(|(_, tool)| -tool.count.calls);
     let rest = tools.split_off(tools.len().min(shown.rows()));
@@ -75,14 +75,14 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Messages) -> Opti
     // Both duration columns have the same scale.
     let longest = tools.iter().filter_map(|(_, tool)| tool.within_ms(95)).max().unwrap_or_default();
     let within = |ms: Option<i64>| Cell {
-        words: ms.map_or_else(|| "–".to_owned(), |ms| words.how_long(ms)),
+        text: ms.map_or_else(|| "–".to_owned(), |ms| texts.how_long(ms)),
         length: length(ms.unwrap_or_default(), longest),
     };
     let row = |(name, tool): (&String, &ToolFigures)| {
         let failed = tool.count.failed_permille();
         let cells = [
-            Cell { words: format::number(tool.count.calls), length: length(tool.count.calls, most) },
-            Cell { words: percent(failed), length: length(failed, 1000) },
+            Cell { text: format::number(tool.count.calls), length: length(tool.count.calls, most) },
+            Cell { text: percent(failed), length: length(failed, 1000) },
             within(tool.within_ms(50)),
             within(tool.within_ms(95)),
         ];
@@ -91,45 +91,45 @@ pub(crate) fn of_tools(figures: &Figures, shown: Shown, words: Messages) -> Opti
     let of_rest: i64 = rest.iter().map(|(_, tool)| tool.count.calls).sum();
     Some(Tools {
         rows: tools.into_iter().map(row).collect(),
-        more: (!rest.is_empty()).then(|| words.more_tools(rest.len(), &format::number(of_rest))),
+        more: (!rest.is_empty()).then(|| texts.more_tools(rest.len(), &format::number(of_rest))),
     })
 }
 
 /// Returns the tables of model usage: by day, model, user, and purpose. Empty tables are left out.
-pub(crate) fn of_models(figures: &Figures, shown: Shown, words: Messages) -> Vec<Table> {
-    let in_words = |(purpose, spent): (&String, &Spent)| (words.purpose(purpose), *spent);
-    let purposes: BTreeMap<String, Spent> = figures.purposes.iter().map(in_words).collect();
+pub(crate) fn of_models(figures: &Figures, shown: Shown, texts: Messages) -> Vec<Table> {
+    let in_words = |(purpose, spent): (&String, &Usage)| (texts.purpose(purpose), *spent);
+    let purposes: BTreeMap<String, Usage> = figures.purposes.iter().map(in_words).collect();
     let tables = [
-        table(words.of_days(), figures.days.iter().rev().collect(), shown, words),
-        table(words.of_models(), sorted(&figures.models), shown, words),
-        table(words.of_people(), sorted(&figures.people), shown, words),
-        table(words.of_purposes(), sorted(&purposes), shown, words),
+        table(texts.of_days(), figures.days.iter().rev().collect(), shown, texts),
+        table(texts.of_models(), sorted(&figures.models), shown, texts),
+        table(texts.of_people(), sorted(&figures.people), shown, texts),
+        table(texts.of_purposes(), sorted(&purposes), shown, texts),
     ];
     tables.into_iter().flatten().collect()
 }
 
 /// Sorts by cost, then by output tokens, largest first.
-fn sorted(spent: &BTreeMap<String, Spent>) -> Vec<(&String, &Spent)> {
+fn sorted(spent: &BTreeMap<String, Usage>) -> Vec<(&String, &Usage)> {
     let mut spent: Vec<_> = spent.iter().collect();
     spent.sort_by_key(|(_, spent)| (-spent.cost_nanos, -spent.output_tokens));
     spent
 }
 
-fn table(title: &'static str, mut spent: Vec<(&String, &Spent)>, shown: Shown, words: Messages) -> Option<Table> {
+fn table(title: &'static str, mut spent: Vec<(&String, &Usage)>, shown: Shown, texts: Messages) -> Option<Table> {
     let rest = spent.split_off(spent.len().min(shown.rows()));
     if spent.is_empty() {
         return None;
     }
     let columns = COLUMNS.map(|(amount, written)| {
         let most = spent.iter().map(|(_, spent)| amount(spent)).max().unwrap_or_default();
-        move |spent: &Spent| Cell { words: written(amount(spent)), length: length(amount(spent), most) }
+        move |spent: &Usage| Cell { text: written(amount(spent)), length: length(amount(spent), most) }
     });
-    let row = |(name, spent): (&String, &Spent)| (name.clone(), columns.each_ref().map(|cell| cell(spent)));
+    let row = |(name, spent): (&String, &Usage)| (name.clone(), columns.each_ref().map(|cell| cell(spent)));
     let cost: i64 = rest.iter().map(|(_, spent)| spent.cost_nanos).sum();
     Some(Table {
         title,
         rows: spent.into_iter().map(row).collect(),
-        more: (!rest.is_empty()).then(|| words.more_usage(rest.len(), &format::cost(cost))),
+        more: (!rest.is_empty()).then(|| texts.more_usage(rest.len(), &format::cost(cost))),
     })
 }
 

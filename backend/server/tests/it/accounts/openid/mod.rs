@@ -1,4 +1,4 @@
-//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in (`ways_in`),
+//! Sign-in with OpenID Connect, at an identity provider that the test runs (`issuer`): users who can sign in (`linking`),
 //! attacks (`attacks`), providers that fail (`outages`), and providers that send odd types (`lenient`).
 
 mod attacks;
@@ -8,8 +8,8 @@ mod canary;
 mod issuer;
 mod key;
 mod lenient;
+mod linking;
 mod outages;
-mod ways_in;
 
 pub(crate) use key::base64;
 

@@ -8,7 +8,7 @@ use tallybook_mock_llm::MockLlm;
 
 use super::{
     super::kit::{ADMIN, Team, Who, required},
-    decided::{Orders, decide, section},
+    decisions::{Orders, decide, section},
     kit::{Call, page, run, say_why, start, with_admin, write_call, write_turn},
 };
 use crate::support::{Engine, TestApp, execute, on_every_engine, rows};

@@ -1,15 +1,15 @@
 //! The tool history for admins: the list, statistics, reasons for access to other users' data, playback, re-runs, exports, and
 //! its documentation.
 
-mod decided;
+mod access_log;
 mod deciders;
+mod decisions;
 mod export;
 mod figures;
 mod filters;
 mod hidden_characters;
 mod kit;
 mod list;
-mod looking;
 mod playback;
 mod purposes;
 mod reruns;

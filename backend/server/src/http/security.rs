@@ -17,7 +17,7 @@ use actix_web::{
 use super::{error::ApiError, hosts::Hosts, state::State};
 
 /// Refuses requests of other sites' pages, and sets the headers that protect this server's own page.
-pub(crate) async fn guard<B: MessageBody>(
+pub(crate) async fn check_request<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {

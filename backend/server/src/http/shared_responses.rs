@@ -30,14 +30,14 @@ impl IntoResponses for TurnEvents {
 }
 
 macro_rules! refusals {
-    ($($(#[$doc:meta])* $name:ident { $($status:literal: $words:literal,)+ })+) => {
+    ($($(#[$doc:meta])* $name:ident { $($status:literal: $text:literal,)+ })+) => {
         $(
             $(#[$doc])*
             pub(crate) enum $name {}
 
             impl IntoResponses for $name {
                 fn responses() -> BTreeMap<String, RefOr<Response>> {
-                    BTreeMap::from([$(($status.to_owned(), Response::new($words).into())),+])
+                    BTreeMap::from([$(($status.to_owned(), Response::new($text).into())),+])
                 }
             }
         )+

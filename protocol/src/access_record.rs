@@ -8,9 +8,9 @@ use crate::ToolCallId;
 
 /// Kind of an access or a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = LookKind))]
 #[serde(rename_all = "snake_case")]
-pub enum LookKind {
+pub enum AccessKind {
     /// Opened a tool call.
     CallOpened,
     /// Opened a conversation.
@@ -32,7 +32,7 @@ pub enum LookKind {
     Unknown,
 }
 
-impl From<String> for LookKind {
+impl From<String> for AccessKind {
     fn from(word: String) -> Self {
         match &*word {
             "call_opened" => Self::CallOpened,
@@ -50,12 +50,12 @@ impl From<String> for LookKind {
 
 /// An admin's access to a user's data, or change of the user's account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Look {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Look))]
+pub struct AccessRecord {
     /// ID of the record.
     pub id: i64,
     /// Kind of the access or the change.
-    pub kind: LookKind,
+    pub kind: AccessKind,
     /// Name of the admin; empty for the operator's command line.
     pub by: String,
     /// The reason that the admin gave for the access; empty for a change of the account.

@@ -1,24 +1,24 @@
-//! The limits of a user, across all replicas. They are checked against counts in the database when a turn, or another
-//! request that calls a model, begins. Tokens are reserved before a model call, since the call's usage is known only
-//! after it.
+//! Enforces the limits of a user across all replicas. Checks them against counts in the database when a turn, or
+//! another request that calls a model, begins. Reserves tokens before a model call, because the call's usage is known
+//! only after it.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::{UserId, hold_person};
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
-use tallybook_protocol::{Allowance, Allowances, MessageId, MessagePart};
+use tallybook_protocol::{MessageId, MessagePart, Quota, Quotas};
 
 use crate::models::Model;
 use crate::{
     ServiceError,
     context::Context,
     limits::QUARTERS,
-    person_limits::{DAY, MINUTE, PersonLimits, Weight},
     service::ConversationService,
     store::{
         model_requests::{self, NewRequest, RequestId},
         usage::{self, Since, UsedUp},
     },
+    user_limits::{DAY, MINUTE, UserLimits, Weight},
 };
 
 /// Tokens that a turn reserves for the conversation's history when it begins, before its prompt is known.
@@ -28,10 +28,10 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
     Since { messages: time - MINUTE, tokens: time - DAY, longest_turn: context.agent.limits().turn_time }
 }
 
-/// Blocks other turns of this user until the transaction that begins this turn ends. This must be the first statement of
-/// the transaction: the counts after it must include what was committed before.
+/// Blocks other turns of this user until the transaction that begins this turn ends. This must be the first statement
+/// of the transaction: the counts after it must include what was committed before.
 pub(crate) async fn hold(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    if context.person_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
+    if context.user_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
 }
 
 /// A turn that is about to begin or to resume.
@@ -44,10 +44,10 @@ pub(crate) struct NewTurn<'a> {
     pub(crate) parts: Option<&'a [MessagePart]>,
 }
 
-/// Refuses a turn, already written in this transaction, if its user has reached a limit. Otherwise reserves its first
-/// model call.
+/// Refuses a turn, which this transaction has already written, if its user has reached a limit. Otherwise reserves the
+/// tokens of its first model call.
 pub(crate) async fn admit_turn(context: &Context, tx: &mut Transaction, turn: NewTurn<'_>) -> Result<(), ServiceError> {
-    let limits = context.person_limits;
+    let limits = context.user_limits;
     if limits.is_none() {
         return Ok(());
     }
@@ -81,8 +81,9 @@ pub(crate) fn covers_first_step(prompt_tokens: usize, beside: usize) -> bool {
     prompt_tokens <= beside + HISTORY_TOKENS
 }
 
-/// Reserves the next model call of a running turn. Returns `false` if the user's tokens are used up, or reserved by other
-/// calls. The user's oldest running turn may always finish, so all turns together exceed the limit by at most one answer.
+/// Reserves the tokens of a running turn's next model call. Returns `false` if the user's tokens are used up, or
+/// reserved by other calls. The user's oldest running turn may always finish, so all turns together exceed the limit by
+/// at most one answer.
 pub(crate) async fn admit_step(
     context: &Context,
     user: UserId,
@@ -93,7 +94,7 @@ pub(crate) async fn admit_step(
 }
 
 async fn try_admit_step(context: &Context, user: UserId, message: MessageId, estimate: usize) -> sqlx::Result<bool> {
-    let limits = PersonLimits { tokens_per_day: context.person_limits.tokens_per_day, ..PersonLimits::default() };
+    let limits = UserLimits { tokens_per_day: context.user_limits.tokens_per_day, ..UserLimits::default() };
     if limits.is_none() {
         return Ok(true);
     }
@@ -124,7 +125,7 @@ pub(crate) struct Request {
 /// Refuses a request if its user has reached a limit. Otherwise counts the request and reserves its tokens. Returns
 /// `None` if the server has no limits.
 pub(crate) async fn admit_request(context: &Context, request: Request) -> Result<Option<RequestId>, ServiceError> {
-    if context.person_limits.is_none() {
+    if context.user_limits.is_none() {
         return Ok(None);
     }
     with_retries(|| try_admit_request(context, request)).await.map(Some)
@@ -133,7 +134,7 @@ pub(crate) async fn admit_request(context: &Context, request: Request) -> Result
 async fn try_admit_request(context: &Context, request: Request) -> Result<RequestId, ServiceError> {
     let Request { user, weight, tokens } = request;
     // The request does not count as a turn.
-    let limits = PersonLimits { turns: 0, ..context.person_limits };
+    let limits = UserLimits { turns: 0, ..context.user_limits };
     let mut tx = context.db.begin().await?;
     hold_person(&mut tx, user).await?;
     let time = now();
@@ -147,8 +148,8 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     Ok(id)
 }
 
-/// Releases the tokens that a request reserved; its usage is stored by now. If this fails, the tokens stay reserved until the
-/// request expires.
+/// Releases the tokens that a request reserved; its usage is stored by now. If this fails, the tokens stay reserved
+/// until the request expires.
 pub(crate) async fn settle(context: &Context, request: Option<RequestId>) {
     let Some(id) = request else { return };
     let store = || async {
@@ -183,7 +184,7 @@ async fn count_with_reserved(
     time: DateTime<Utc>,
 ) -> sqlx::Result<UsedUp> {
     let counted = usage::count_in(tx, user, since(context, time)).await?;
-    if context.person_limits.tokens_per_day == 0 {
+    if context.user_limits.tokens_per_day == 0 {
         return Ok(counted);
     }
     let reserved_tokens = model_requests::sum_reserved(tx, user, turn, time).await?;
@@ -191,23 +192,23 @@ async fn count_with_reserved(
 }
 
 impl ConversationService {
-    /// Returns a user's remaining allowances.
-    pub async fn find_allowances(&self, user: UserId) -> Result<Allowances, ServiceError> {
-        let limits = self.context.person_limits;
+    /// Returns a user's remaining quotas.
+    pub async fn find_quotas(&self, user: UserId) -> Result<Quotas, ServiceError> {
+        let limits = self.context.user_limits;
         if limits.is_none() {
-            return Ok(Allowances::default());
+            return Ok(Quotas::default());
         }
         let UsedUp { turns, message_quarters, tokens, .. } =
             usage::count(&self.context.db, user, since(&self.context, now())).await?;
-        let allowance = |limit: u64, counted: i64| {
+        let quota = |limit: u64, counted: i64| {
             let left = limit.saturating_sub(u64::try_from(counted).unwrap_or(0));
-            (limit > 0).then_some(Allowance { limit, left })
+            (limit > 0).then_some(Quota { limit, left })
         };
         let messages = message_quarters.used.saturating_add(QUARTERS - 1) / QUARTERS;
-        Ok(Allowances {
-            turns: allowance(limits.turns.into(), turns),
-            messages_per_minute: allowance(limits.messages_per_minute.into(), messages),
-            tokens_per_day: allowance(limits.tokens_per_day, tokens.used),
+        Ok(Quotas {
+            turns: quota(limits.turns.into(), turns),
+            messages_per_minute: quota(limits.messages_per_minute.into(), messages),
+            tokens_per_day: quota(limits.tokens_per_day, tokens.used),
         })
     }
 }

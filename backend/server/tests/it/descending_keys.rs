@@ -33,7 +33,7 @@ fn before(whole: &str, words: [&str; 2]) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn branches_versions_and_pages_do_not_depend_on_key_order() {
-    for engine in Engine::every_mysql_with_falling_keys().await {
+    for engine in Engine::every_mysql_with_descending_keys().await {
         let model = MockLlm::start().await.unwrap();
         let app = TestApp::spawn(&engine, &model).await;
         let mut feed = FeedReader::open(&app).await;
@@ -85,7 +85,7 @@ async fn branches_versions_and_pages_do_not_depend_on_key_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_summary_covers_the_messages_before_it() {
-    for engine in Engine::every_mysql_with_falling_keys().await {
+    for engine in Engine::every_mysql_with_descending_keys().await {
         let model = MockLlm::start().await.unwrap();
         let memory = MemorySettings { after_tokens: Some(0), ..MemorySettings::default() };
         let tools = builtin().unwrap();

@@ -1,5 +1,5 @@
-//! Converts serde's messages about values that do not fit into plain language. The results of this conversion never repeat the
-//! value, which may be a secret.
+//! Converts serde's messages about values that do not fit into plain language. The results of this conversion never
+//! repeat the value, which may be a secret.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use std::fmt;
 pub enum Misfit<'a> {
     /// The value has another type.
     WrongType {
-        /// Type that is expected, in serde's words.
+        /// Name that serde gives the expected type.
         expected: &'a str,
-        /// Type that was found, in plain words.
+        /// Plain name of the found type.
         found: &'static str,
     },
     /// The table has a key that no setting has.
@@ -47,7 +47,7 @@ impl<'a> Misfit<'a> {
         let message = without_place(message);
         let mut names = message.split('`').skip(1).step_by(2);
         if let Some(rest) = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: ")) {
-            // The found value may contain any text, so the last `, expected ` counts.
+            // The found value may contain any text, so this splits at the last `, expected `.
             if let Some((found, expected)) = rest.rsplit_once(", expected ") {
                 let found =
                     if message.starts_with("invalid value: integer") { "out of range" } else { found_type(found) };
@@ -84,7 +84,7 @@ fn found_type(found: &str) -> &'static str {
         ("map", "a table"),
         ("null", "null"),
     ];
-    kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, words)| words)
+    kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, text)| text)
 }
 
 /// Returns the plain-language form of serde's name of a type.
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn messages_are_plain_and_omit_the_value() {
-        for (message, words) in [
+        for (message, text) in [
             (
                 "invalid type: string \"many, expected u8\", expected u32",
                 "must be a whole number that is not negative, but is text.",
@@ -151,7 +151,7 @@ mod tests {
             ("duplicate field `name`", "occurs twice. Keep one of the two."),
             ("out of paper", "cannot be read: out of paper."),
         ] {
-            assert_eq!(Misfit::parse(message).to_string(), words, "{message}");
+            assert_eq!(Misfit::parse(message).to_string(), text, "{message}");
         }
     }
 }

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
 use tallybook_database::{Database, Row, Select, select};
 
-use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, SpentRow};
+use super::figures::{CallsOfHourRow, CallsRow, DurationsRow, UsageRow};
 
 /// Statements that store the sums of a day.
 const CREATE: [&str; 4] = [
@@ -104,7 +104,7 @@ pub(crate) struct SpentOfRow {
     /// The day, the model, the user, or the purpose.
     pub(crate) name: String,
     #[sqlx(flatten)]
-    pub(crate) spent: SpentRow,
+    pub(crate) spent: UsageRow,
 }
 
 /// The counted statistics since a time.
@@ -142,11 +142,11 @@ pub(crate) async fn count_day(db: &Database, day: DateTime<Utc>, now: DateTime<U
     tx.commit().await
 }
 
-/// Returns the counts since a time, with full days from `whole.0` to `whole.1`.
+/// Returns the counts since a time, with full days from `full_days.0` to `full_days.1`.
 pub(crate) async fn sum(
     db: &Database,
     since: DateTime<Utc>,
-    whole: (DateTime<Utc>, DateTime<Utc>),
+    full_days: (DateTime<Utc>, DateTime<Utc>),
 ) -> sqlx::Result<SumRows> {
     Ok(SumRows {
         hours: db
@@ -158,12 +158,12 @@ pub(crate) async fn sum(
             .bind(since)
             .fetch_all()
             .await?,
-        tools: sum_parts(db, SUM_TOOLS, since, whole).await?,
-        durations: sum_parts(db, SUM_DURATIONS, since, whole).await?,
-        days: sum_parts(db, SUM_DAYS, since, whole).await?,
-        models: sum_parts(db, SUM_MODELS, since, whole).await?,
-        people: sum_parts(db, SUM_PEOPLE, since, whole).await?,
-        purposes: sum_parts(db, SUM_PURPOSES, since, whole).await?,
+        tools: sum_parts(db, SUM_TOOLS, since, full_days).await?,
+        durations: sum_parts(db, SUM_DURATIONS, since, full_days).await?,
+        days: sum_parts(db, SUM_DAYS, since, full_days).await?,
+        models: sum_parts(db, SUM_MODELS, since, full_days).await?,
+        people: sum_parts(db, SUM_PEOPLE, since, full_days).await?,
+        purposes: sum_parts(db, SUM_PURPOSES, since, full_days).await?,
     })
 }
 

@@ -7,7 +7,7 @@ pub(crate) const MAX_IDS_PER_QUERY: usize = 200;
 
 /// Returns the rows of a query that consists of `select`, a list of `ids`, and `order`. The rows are in order if `ids`
 /// are.
-pub(crate) async fn list_of<I, T>(db: &Database, select: Select, ids: &[I], order: &'static str) -> sqlx::Result<Vec<T>>
+pub(crate) async fn by_ids<I, T>(db: &Database, select: Select, ids: &[I], order: &'static str) -> sqlx::Result<Vec<T>>
 where
     I: Copy + Sync + for<'v> Argument<'v>,
     T: Row,
@@ -21,8 +21,8 @@ where
     Ok(rows)
 }
 
-/// Runs `delete`, which ends where a list of values begins, on rows with the given primary keys. So it locks no other rows.
-/// `keys` must not be empty.
+/// Runs `delete` on the rows with the given primary keys, so that it locks no other rows. `delete` must end with the
+/// opening parenthesis of the list of keys. `keys` must not be empty.
 pub(crate) async fn delete_of(db: &Database, delete: &'static str, keys: &[i64]) -> sqlx::Result<()> {
     let mut query = db.writer().query(delete);
     query.push_list(keys).push(")");

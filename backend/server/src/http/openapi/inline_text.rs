@@ -118,13 +118,13 @@ impl Line {
             [("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items"), ("minimum", "maximum", "")]
         {
             let bound = |name: &str| schema[name].as_f64().map(|number| number.to_string());
-            let words = match (bound(least), bound(most)) {
+            let text = match (bound(least), bound(most)) {
                 (Some(least), Some(most)) => format!(", {least} to {most}{unit}"),
                 (Some(least), None) if unit.is_empty() => format!(", at least {least}"),
                 (None, Some(most)) => format!(", at most {most}{unit}"),
                 _ => continue,
             };
-            self.plain(words);
+            self.plain(text);
         }
         if let Some(pattern) = schema["pattern"].as_str() {
             self.plain(", ");
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_schema_is_described_in_text() {
-        for (schema, words) in [
+        for (schema, text) in [
             (json!({"type": ["string", "null"], "maxLength": 9}), "string or null, at most 9 characters"),
             (
                 json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 4}),
@@ -188,7 +188,7 @@ mod tests {
             (json!({"type": "string", "format": "uuid"}), "UUID"),
             (json!({}), "anything"),
         ] {
-            assert_eq!(Line::of(&schema).to_string(), words);
+            assert_eq!(Line::of(&schema).to_string(), text);
         }
     }
 }

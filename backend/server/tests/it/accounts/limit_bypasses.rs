@@ -4,14 +4,14 @@ use futures_util::future::join_all;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tallybook_accounts::{Accounts, Password};
-use tallybook_conversations::PersonLimits;
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text, tool_call};
 
 use super::kit::{ADMIN, PASSWORD, Team, Who, required};
 use crate::support::{Engine, TestApp, execute, on_every_engine, rows};
 
 /// Starts a server with an admin, and signs the admin in.
-async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> (Team, Who) {
+async fn start(engine: &Engine, model: &MockLlm, limits: UserLimits) -> (Team, Who) {
     let accounts = Accounts::new(engine.database().await, required());
     accounts.create_admin(ADMIN, Password::new(PASSWORD)).await.unwrap();
     let team = join(engine, model, limits).await;
@@ -19,25 +19,25 @@ async fn start(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> (Team,
     (team, admin)
 }
 
-async fn join(engine: &Engine, model: &MockLlm, limits: PersonLimits) -> Team {
+async fn join(engine: &Engine, model: &MockLlm, limits: UserLimits) -> Team {
     let tools = tallybook_tools::builtin().unwrap();
     Team::of(
         TestApp::builder(engine)
             .with_mock(model)
             .with_tools(tools)
             .with_accounts(required())
-            .with_person_limits(limits)
+            .with_user_limits(limits)
             .spawn()
             .await,
     )
 }
 
-fn per_minute(messages_per_minute: u32) -> PersonLimits {
-    PersonLimits { messages_per_minute, ..PersonLimits::default() }
+fn per_minute(messages_per_minute: u32) -> UserLimits {
+    UserLimits { messages_per_minute, ..UserLimits::default() }
 }
 
-fn per_day(tokens_per_day: u64) -> PersonLimits {
-    PersonLimits { tokens_per_day, ..PersonLimits::default() }
+fn per_day(tokens_per_day: u64) -> UserLimits {
+    UserLimits { tokens_per_day, ..UserLimits::default() }
 }
 
 /// Sends an API client's request to `/v1`.

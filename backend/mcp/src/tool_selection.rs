@@ -1,5 +1,5 @@
-//! Selects the available tools of a server and their risk. The selection depends on the settings, on the tools' annotations if
-//! the settings trust them, and on the accepted definitions.
+//! Selects the available tools of a server and their risk. The selection depends on the settings, on the tools'
+//! annotations if the settings trust them, and on the accepted definitions.
 
 use std::collections::HashMap;
 
@@ -14,23 +14,23 @@ use super::{
 
 /// An available tool of a server.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct OfferedTool {
+pub(crate) struct SelectedTool {
     pub(crate) listed: ListedTool,
     pub(crate) risk: Risk,
     pub(crate) idempotent: bool,
-    /// True if its definition is not accepted: it changed, the server added the tool after its first listing, or the accepted
-    /// definitions could not be read yet.
+    /// True if its definition is not accepted. Either the definition changed, the server added the tool after its first
+    /// listing, or the accepted definitions could not be read yet.
     pub(crate) changed: bool,
 }
 
 /// Tools of a server that are available, and tools that are not.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Offering {
-    pub(crate) tools: Vec<OfferedTool>,
+pub(crate) struct ToolSelection {
+    pub(crate) tools: Vec<SelectedTool>,
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-impl Offering {
+impl ToolSelection {
     /// Returns the names of the tools whose definition is not the accepted one, available or withheld.
     pub(crate) fn changed(&self) -> impl Iterator<Item = &str> {
         let offered = self.tools.iter().filter(|tool| tool.changed).map(|tool| tool.listed.name.as_str());
@@ -39,10 +39,11 @@ impl Offering {
     }
 }
 
-/// Lists the tools whose calls need approval, for the log: at most [`MAX_LOGGED_NAMES`] names, and the number of the others.
-pub(crate) fn asking(offering: &Offering) -> String {
+/// Lists the tools whose calls need approval, for the log: at most [`MAX_LOGGED_NAMES`] names, and the number of the
+/// others.
+pub(crate) fn tools_with_approval(selection: &ToolSelection) -> String {
     let asking: Vec<&str> =
-        offering.tools.iter().filter(|tool| tool.risk == Risk::High).map(|tool| tool.listed.name.as_str()).collect();
+        selection.tools.iter().filter(|tool| tool.risk == Risk::High).map(|tool| tool.listed.name.as_str()).collect();
     match asking.split_at_checked(MAX_LOGGED_NAMES) {
         _ if asking.is_empty() => "no tool".to_owned(),
         Some((named, more)) if !more.is_empty() => format!("{} and {} more", named.join(", "), more.len()),
@@ -51,7 +52,7 @@ pub(crate) fn asking(offering: &Offering) -> String {
 }
 
 /// Removes the tools that the settings leave out of a list.
-pub(crate) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> Listing {
+pub(crate) fn apply_filters(settings: &ToolServerSettings, mut listing: Listing) -> Listing {
     let ToolServerSettings { include, exclude, .. } = settings;
     let matches = |patterns: &[String], name: &str| patterns.iter().any(|pattern| is_like(pattern, name));
     let is_taken = |name: &str| (include.is_empty() || matches(include, name)) && !matches(exclude, name);
@@ -60,12 +61,12 @@ pub(crate) fn taken(settings: &ToolServerSettings, mut listing: Listing) -> List
 }
 
 /// Selects the available tools and their risk. `accepted` is `None` until the accepted definitions could be read.
-pub(crate) fn offering(
+pub(crate) fn select_tools(
     settings: &ToolServerSettings,
     listing: &Listing,
     accepted: Option<&HashMap<String, DefinitionHash>>,
-) -> Offering {
-    let mut offering = Offering { tools: Vec::new(), left_out: listing.left_out.clone() };
+) -> ToolSelection {
+    let mut selection = ToolSelection { tools: Vec::new(), left_out: listing.left_out.clone() };
     for listed in &listing.tools {
         let known = accepted.map(|accepted| accepted.get(&listed.name));
         let changed = known != Some(Some(&listed.hash));
@@ -76,15 +77,15 @@ pub(crate) fn offering(
                 Some(Some(_)) => "its definition changed and is not accepted yet",
             };
             let left_out = LeftOut { changed: Some(listed.changed()), ..LeftOut::new(&listed.name, reason) };
-            offering.left_out.push(left_out);
+            selection.left_out.push(left_out);
         } else {
-            offering.tools.push(offered(settings.risk, listed.clone(), changed));
+            selection.tools.push(offered(settings.risk, listed.clone(), changed));
         }
     }
-    offering
+    selection
 }
 
-fn offered(setting: RiskSetting, listed: ListedTool, changed: bool) -> OfferedTool {
+fn offered(setting: RiskSetting, listed: ListedTool, changed: bool) -> SelectedTool {
     let believed = setting == RiskSetting::Claimed && !changed;
     let risk = match setting {
         RiskSetting::Low => Risk::Low,
@@ -92,7 +93,7 @@ fn offered(setting: RiskSetting, listed: ListedTool, changed: bool) -> OfferedTo
         RiskSetting::High | RiskSetting::Claimed => Risk::High,
     };
     let idempotent = believed && listed.claims_idempotent;
-    OfferedTool { listed, risk, idempotent, changed }
+    SelectedTool { listed, risk, idempotent, changed }
 }
 
 /// Returns `true` if a name matches a pattern, in which `*` matches any characters.

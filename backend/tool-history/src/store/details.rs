@@ -12,7 +12,7 @@ use super::sql::list_by_ids;
 
 /// A call with the beginnings of its texts.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub struct WholeCallRow {
+pub struct CallDetailsRow {
     pub id: ToolCallId,
     pub message_id: MessageId,
     /// The provider's ID of the call.
@@ -90,8 +90,8 @@ pub struct VoteRow {
 #[expect(missing_docs, reason = "fields without a comment are columns of that name")]
 pub struct ThoughtRow {
     pub message_id: MessageId,
-    pub words: String,
-    pub words_bytes: i64,
+    pub text: String,
+    pub text_bytes: i64,
     pub duration_ms: Option<i64>,
 }
 
@@ -164,7 +164,7 @@ pub(crate) async fn find_call_texts(
     db: &Database,
     id: ToolCallId,
     max_chars: u32,
-) -> sqlx::Result<Option<WholeCallRow>> {
+) -> sqlx::Result<Option<CallDetailsRow>> {
     let query = db
         .reader()
         .query(select!(
@@ -186,7 +186,7 @@ pub(crate) async fn find_call_texts(
 }
 
 /// Returns a call without its texts.
-pub(crate) async fn find_call(db: &Database, id: ToolCallId) -> sqlx::Result<Option<WholeCallRow>> {
+pub(crate) async fn find_call(db: &Database, id: ToolCallId) -> sqlx::Result<Option<CallDetailsRow>> {
     find_call_texts(db, id, 0).await
 }
 
@@ -282,7 +282,7 @@ pub(crate) async fn list_reasoning_of(
     let mut query = db
         .reader()
         .query(select!(
-            "SELECT message_id, SUBSTR(words, 1, ?) AS words, OCTET_LENGTH(words) AS words_bytes, \
+            "SELECT message_id, SUBSTR(words, 1, ?) AS text, OCTET_LENGTH(words) AS text_bytes, \
              duration_ms FROM reasonings WHERE message_id IN ("
         ))
         .bind(max_chars);

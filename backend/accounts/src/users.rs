@@ -1,5 +1,5 @@
-//! Administration of accounts: create, list, update, deactivate, set passwords. With invitations, users create their own accounts:
-//! see `links`.
+//! Administration of accounts: create, list, update, deactivate, set passwords. Invitations, with which users create
+//! their own accounts, are in `links`.
 
 use serde::Deserialize;
 use tallybook_database::{Transaction, now};
@@ -7,9 +7,9 @@ use tallybook_protocol::{Page, User, UserRole};
 
 use super::{
     Accounts, AccountsError, Caller, Password, UserId,
+    key_revocation::revoke_all,
     limits::{MAX_USERS, USERS_AT_ONCE},
     names::{UserName, spellings},
-    revoking::revoke_all,
     service::with_retries,
     store::{
         audit::{self, Action},
@@ -29,8 +29,8 @@ pub struct UserUpdate {
 }
 
 impl Accounts {
-    /// Lists a page of accounts, oldest first. `cursor` is the previous page's `next_cursor`. Fails with `Invalid` for any other
-    /// cursor.
+    /// Lists a page of accounts, oldest first. `cursor` is the previous page's `next_cursor`. Fails with `Invalid` for
+    /// any other cursor.
     pub async fn list_users(&self, cursor: Option<&str>) -> Result<Page<User>, AccountsError> {
         let after = match cursor {
             None => NO_USER,
@@ -74,8 +74,8 @@ impl Accounts {
         Ok(id)
     }
 
-    /// Changes an account's role or activation. If anything changes, the account's open streams end. Deactivation also ends its
-    /// sessions and revokes its API keys. Fails with `LastAdmin` if no admin would be left.
+    /// Changes an account's role or activation. If anything changes, the account's open streams end. Deactivation also
+    /// ends its sessions and revokes its API keys. Fails with `LastAdmin` if no admin would be left.
     pub async fn update_user(&self, admin: &Caller, id: UserId, update: UserUpdate) -> Result<User, AccountsError> {
         with_retries(|| self.store_update(admin.user, id, update)).await?;
         self.context.streams.check_now();
@@ -84,7 +84,7 @@ impl Accounts {
 
     async fn store_update(&self, admin: UserId, id: UserId, update: UserUpdate) -> Result<(), AccountsError> {
         let mut tx = self.context.db.begin().await?;
-        // Called first: until this transaction ends, no other transaction can change who is an admin.
+        // Must be the first statement: until this transaction ends, no other transaction can change who is an admin.
         let has_other_admin = users::has_other_admin(&mut tx, Some(id), self.issuer_address()).await?;
         let user = users::find_in(&mut tx, id).await?.ok_or(AccountsError::NoSuchUser)?;
         if user.deleted_at.is_some() {
@@ -178,7 +178,8 @@ impl Accounts {
         Ok(tx.commit().await?)
     }
 
-    /// Checks the name and the password of a new account, and returns its row. Fails with `Invalid` if either breaks a rule.
+    /// Checks the name and the password of a new account, and returns its row. Fails with `Invalid` if either breaks a
+    /// rule.
     pub(crate) async fn new_user(
         &self,
         name: &str,
@@ -197,7 +198,7 @@ pub(crate) async fn create_account(
     actor: Option<UserId>,
     new: &NewUserRow,
 ) -> Result<UserId, AccountsError> {
-    // Holds the local user first, so that each of several concurrent requests sees the accounts of those before it.
+    // Serializes concurrent requests, so that each request sees the accounts that earlier ones created.
     users::hold(tx, UserId::LOCAL).await?;
     check_name(tx, &new.name).await?;
     if users::count(tx).await? >= MAX_USERS {

@@ -5,7 +5,7 @@ use serde_json::json;
 use tallybook_mock_llm::{MockLlm, Reply, hang, text, tool_call};
 use tallybook_protocol::{ChatEvent, MessageStatus, PlanStepStatus};
 
-use super::{LONG, folded, plan, send_planned, standing, stored_plan};
+use super::{LONG, folded, plan, send_planned, step_states, stored_plan};
 use crate::support::{Engine, TestApp, Trap, end_of, on_every_engine, rows};
 
 /// Writes of the turn that [`undisturbed`] scripts, in order: those of its plan, and some of those between them.
@@ -88,7 +88,7 @@ on_every_engine! {
             assert_eq!((end.status, end.content.as_str()), (MessageStatus::Complete, whole.as_str()), "{write:?}");
             let made = folded(&events);
             let done = PlanStepStatus::Completed;
-            assert_eq!(standing(&made), [("Add.", done, 1), ("Double.", done, 1)], "{write:?}");
+            assert_eq!(step_states(&made), [("Add.", done, 1), ("Double.", done, 1)], "{write:?}");
             let places: Vec<_> = made.steps.iter().map(|step| (step.offset, step.end_offset)).collect();
             let end_of_first = i64::try_from(format!("Adding. \n\nIt is three. {LONG}").len()).unwrap();
             let end_of_last = i64::try_from(whole.len() - "\n\nSix.".len()).unwrap();
@@ -117,13 +117,13 @@ on_every_engine! {
         let stopped = turn.all().await;
         let ended = end_of(&stopped);
         let half = [("Add.", PlanStepStatus::Completed, 1), ("Double.", PlanStepStatus::Executing, 1)];
-        assert_eq!((ended.status, standing(ended.plan.as_ref().unwrap())), (MessageStatus::Stopped, half.to_vec()));
+        assert_eq!((ended.status, step_states(ended.plan.as_ref().unwrap())), (MessageStatus::Stopped, half.to_vec()));
 
         model.reply([text(format!("It is six. {LONG}"))]);
         model.reply([text("Six.")]);
         let events = app.continue_turn(&conversation).await.all().await;
         let ChatEvent::Snapshot(snapshot) = &events[0] else { panic!("{events:?}") };
-        assert_eq!(standing(snapshot.plan.as_ref().unwrap()), half);
+        assert_eq!(step_states(snapshot.plan.as_ref().unwrap()), half);
         assert_eq!(end_of(&events).content, format!("It is three. {LONG}\n\nDoubling. \n\nIt is six. {LONG}\n\nSix."));
         assert_eq!(folded(&events), stored_plan(&app, &conversation).await);
         let asked = model.requests();
@@ -144,7 +144,7 @@ on_every_engine! {
         }
         let events = send_planned(&app, &conversation, "1 + 2?").await.all().await;
         assert!(matches!(events.last(), Some(ChatEvent::Error(_))));
-        assert_eq!(standing(&folded(&events)), [("Add.", PlanStepStatus::Failed, 2)]);
+        assert_eq!(step_states(&folded(&events)), [("Add.", PlanStepStatus::Failed, 2)]);
         assert_eq!(model.unused_replies(), 0);
         model.reply([text(plan(&["Count."]))]);
         model.reply([text(LONG)]);
@@ -152,6 +152,6 @@ on_every_engine! {
         let events = app.continue_turn(&conversation).await.all().await;
         assert_eq!(end_of(&events).content, format!("{LONG}\n\nThree."));
         let steps = [("Add.", PlanStepStatus::Failed, 2), ("Count.", PlanStepStatus::Completed, 1)];
-        assert_eq!(standing(&folded(&events)), steps);
+        assert_eq!(step_states(&folded(&events)), steps);
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::{
     super::{
-        changes::{acknowledge, changes},
+        admin_changes::{acknowledge, changes},
         kit::{ADMIN, PASSWORD, Team, Who, kind_of},
     },
     assert_refused,

@@ -1,4 +1,5 @@
-//! Revokes all API keys of a user: on deactivation and deletion, and if requested with a new password or a sign-out everywhere.
+//! Revokes all API keys of a user: on deactivation and deletion, and if requested with a new password or a sign-out
+//! everywhere.
 
 use tallybook_database::Transaction;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::json;
 use tallybook_accounts::AccountsSettings;
-use tallybook_conversations::PersonLimits;
+use tallybook_conversations::UserLimits;
 use tallybook_mock_llm::{MockLlm, text};
 use tallybook_protocol::{ChatEvent, MessageStatus};
 
@@ -51,12 +51,12 @@ on_every_engine! {
         let model = MockLlm::start().await.unwrap();
         let orders = Orders::default();
         let (tools, accounts) = (tools(&orders, &Counts::default()), AccountsSettings::default());
-        let limits = PersonLimits { turns: 1, ..PersonLimits::default() };
+        let limits = UserLimits { turns: 1, ..UserLimits::default() };
         let app = TestApp::builder(&engine)
             .with_mock(&model)
             .with_tools(tools)
             .with_accounts(accounts)
-            .with_person_limits(limits)
+            .with_user_limits(limits)
             .spawn()
             .await;
         let (first, second) = (app.create_conversation().await, app.create_conversation().await);

@@ -12,12 +12,12 @@ use super::{
     rerun::Reruns,
     store::{
         access_log::Action,
-        plans::{self, PlanStepRow},
-        reruns::RerunId,
-        whole::{
-            self, CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow, VoteRow, WholeCallRow,
+        details::{
+            self, CallDetailsRow, CallOfTurnRow, DecisionRow, ModelCallOfTurnRow, ThoughtRow, VoteRow,
             WholeConversationRow, WholeMessageRow,
         },
+        plans::{self, PlanStepRow},
+        reruns::RerunId,
     },
 };
 
@@ -32,9 +32,9 @@ pub struct Deletion {
 
 /// A call with its turn.
 #[derive(Clone, Debug)]
-pub struct WholeCall {
+pub struct CallDetails {
     /// The call.
-    pub row: WholeCallRow,
+    pub row: CallDetailsRow,
     /// Verdicts of reviewing models.
     pub votes: Vec<VoteRow>,
     /// Decisions on its approval.
@@ -75,7 +75,7 @@ pub struct ConversationPage {
 impl ToolHistory {
     /// Returns `true` if the call belongs to the reader and is not deleted.
     pub async fn is_own(&self, reader: &Caller, id: ToolCallId) -> Result<bool, ToolHistoryError> {
-        let found = whole::find_call(&self.context.db, id).await?;
+        let found = details::find_call(&self.context.db, id).await?;
         Ok(found.is_some_and(|call| call.user_id == reader.user && call.deleted_at.is_none()))
     }
 
@@ -85,16 +85,16 @@ impl ToolHistory {
         reader: &Caller,
         id: ToolCallId,
         rerun: Option<RerunId>,
-    ) -> Result<WholeCall, ToolHistoryError> {
+    ) -> Result<CallDetails, ToolHistoryError> {
         let db = &self.context.db;
-        let owner = whole::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
+        let owner = details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?.user_id;
         self.record_access(reader, owner, Action::CallOpened, &id.to_string()).await?;
-        let row = whole::find_call_texts(db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
-        Ok(WholeCall {
-            votes: whole::list_votes(db, id, MAX_CALLS_OF_TURN).await?,
-            decisions: whole::list_decisions(db, id, MAX_CALLS_OF_TURN).await?,
-            model_calls: whole::list_model_calls_of(db, &[row.message_id], MAX_CALLS_OF_TURN).await?,
-            tool_calls: whole::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
+        let row = details::find_call_texts(db, id, MAX_SHOWN_CHARS).await?.ok_or(ToolHistoryError::NoSuchCall)?;
+        Ok(CallDetails {
+            votes: details::list_votes(db, id, MAX_CALLS_OF_TURN).await?,
+            decisions: details::list_decisions(db, id, MAX_CALLS_OF_TURN).await?,
+            model_calls: details::list_model_calls_of(db, &[row.message_id], MAX_CALLS_OF_TURN).await?,
+            tool_calls: details::list_calls(db, row.message_id, MAX_CALLS_OF_TURN).await?,
             deletion: self.deletion(row.deleted_at),
             reruns: self.find_reruns(id, rerun).await?,
             no_rerun: self.find_rerun_tools(&row).await?.err(),
@@ -110,17 +110,17 @@ impl ToolHistory {
         from: MessageId,
     ) -> Result<ConversationPage, ToolHistoryError> {
         let db = &self.context.db;
-        let found = whole::find_conversation(db, &uuid.to_string()).await?;
+        let found = details::find_conversation(db, &uuid.to_string()).await?;
         let row = found.ok_or(ToolHistoryError::NoSuchConversation)?;
         self.record_access(reader, row.user_id, Action::ConversationOpened, &row.uuid).await?;
         let limit = u32::try_from(MESSAGES_ON_PAGE + 1).unwrap_or(u32::MAX);
-        let mut messages = whole::list_messages(db, row.id, from, MAX_SHOWN_CHARS, limit).await?;
+        let mut messages = details::list_messages(db, row.id, from, MAX_SHOWN_CHARS, limit).await?;
         let next = messages.get(MESSAGES_ON_PAGE).map(|message| message.id);
         messages.truncate(MESSAGES_ON_PAGE);
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-        let calls = whole::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
-        let thoughts = whole::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
-        let model_calls = whole::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
+        let calls = details::list_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
+        let thoughts = details::list_reasoning_of(db, &ids, MAX_SHOWN_CHARS, MAX_CALLS_OF_TURN).await?;
+        let model_calls = details::list_model_calls_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let plan_steps = plans::list_steps_of(db, &ids, MAX_CALLS_OF_TURN).await?;
         let deletion = self.deletion(row.deleted_at);
         Ok(ConversationPage { row, messages, calls, model_calls, thoughts, plan_steps, next, deletion })

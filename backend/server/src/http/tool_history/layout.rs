@@ -44,7 +44,7 @@ pub(crate) struct Frame {
     pub(crate) theme: Theme,
     /// Path of the folder with the page's files.
     pub(crate) folder: String,
-    pub(crate) words: Messages,
+    pub(crate) texts: Messages,
 }
 
 impl Frame {
@@ -54,7 +54,7 @@ impl Frame {
             language: chosen.language,
             theme: chosen.theme,
             folder: state.site.folder().to_owned(),
-            words: Messages(chosen.language),
+            texts: Messages(chosen.language),
         }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn answer(status: StatusCode, page: &impl Template) -> HttpResponse {
 
 /// Returns a page that says why the requested page cannot be shown.
 pub(crate) fn refusal(frame: Frame, request: &HttpRequest, error: &ApiError) -> HttpResponse {
-    let words = frame.words;
+    let texts = frame.texts;
     let status = error.status_code();
     if status.is_server_error() {
         // `error_response` logs the error.
@@ -102,8 +102,8 @@ pub(crate) fn refusal(frame: Frame, request: &HttpRequest, error: &ApiError) -> 
         matches!(error, ApiError::ToolHistory(ToolHistoryError::NeedsReason { .. } | ToolHistoryError::NoReason));
     let page = MessagePage {
         frame,
-        title: if needs_reason { words.why_title() } else { words.nothing_title() },
-        message: words.problem(error),
+        title: if needs_reason { texts.why_title() } else { texts.nothing_title() },
+        message: texts.problem(error),
         reason_to: needs_reason.then(|| address(request)),
     };
     answer(status, &page)

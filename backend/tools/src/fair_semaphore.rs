@@ -10,12 +10,12 @@ use std::{
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A fair semaphore whose permits (slots) are shared among users. `Person` is the key of a user.
-pub struct FairSemaphore<Person> {
+/// A fair semaphore whose permits (slots) are shared among users. `Key` is the key of a user.
+pub struct FairSemaphore<Key> {
     all: Arc<Semaphore>,
-    per_person: usize,
+    per_user: usize,
     /// Semaphores of the users who hold a slot or wait for one.
-    people: Mutex<HashMap<Person, Weak<Semaphore>>>,
+    users: Mutex<HashMap<Key, Weak<Semaphore>>>,
 }
 
 /// A slot that is held until this value is dropped.
@@ -25,34 +25,34 @@ pub struct Slot {
     _of_all: OwnedSemaphorePermit,
 }
 
-impl<Person: Copy + Eq + Hash> FairSemaphore<Person> {
+impl<Key: Copy + Eq + Hash> FairSemaphore<Key> {
     /// Creates a semaphore with this number of slots, at least one.
     pub fn new(slots: usize) -> Self {
-        let people = Mutex::default();
-        Self { all: Arc::new(Semaphore::new(slots.max(1))), per_person: slots.div_ceil(2).max(1), people }
+        let users = Mutex::default();
+        Self { all: Arc::new(Semaphore::new(slots.max(1))), per_user: slots.div_ceil(2).max(1), users }
     }
 
-    /// Waits until a slot is free for this user. While the user's own limit is reached, the waiting call takes no shared slot.
-    /// Returns `None` only if the semaphore is closed, which never happens.
-    pub async fn acquire(&self, person: Person) -> Option<Slot> {
-        let own = self.of(person).acquire_owned().await.ok()?;
+    /// Waits until a slot is free for this user. A user at the per-user limit waits without taking a shared slot. Never
+    /// returns `None`, because the semaphores are never closed.
+    pub async fn acquire(&self, user: Key) -> Option<Slot> {
+        let own = self.of(user).acquire_owned().await.ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).acquire_owned().await.ok()? })
     }
 
     /// Returns a slot for this user if one is free now.
-    pub fn try_acquire(&self, person: Person) -> Option<Slot> {
-        let own = self.of(person).try_acquire_owned().ok()?;
+    pub fn try_acquire(&self, user: Key) -> Option<Slot> {
+        let own = self.of(user).try_acquire_owned().ok()?;
         Some(Slot { _own: own, _of_all: Arc::clone(&self.all).try_acquire_owned().ok()? })
     }
 
-    fn of(&self, person: Person) -> Arc<Semaphore> {
-        let mut people = self.people.lock();
-        if let Some(own) = people.get(&person).and_then(Weak::upgrade) {
+    fn of(&self, user: Key) -> Arc<Semaphore> {
+        let mut users = self.users.lock();
+        if let Some(own) = users.get(&user).and_then(Weak::upgrade) {
             return own;
         }
-        people.retain(|_, own| own.strong_count() > 0);
-        let own = Arc::new(Semaphore::new(self.per_person));
-        people.insert(person, Arc::downgrade(&own));
+        users.retain(|_, own| own.strong_count() > 0);
+        let own = Arc::new(Semaphore::new(self.per_user));
+        users.insert(user, Arc::downgrade(&own));
         own
     }
 
@@ -62,9 +62,9 @@ impl<Person: Copy + Eq + Hash> FairSemaphore<Person> {
     }
 }
 
-impl<Person> fmt::Debug for FairSemaphore<Person> {
+impl<Key> fmt::Debug for FairSemaphore<Key> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slots").field("free", &self.all.available_permits()).finish_non_exhaustive()
+        f.debug_struct("FairSemaphore").field("free", &self.all.available_permits()).finish_non_exhaustive()
     }
 }
 
@@ -89,6 +89,6 @@ mod tests {
         assert!(waiting.now_or_never().flatten().is_some());
         assert_eq!(slots.free(), 4);
         slots.try_acquire(eve).unwrap();
-        assert_eq!(slots.people.lock().len(), 1, "a user without permits is removed");
+        assert_eq!(slots.users.lock().len(), 1, "a user without permits is removed");
     }
 }

@@ -1,4 +1,4 @@
-//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `allowance` counts usage and
+//! Limits of one user, so that one user's requests do not delay those of other users. Pure; `quota` counts usage and
 //! enforces the limits.
 
 use std::time::Duration;
@@ -10,17 +10,18 @@ use crate::{
     store::usage::{UseRow, UsedUp},
 };
 
-/// Window in which messages are counted, and window in which tokens are counted.
+/// Window in which messages are counted.
 pub(crate) const MINUTE: Duration = Duration::from_mins(1);
+/// Window in which tokens are counted.
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
-/// Advised wait, in seconds, if the maximum number of a user's turns is running. It is not known when one of them will
+/// Advised wait, in seconds, if a request is refused because of running turns. It is not known when one of them will
 /// end.
 const TURN_WAIT_SECS: u64 = 5;
 
 /// Limits of one user; 0 means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PersonLimits {
+pub struct UserLimits {
     /// Maximum number of concurrent turns. A turn that waits for approval does not count.
     pub turns: u32,
     /// Maximum number of turns that begin or resume within a minute. Other requests that call a model count by their
@@ -48,7 +49,7 @@ impl Weight {
     }
 }
 
-impl PersonLimits {
+impl UserLimits {
     /// Returns the longest window in which usage is counted; zero without limits.
     pub fn longest_window(self) -> Duration {
         match self {
@@ -102,7 +103,7 @@ pub enum Reached {
 }
 
 impl Reached {
-    /// Returns after how many seconds a retry makes sense.
+    /// Returns the number of seconds after which a retry makes sense.
     pub fn retry_after_secs(self) -> u64 {
         match self {
             Self::Turns { .. } | Self::Reserved { .. } => TURN_WAIT_SECS,
@@ -111,14 +112,14 @@ impl Reached {
     }
 }
 
-impl PersonLimits {
+impl UserLimits {
     /// Returns `true` if all limits are off.
     pub(crate) fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// Returns the limit that one more request of this weight exceeds, or `None`. A new turn is already counted among
-    /// the running turns.
+    /// Returns the limit that one more request of this weight would exceed, or `None`. A new turn is already counted
+    /// among the running turns.
     pub(crate) fn reached(self, used: UsedUp, weight: Weight, time: DateTime<Utc>) -> Option<Reached> {
         let Self { turns, messages_per_minute, tokens_per_day } = self;
         let UsedUp { turns: running, message_quarters, tokens, reserved_tokens } = used;
@@ -148,13 +149,13 @@ mod tests {
     use chrono::TimeDelta;
     use tallybook_database::now;
 
-    use crate::person_limits::{PersonLimits, Reached, UseRow, UsedUp, Weight};
+    use crate::user_limits::{Reached, UseRow, UsedUp, UserLimits, Weight};
 
     #[test]
     fn a_reached_limit_says_when_to_retry() {
         let time = now();
         let row = |used, seconds| UseRow { used, since: Some(time - TimeDelta::seconds(seconds)) };
-        let limits = PersonLimits { turns: 2, messages_per_minute: 3, tokens_per_day: 100 };
+        let limits = UserLimits { turns: 2, messages_per_minute: 3, tokens_per_day: 100 };
         let used = UsedUp { turns: 2, message_quarters: row(8, 50), tokens: row(99, 3600), reserved_tokens: 0 };
         assert_eq!(limits.reached(used, Weight::Message, time), None);
         let reached = |used| limits.reached(used, Weight::Message, time).unwrap();
@@ -168,6 +169,6 @@ mod tests {
         assert_eq!(tokens.retry_after_secs(), 23 * 3600);
         assert!(tokens.to_string().contains("about 23 hours"), "{tokens}");
         let much = UsedUp { turns: 99, message_quarters: row(99, 1), tokens: row(999, 1), reserved_tokens: 999 };
-        assert_eq!(PersonLimits::default().reached(much, Weight::Message, time), None);
+        assert_eq!(UserLimits::default().reached(much, Weight::Message, time), None);
     }
 }

@@ -1,5 +1,5 @@
-//! SQL for API clients. `program_conversations` maps a client's own chat IDs to conversations. `turn_inputs` has the input
-//! that a client sent for a turn in place of the stored history.
+//! SQL for API clients. `program_conversations` maps a client's own chat IDs to conversations. `turn_inputs` has the
+//! input that a client sent for a turn in place of the stored history.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -9,8 +9,8 @@ use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
 use crate::store::{
+    by_ids::delete_of,
     conversations::conversation_columns,
-    list_of::delete_of,
     rows::{ConversationId, ConversationRow},
 };
 

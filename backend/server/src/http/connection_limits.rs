@@ -21,7 +21,7 @@ const SHORT_REQUESTS_SHARE: usize = 8;
 const ADDRESS_SHARE: usize = 2;
 
 /// Counts the streams and connections that are open in this process.
-pub(crate) struct Places {
+pub(crate) struct ConnectionLimits {
     streams: Arc<Counts<Option<UserId>>>,
     connections: Arc<Counts<IpAddr>>,
     max_streams: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Places {
     proxies: Vec<IpNet>,
 }
 
-impl Places {
+impl ConnectionLimits {
     /// Creates the limits of a process that can have `connections` open connections.
     pub(crate) fn new(limits: &Limits, connections: usize, proxies: Vec<IpNet>) -> Self {
         Self {
@@ -44,40 +44,40 @@ impl Places {
         }
     }
 
-    /// Takes a place for an event stream. `user` is `None` on a server without accounts, where all clients share the local
+    /// Takes a permit for an event stream. `user` is `None` on a server without accounts, where all clients share the local
     /// owner.
-    pub(crate) fn stream(&self, user: Option<UserId>) -> Result<StreamPlace, ApiError> {
+    pub(crate) fn stream(&self, user: Option<UserId>) -> Result<StreamPermit, ApiError> {
         let max = if user.is_some() { self.max_streams_per_user } else { self.max_streams };
-        let place = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
+        let permit = Counts::take(&self.streams, user, max, self.max_streams).map_err(|full| match full {
             Full::Key => ApiError::TooManyStreams(max),
             Full::All => ApiError::TooManyStreamsInAll,
         })?;
-        Ok(StreamPlace(Arc::new(place)))
+        Ok(StreamPermit(Arc::new(permit)))
     }
 
-    /// Takes a place for a connection. Returns `None` if its address has too many. Proxies and local clients have no limit: a
+    /// Takes a permit for a connection. Returns `None` if its address has too many. Proxies and local clients have no limit: a
     /// proxy's connections are those of many clients, and a local client has other ways to harm the server.
-    pub(crate) fn connection(&self, address: IpAddr) -> Option<ConnectionPlace> {
+    pub(crate) fn connection(&self, address: IpAddr) -> Option<ConnectionPermit> {
         let address = address.to_canonical();
         if address.is_loopback() || self.proxies.iter().any(|proxies| proxies.contains(&address)) {
-            return Some(ConnectionPlace(None));
+            return Some(ConnectionPermit(None));
         }
         let network = match address {
             IpAddr::V4(_) => address,
             // One client usually has all addresses of a /64 network.
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64))),
         };
-        let place = Counts::take(&self.connections, network, self.max_connections_per_address, usize::MAX);
-        place.ok().map(|place| ConnectionPlace(Some(place)))
+        let permit = Counts::take(&self.connections, network, self.max_connections_per_address, usize::MAX);
+        permit.ok().map(|permit| ConnectionPermit(Some(permit)))
     }
 }
 
-/// An event stream's place, held until the answer's last byte.
+/// An event stream's permit, held until the answer's last byte.
 #[derive(Clone)]
-pub(crate) struct StreamPlace(#[expect(dead_code, reason = "held, not read")] Arc<Place<Option<UserId>>>);
+pub(crate) struct StreamPermit(#[expect(dead_code, reason = "held, not read")] Arc<Permit<Option<UserId>>>);
 
-/// A connection's place.
-pub(crate) struct ConnectionPlace(#[expect(dead_code, reason = "held, not read")] Option<Place<IpAddr>>);
+/// A connection's permit.
+pub(crate) struct ConnectionPermit(#[expect(dead_code, reason = "held, not read")] Option<Permit<IpAddr>>);
 
 /// Counts by key.
 struct Counts<K>(Mutex<HashMap<K, usize>>);
@@ -96,7 +96,7 @@ enum Full {
 }
 
 impl<K: Copy + Eq + Hash> Counts<K> {
-    fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Place<K>, Full> {
+    fn take(counts: &Arc<Self>, key: K, max: usize, max_in_all: usize) -> Result<Permit<K>, Full> {
         let mut taken = counts.0.lock();
         if taken.get(&key).is_some_and(|count| *count >= max) {
             return Err(Full::Key);
@@ -105,17 +105,17 @@ impl<K: Copy + Eq + Hash> Counts<K> {
             return Err(Full::All);
         }
         *taken.entry(key).or_default() += 1;
-        Ok(Place { counts: Arc::clone(counts), key })
+        Ok(Permit { counts: Arc::clone(counts), key })
     }
 }
 
-/// A place, which is counted until it is dropped.
-struct Place<K: Eq + Hash> {
+/// A permit, which is counted until it is dropped.
+struct Permit<K: Eq + Hash> {
     counts: Arc<Counts<K>>,
     key: K,
 }
 
-impl<K: Eq + Hash> Drop for Place<K> {
+impl<K: Eq + Hash> Drop for Permit<K> {
     fn drop(&mut self) {
         let mut taken = self.counts.0.lock();
         if let Some(count) = taken.get_mut(&self.key) {
@@ -129,11 +129,11 @@ impl<K: Eq + Hash> Drop for Place<K> {
 
 #[cfg(test)]
 mod tests {
-    use crate::http::places::{ApiError, Limits, Places, UserId};
+    use crate::http::connection_limits::{ApiError, ConnectionLimits, Limits, UserId};
 
-    fn places() -> Places {
+    fn places() -> ConnectionLimits {
         let limits = Limits { streams_per_user: 2, ..Limits::default() };
-        Places::new(&limits, 8, vec!["203.0.113.0/24".parse().unwrap()])
+        ConnectionLimits::new(&limits, 8, vec!["203.0.113.0/24".parse().unwrap()])
     }
 
     #[test]
