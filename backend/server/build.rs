@@ -1,15 +1,16 @@
-//! Tells cargo which files become a part of the program without being Rust, so that a change in them rebuilds it, and
-//! refuses to build a release without its page.
+//! Makes cargo rebuild the server if an embedded file that is not Rust source changes. Fails a release build if the
+//! page's files are missing.
 
 use std::{env, path::Path};
 
 const SITE: &str = "../../target/site";
 
 fn main() {
-    // A new file among these would go unnoticed otherwise.
+    // Without this, cargo would not notice a new migration.
     println!("cargo::rerun-if-changed=../../migrations");
     println!("cargo::rerun-if-env-changed=TALLYBOOK_WITHOUT_PAGE");
-    // A release carries the page inside; a debug build reads it from disk, and need not be built again for it.
+    // A release build embeds the page's files. A debug build reads them from disk, so it needs no rebuild if they
+    // change.
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         println!("cargo::rerun-if-changed={SITE}");
         let has_page = Path::new(SITE).join("pkg/tallybook.js").is_file();

@@ -222,8 +222,8 @@ fn cut(text: &str, mut open: Headings) -> Cuts {
     if text.trim().is_empty() {
         return Cuts::default();
     }
-    let steadied = math::steadied(text);
-    let parser = Parser::new_ext(&steadied, OPTIONS);
+    let with_neutral_line_starts = math::with_neutral_line_starts(text);
+    let parser = Parser::new_ext(&with_neutral_line_starts, OPTIONS);
     let mut definitions: Vec<_> = parser
         .reference_definitions()
         .iter()

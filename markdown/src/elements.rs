@@ -39,7 +39,7 @@ pub(crate) fn formula_in_words(Formula { tex, text, display, .. }: &Formula) -> 
     if *display {
         place = place.with("data-display", "");
     }
-    place.with("data-tex", bounded(tex).into_owned()).saying(text)
+    place.with("data-tex", bounded(tex).into_owned()).with_text(text)
 }
 
 /// Builds a code block with its language, and buttons to wrap lines, download, and copy. The page handles all clicks
@@ -49,16 +49,19 @@ pub(crate) fn code(label: String, code: Vec<Node>, labels: &Labels) -> Element {
         Node::Text(text) => in_parts(text),
         Node::Element(_) => vec![node],
     });
-    let tools = element("span").with("class", "code-tools").around(vec![
-        button("wrap", "wrap-code").with("aria-pressed", "false").saying(&labels.wrap).into(),
-        button("download", "download-code").saying(&labels.download).into(),
+    let tools = element("span").with("class", "code-tools").with_children(vec![
+        button("wrap", "wrap-code").with("aria-pressed", "false").with_text(&labels.wrap).into(),
+        button("download", "download-code").with_text(&labels.download).into(),
         copy_button("copy-code", &labels.copy, labels),
     ]);
-    let bar = vec![element("span").with("class", "code-language").saying(label).into(), tools.into()];
-    element("div").with("class", "code").around(vec![
-        element("div").with("class", "code-bar").around(bar).into(),
+    let bar = vec![element("span").with("class", "code-language").with_text(label).into(), tools.into()];
+    element("div").with("class", "code").with_children(vec![
+        element("div").with("class", "code-bar").with_children(bar).into(),
         // A scrolling element must be reachable with the keyboard.
-        element("pre").with("tabindex", "0").around(vec![element("code").around(code.collect()).into()]).into(),
+        element("pre")
+            .with("tabindex", "0")
+            .with_children(vec![element("code").with_children(code.collect()).into()])
+            .into(),
     ])
 }
 
@@ -71,9 +74,9 @@ fn button(does: &str, name: &'static str) -> Element {
 
 fn copy_button(name: &'static str, label: &str, labels: &Labels) -> Node {
     button("copy", name)
-        .around(vec![
-            element("span").with("class", "copy-label").saying(label).into(),
-            element("span").with("class", "copy-done").saying(&labels.copied).into(),
+        .with_children(vec![
+            element("span").with("class", "copy-label").with_text(label).into(),
+            element("span").with("class", "copy-done").with_text(&labels.copied).into(),
         ])
         .into()
 }
@@ -88,7 +91,7 @@ fn in_parts(text: String) -> Vec<Node> {
     let mut nodes = Vec::with_capacity(ends.len() + 1);
     let mut start = 0;
     for end in ends {
-        nodes.push(element("span").with("class", "lines").saying(&text[start..end]).into());
+        nodes.push(element("span").with("class", "lines").with_text(&text[start..end]).into());
         start = end;
     }
     if start < text.len() {
@@ -106,7 +109,7 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
     let name = table_name(&rows, labels);
     // Includes the elements that an HTML parser would add, because server and browser must have the same tree.
     let body = rows.split_off(rows.len().min(1));
-    rows.push(element("tbody").around(body).into());
+    rows.push(element("tbody").with_children(body).into());
     let table = element("div")
         .with("class", "table")
         .with("tabindex", "0")
@@ -114,9 +117,9 @@ pub(crate) fn table(mut rows: Vec<Node>, labels: &Labels) -> Element {
         // name.
         .with("role", "group")
         .with("aria-label", name)
-        .around(vec![element("table").around(rows).into()]);
+        .with_children(vec![element("table").with_children(rows).into()]);
     let copy = copy_button("copy-table", &labels.copy_csv, labels);
-    sided("div").with("class", "table-block").around(vec![table.into(), copy])
+    sided("div").with("class", "table-block").with_children(vec![table.into(), copy])
 }
 
 /// Returns the accessible name of a table: its column headers, because Markdown has no captions.

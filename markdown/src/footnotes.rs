@@ -43,14 +43,14 @@ impl Footnotes<'_> {
 
     /// Builds a reference at the offset `begin` in the block. The footnote links back to its first reference.
     pub(crate) fn reference(&self, label: &str, begin: usize, labels: &Labels) -> Element {
-        let mut link = element("a").with("aria-label", format!("{} {label}", labels.footnote)).saying(label);
+        let mut link = element("a").with("aria-label", format!("{} {label}", labels.footnote)).with_text(label);
         if let Some((at, note)) = self.find(label) {
             link = link.with("href", format!("#{}-note-{at}", self.name));
             if note.referenced == Some(self.start + begin) {
                 link = link.with("id", format!("{}-ref-{at}", self.name));
             }
         }
-        element("sup").with("class", "footnote-ref").around(vec![link.into()])
+        element("sup").with("class", "footnote-ref").with_children(vec![link.into()])
     }
 
     /// Builds a footnote at the offset `begin` in the block. If several have the same label, the first one counts.
@@ -66,7 +66,7 @@ impl Footnotes<'_> {
         if let Some((at, _)) = known {
             note = note.with("id", format!("{}-note-{at}", self.name));
         }
-        let mark = mark.with("class", "footnote-mark").saying(label);
-        note.around(vec![mark.into(), element("div").with("dir", "auto").around(words).into()])
+        let mark = mark.with("class", "footnote-mark").with_text(label);
+        note.with_children(vec![mark.into(), element("div").with("dir", "auto").with_children(words).into()])
     }
 }

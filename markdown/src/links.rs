@@ -40,7 +40,7 @@ pub(crate) fn link_addresses(nodes: &mut Vec<Node>) -> usize {
             let written = &rest[start..end];
             let has_scheme = written.contains("://");
             let address = if has_scheme { written.to_owned() } else { format!("https://{written}") };
-            nodes.push(link(address, String::new()).saying(written).into());
+            nodes.push(link(address, String::new()).with_text(written).into());
             rest = &rest[end..];
         }
         if !rest.is_empty() {

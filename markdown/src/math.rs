@@ -3,7 +3,7 @@
 //! Markdown would treat characters of formulas as emphasis, escapes and links. So formulas are found first, outside of
 //! code and addresses. They are then hidden from the parser behind words of the same length, which `render` replaces
 //! with the formulas. A line of a formula may look like a list item. So splitting into blocks also uses this module
-//! ([`steadied`]). The typesetter (`tallybook-typeset`) renders formulas. Until it is loaded, a formula is shown as its
+//! ([`with_neutral_line_starts`]). The typesetter (`tallybook-typeset`) renders formulas. Until it is loaded, a formula is shown as its
 //! source.
 
 use std::{borrow::Cow, ops::Range};
@@ -65,19 +65,19 @@ pub(crate) fn find(source: &str) -> Vec<Formula> {
 
 /// Returns the text with changes that keep formulas in one block. In the lines of a formula, a character that would
 /// start another block is replaced with a letter. The result has the same length, and is only used to find positions.
-pub(crate) fn steadied(text: &str) -> Cow<'_, str> {
+pub(crate) fn with_neutral_line_starts(text: &str) -> Cow<'_, str> {
     if !text.contains("\\[") && !text.contains("$$") {
         return text.into();
     }
-    let mut steadied = String::with_capacity(text.len());
+    let mut with_neutral_line_starts = String::with_capacity(text.len());
     let mut close = None;
     for line in text.split_inclusive('\n') {
         let content = line.trim_start_matches([' ', '\t', '>']);
         let (before, mut content) = line.split_at(line.len() - content.len());
-        steadied.push_str(before);
+        with_neutral_line_starts.push_str(before);
         if let Some(end) = close {
             if content.starts_with(|first: char| first.is_ascii_digit() || "+-*=#_<".contains(first)) {
-                steadied.push('x');
+                with_neutral_line_starts.push('x');
                 content = &content[1..];
             }
             if content.contains(end) || content.trim().is_empty() {
@@ -87,9 +87,9 @@ pub(crate) fn steadied(text: &str) -> Cow<'_, str> {
             let opened = [("\\[", "\\]"), ("$$", "$$")].into_iter().find(|(open, _)| content.starts_with(open));
             close = opened.filter(|(_, close)| !content[2..].contains(close)).map(|(_, close)| close);
         }
-        steadied.push_str(content);
+        with_neutral_line_starts.push_str(content);
     }
-    steadied.into()
+    with_neutral_line_starts.into()
 }
 
 /// Returns the source with each formula replaced with a word of the same length.
@@ -119,7 +119,7 @@ impl Mark {
 fn marks(source: &str) -> Vec<(usize, Mark)> {
     let mut marks = Vec::new();
     let mut verbatim = false;
-    for (event, range) in Parser::new_ext(&steadied(source), OPTIONS).into_offset_iter() {
+    for (event, range) in Parser::new_ext(&with_neutral_line_starts(source), OPTIONS).into_offset_iter() {
         match event {
             Event::Text(_) if !verbatim => add_marks(source, range, &mut marks),
             Event::SoftBreak

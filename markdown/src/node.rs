@@ -37,15 +37,15 @@ impl Element {
     }
 
     /// Sets the children.
-    pub(crate) fn around(mut self, children: Vec<Node>) -> Self {
+    pub(crate) fn with_children(mut self, children: Vec<Node>) -> Self {
         self.children = children;
         self
     }
 
     /// Sets this text as the only child, with bounded runs of marks.
-    pub(crate) fn saying(self, text: impl Into<String>) -> Self {
+    pub(crate) fn with_text(self, text: impl Into<String>) -> Self {
         let text = bounded_text(text.into());
-        if text.is_empty() { self } else { self.around(vec![Node::Text(text)]) }
+        if text.is_empty() { self } else { self.with_children(vec![Node::Text(text)]) }
     }
 }
 

@@ -166,32 +166,32 @@ impl Frame {
         let tag = match self.kind {
             Kind::Paragraph => "p",
             Kind::Heading(tag) => tag,
-            Kind::Quote => return sided("blockquote").around(self.children).into(),
+            Kind::Quote => return sided("blockquote").with_children(self.children).into(),
             Kind::Code(label) => return code(label, self.children, labels).into(),
-            Kind::List(None) => return sided("ul").around(self.children).into(),
+            Kind::List(None) => return sided("ul").with_children(self.children).into(),
             Kind::List(Some(start)) => {
-                return sided("ol").with("start", start.to_string()).around(self.children).into();
+                return sided("ol").with("start", start.to_string()).with_children(self.children).into();
             }
             Kind::Item => "li",
             Kind::Table => return table(self.children, labels).into(),
             Kind::TableHead => {
-                return element("thead").around(vec![element("tr").around(self.children).into()]).into();
+                return element("thead").with_children(vec![element("tr").with_children(self.children).into()]).into();
             }
             Kind::TableRow => "tr",
             Kind::Cell { header: true, alignment } => {
-                return aligned(element("th").with("scope", "col"), alignment).around(self.children).into();
+                return aligned(element("th").with("scope", "col"), alignment).with_children(self.children).into();
             }
             Kind::Cell { header: false, alignment } => {
-                return aligned(element("td"), alignment).around(self.children).into();
+                return aligned(element("td"), alignment).with_children(self.children).into();
             }
             Kind::Footnote { label, begin } => return footnotes.note(&label, begin, self.children, labels).into(),
             Kind::Emphasis => "em",
             Kind::Strong => "strong",
             Kind::Struck => "del",
-            Kind::Link { address, title } => return link(address, title).around(self.children).into(),
+            Kind::Link { address, title } => return link(address, title).with_children(self.children).into(),
             Kind::Root | Kind::Words { .. } => "span",
         };
-        element(tag).around(self.children).into()
+        element(tag).with_children(self.children).into()
     }
 }
 
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.take_text(&self.exchanged.restore(&text), range)?;
             }
-            Event::Code(code) => self.push(element("code").saying(self.exchanged.restore(&code))),
+            Event::Code(code) => self.push(element("code").with_text(self.exchanged.restore(&code))),
             Event::SoftBreak => self.push_text("\n"),
             Event::HardBreak => self.push(element("br")),
             Event::Rule => self.push(element("hr")),

@@ -50,7 +50,7 @@ fn of_text(text: &str) -> usize {
 
 /// Returns the notice that replaces the rest.
 pub(crate) fn left_out(labels: &Labels) -> Vec<Node> {
-    vec![element("p").with("class", "note").with("data-testid", "text-left-out").saying(&labels.left_out).into()]
+    vec![element("p").with("class", "note").with("data-testid", "text-left-out").with_text(&labels.left_out).into()]
 }
 
 #[cfg(test)]
@@ -61,8 +61,8 @@ mod tests {
     #[test]
     fn the_calculated_size_is_an_upper_bound() {
         let nodes = [
-            element("a").with("href", "https://a.b/?\"&<>").saying("<&>\" words").into(),
-            element("div").around(vec![element("br").into(), element("hr").into()]).into(),
+            element("a").with("href", "https://a.b/?\"&<>").with_text("<&>\" words").into(),
+            element("div").with_children(vec![element("br").into(), element("hr").into()]).into(),
         ];
         let mut html = String::new();
         write_html(&nodes, &mut html);

@@ -75,7 +75,7 @@ pub enum AccountsError {
     LastAdmin,
     /// The link was already used, has expired, or never existed.
     #[error("This link was already used or has expired. Ask for a new one.")]
-    LinkOver,
+    LinkExpired,
     /// Sign-up is closed: only admins create accounts.
     #[error("Only admins can create accounts on this server. Ask an admin for one.")]
     SignUpClosed,

@@ -43,7 +43,7 @@ impl Accounts {
         let mut tx = self.context.db.begin().await?;
         // Serializes concurrent requests of the user, so that each request counts the identities that earlier ones
         // linked.
-        users::hold(&mut tx, user).await?;
+        users::lock_user(&mut tx, user).await?;
         if identities::count(&mut tx, user).await? >= MAX_IDENTITIES {
             return Err(OpenIdError::TooMany.into());
         }
@@ -52,7 +52,7 @@ impl Accounts {
     }
 
     /// Unlinks one of a user's identities. Ends the user's sessions except the caller's current one, because they may
-    /// have been opened with the identity. Fails with `OnlyWayIn` if the user could no longer sign in.
+    /// have been opened with the identity. Fails with `LastSignInMethod` if the user could no longer sign in.
     pub async fn unlink_identity(&self, caller: &Caller, user: UserId, id: i64) -> Result<(), AccountsError> {
         with_retries(|| self.store_unlinking(caller, user, id)).await?;
         self.context.streams.check_now();
@@ -68,12 +68,12 @@ impl Accounts {
         let mut tx = self.context.db.begin().await?;
         // Serializes concurrent requests of the user, so that the second request sees which identities the first one
         // left.
-        users::hold(&mut tx, user).await?;
+        users::lock_user(&mut tx, user).await?;
         if !identities::delete(&mut tx, user, id).await? {
             return Err(OpenIdError::NoSuchIdentity.into());
         }
         if !users::has_way_in(&mut tx, user, self.issuer_address()).await? {
-            return Err(OpenIdError::OnlyWayIn.into());
+            return Err(OpenIdError::LastSignInMethod.into());
         }
         if let Credential::Session(own) = caller.credential
             && caller.user == user

@@ -218,7 +218,7 @@ impl Accounts {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;
-        let role = self.role_by(&token).await?.ok_or(AccountsError::LinkOver)?;
+        let role = self.role_by(&token).await?.ok_or(AccountsError::LinkExpired)?;
         let invitation = SecretHash::of_token(&token);
         let identity = self.new_identity(claims)?;
         let wanted = claims.username.as_deref().or(claims.email.as_deref());
@@ -256,7 +256,7 @@ impl Accounts {
         if let Some(invitation) = invitation
             && !links::use_up(&mut tx, invitation).await?
         {
-            return Err(AccountsError::LinkOver);
+            return Err(AccountsError::LinkExpired);
         }
         let user = create_account(&mut tx, None, new).await?;
         link(&mut tx, None, user, identity).await?;

@@ -9,7 +9,7 @@ use tallybook_protocol::{CreatedKey, KeyInfo};
 use super::{
     Accounts, AccountsError, Caller, Credential, Password, UserId,
     key_revocation::revoke_all,
-    limits::{MAX_KEY_LIFETIME, MAX_KEYS, SEEN_EXACTNESS},
+    limits::{LAST_USED_RESOLUTION, MAX_KEY_LIFETIME, MAX_KEYS},
     names::key_name,
     secret::{Secret, SecretHash},
     service::with_retries,
@@ -60,7 +60,7 @@ impl Accounts {
     async fn store_key(&self, new: &NewKeyRow) -> Result<i64, AccountsError> {
         let mut tx = self.context.db.begin().await?;
         // Serializes concurrent requests of the user, so that each request counts the keys that earlier ones created.
-        users::hold(&mut tx, new.user).await?;
+        users::lock_user(&mut tx, new.user).await?;
         if keys::count(&mut tx, new.user).await? >= MAX_KEYS {
             return Err(AccountsError::TooManyKeys);
         }
@@ -76,7 +76,7 @@ impl Accounts {
         let db = &self.context.db;
         let Some(row) = keys::find(db, &hash).await? else { return Ok(None) };
         let (id, time) = (row.id, now());
-        if row.seen_at.is_none_or(|seen| time - seen >= SEEN_EXACTNESS) {
+        if row.seen_at.is_none_or(|seen| time - seen >= LAST_USED_RESOLUTION) {
             // A failed write is only logged, so that read requests work while the database is read-only.
             if let Err(error) = keys::used(db, id, time).await {
                 tracing::warn!(%error, "cannot store the time of an API key's last use");

@@ -40,7 +40,7 @@ pub use sessions::{Browser, NewSession};
 pub use settings::{AccountsMode, AccountsSettings, SignUp};
 pub use store::{
     audit::{Action as AuditAction, note as note_audit},
-    users::hold as hold_person,
+    users::lock_user,
 };
 pub use streams::OpenStream;
 pub use users::UserUpdate;

@@ -33,7 +33,7 @@ pub(crate) const FRESH_FOR: Duration = Duration::minutes(10);
 /// Maximum lifetime of an API key that has an expiration time.
 pub(crate) const MAX_KEY_LIFETIME: Duration = Duration::days(3650);
 /// Minimum interval between updates of a session's or API key's last-used time. It avoids a write on every request.
-pub(crate) const SEEN_EXACTNESS: Duration = Duration::minutes(1);
+pub(crate) const LAST_USED_RESOLUTION: Duration = Duration::minutes(1);
 /// Lifetime of the link that creates the first admin.
 pub(crate) const SETUP_LIFETIME: Duration = Duration::hours(1);
 /// Lifetime of an invitation.
@@ -64,7 +64,7 @@ pub const BROWSER_LIFETIME: Duration = Duration::days(180);
 pub(crate) const REFUSAL_LOG_INTERVAL: Duration = Duration::hours(1);
 /// Maximum number of audit log rows per [`REFUSAL_LOG_INTERVAL`], separately for failed sign-ins and for refused
 /// requests.
-pub(crate) const MAX_REFUSALS_NOTED: i64 = 500;
+pub(crate) const MAX_REFUSALS_LOGGED: i64 = 500;
 
 /// Poll interval for checking whether the readers of open streams still have access.
 pub(crate) const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(500);

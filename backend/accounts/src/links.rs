@@ -45,7 +45,7 @@ impl Accounts {
         Ok(link.is_some_and(|link| link.created_by.is_none()) && !self.is_set_up().await?)
     }
 
-    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkOver` if the link can no longer be
+    /// Creates the first admin with a link, and signs the admin in. Fails with `LinkExpired` if the link can no longer be
     /// used.
     pub async fn set_up(
         &self,
@@ -56,7 +56,7 @@ impl Accounts {
     ) -> Result<NewSession, AccountsError> {
         // Checked before the password is hashed, which is slow.
         if !self.is_setup_link(token).await? {
-            return Err(AccountsError::LinkOver);
+            return Err(AccountsError::LinkExpired);
         }
         let hash = SecretHash::of_token(token);
         let new = self.new_user(name, password, UserRole::Admin).await?;
@@ -80,7 +80,7 @@ impl Accounts {
         if let Some(link) = link
             && (has_admin || !links::use_up(&mut tx, link).await?)
         {
-            return Err(AccountsError::LinkOver);
+            return Err(AccountsError::LinkExpired);
         }
         check_name(&mut tx, &new.name).await?;
         let user = if users::claim_local(&mut tx, new).await.map_err(name_taken)? {
@@ -102,7 +102,7 @@ impl Accounts {
         let store = || async {
             let mut tx = self.context.db.begin().await?;
             // Serializes concurrent requests, so that each request counts the invitations that earlier ones created.
-            users::hold(&mut tx, UserId::LOCAL).await?;
+            users::lock_user(&mut tx, UserId::LOCAL).await?;
             if links::count_open(&mut tx).await? >= MAX_INVITATIONS {
                 return Err(AccountsError::TooManyInvitations);
             }
@@ -163,7 +163,7 @@ impl Accounts {
             return Err(AccountsError::SignUpClosed);
         }
         self.count_sign_up(browser.address).await?;
-        let role = self.role_by(token).await?.ok_or(AccountsError::LinkOver)?;
+        let role = self.role_by(token).await?.ok_or(AccountsError::LinkExpired)?;
         let hash = SecretHash::of_token(token);
         let new = self.new_user(name, password, role).await?;
         let store = || async {
@@ -171,7 +171,7 @@ impl Accounts {
             if let Some(hash) = &hash
                 && !links::use_up(&mut tx, hash).await?
             {
-                return Err(AccountsError::LinkOver);
+                return Err(AccountsError::LinkExpired);
             }
             let user = create_account(&mut tx, None, &new).await?;
             tx.commit().await?;

@@ -7,7 +7,7 @@ use tallybook_database::now;
 
 use super::{
     Accounts, Caller, UserId,
-    limits::{MAX_REFUSALS_NOTED, REFUSAL_LOG_INTERVAL},
+    limits::{MAX_REFUSALS_LOGGED, REFUSAL_LOG_INTERVAL},
     store::{
         audit::{self, Action},
         users::NO_USER,
@@ -31,7 +31,7 @@ impl Accounts {
 
     async fn note_rarely(&self, actor: Option<UserId>, user: UserId, action: Action, subject: &str) {
         let (db, since) = (&self.context.db, now() - REFUSAL_LOG_INTERVAL);
-        let noted = audit::note_rarely(db, actor, user, action, subject, (since, MAX_REFUSALS_NOTED)).await;
+        let noted = audit::note_rarely(db, actor, user, action, subject, (since, MAX_REFUSALS_LOGGED)).await;
         // The refusal itself does not depend on its record.
         if let Err(error) = noted {
             tracing::warn!(%error, "cannot record a refused request");

@@ -9,7 +9,7 @@ use super::{
     Accounts, AccountsError, Caller, Credential, UserId,
     key_revocation::revoke_all,
     limits::{
-        ABSOLUTE_LIFETIME, IDLE_LIFETIME, MAX_KNOWN_BROWSERS, MAX_SESSIONS, MAX_USER_AGENT_CHARS, SEEN_EXACTNESS,
+        ABSOLUTE_LIFETIME, IDLE_LIFETIME, LAST_USED_RESOLUTION, MAX_KNOWN_BROWSERS, MAX_SESSIONS, MAX_USER_AGENT_CHARS,
     },
     secret::{Secret, SecretHash},
     service::with_retries,
@@ -100,7 +100,7 @@ impl Accounts {
         let db = &self.context.db;
         let Some(row) = sessions::find(db, &hash).await? else { return Ok(None) };
         let (id, time) = (row.id, now());
-        if row.seen_at.is_none_or(|seen| time - seen >= SEEN_EXACTNESS) {
+        if row.seen_at.is_none_or(|seen| time - seen >= LAST_USED_RESOLUTION) {
             let expires_at = (time + IDLE_LIFETIME).min(row.created_at + ABSOLUTE_LIFETIME);
             // A failed write is only logged, so that read requests work while the database is read-only.
             if let Err(error) = sessions::seen(db, id, time, expires_at).await {

@@ -10,12 +10,12 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::Credential;
 
 /// Access of a stream's reader: a session or an API key, and the permission generation of its owner.
-pub(crate) type Right = (Credential, i32);
+pub(crate) type Access = (Credential, i32);
 
 /// The open streams of this process.
 #[derive(Debug, Default)]
 pub(crate) struct OpenStreams {
-    rights: Mutex<HashMap<Right, Readers>>,
+    accesses: Mutex<HashMap<Access, Readers>>,
     pub(crate) look: Notify,
 }
 
@@ -29,7 +29,7 @@ struct Readers {
 #[derive(Debug)]
 pub struct OpenStream {
     streams: Arc<OpenStreams>,
-    right: Right,
+    right: Access,
     ended: CancellationToken,
 }
 
@@ -42,11 +42,11 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        let mut rights = self.streams.rights.lock();
-        if let Some(readers) = rights.get_mut(&self.right) {
+        let mut accesses = self.streams.accesses.lock();
+        if let Some(readers) = accesses.get_mut(&self.right) {
             readers.number -= 1;
             if readers.number == 0 {
-                rights.remove(&self.right);
+                accesses.remove(&self.right);
             }
         }
     }
@@ -58,21 +58,21 @@ impl OpenStreams {
         self.look.notify_one();
     }
 
-    pub(crate) fn open(self: &Arc<Self>, right: Right) -> OpenStream {
-        let mut rights = self.rights.lock();
-        let readers = rights.entry(right).or_default();
+    pub(crate) fn open(self: &Arc<Self>, right: Access) -> OpenStream {
+        let mut accesses = self.accesses.lock();
+        let readers = accesses.entry(right).or_default();
         readers.number += 1;
         self.look.notify_one();
         OpenStream { streams: Arc::clone(self), right, ended: readers.ended.clone() }
     }
 
-    pub(crate) fn rights(&self) -> Vec<Right> {
-        self.rights.lock().keys().copied().collect()
+    pub(crate) fn accesses(&self) -> Vec<Access> {
+        self.accesses.lock().keys().copied().collect()
     }
 
-    pub(crate) fn end(&self, over: &[Right]) {
-        let rights = self.rights.lock();
-        for readers in over.iter().filter_map(|right| rights.get(right)) {
+    pub(crate) fn end(&self, over: &[Access]) {
+        let accesses = self.accesses.lock();
+        for readers in over.iter().filter_map(|right| accesses.get(right)) {
             readers.ended.cancel();
         }
     }

@@ -199,7 +199,7 @@ pub(crate) async fn create_account(
     new: &NewUserRow,
 ) -> Result<UserId, AccountsError> {
     // Serializes concurrent requests, so that each request sees the accounts that earlier ones created.
-    users::hold(tx, UserId::LOCAL).await?;
+    users::lock_user(tx, UserId::LOCAL).await?;
     check_name(tx, &new.name).await?;
     if users::count(tx).await? >= MAX_USERS {
         return Err(AccountsError::TooManyUsers);

@@ -11,7 +11,7 @@ use super::{
     Accounts, Caller, Credential,
     limits::{POLL_INTERVAL, WATCHED_AT_ONCE},
     store::{keys, sessions},
-    streams::{OpenStream, Right},
+    streams::{Access, OpenStream},
 };
 
 impl Accounts {
@@ -26,12 +26,12 @@ impl Accounts {
     pub async fn watch_streams(self) {
         let streams = &self.context.streams;
         loop {
-            let rights = streams.rights();
-            if rights.is_empty() {
+            let accesses = streams.accesses();
+            if accesses.is_empty() {
                 streams.look.notified().await;
                 continue;
             }
-            match list_over(&self.context.db, &rights).await {
+            match list_over(&self.context.db, &accesses).await {
                 Ok(over) => streams.end(&over),
                 // No warning: while the database is unreachable, no access can be revoked either.
                 Err(error) => tracing::debug!(%error, "cannot check whether callers of open streams still have access"),
@@ -42,11 +42,11 @@ impl Accounts {
     }
 }
 
-/// Returns those of `rights` that were revoked.
-async fn list_over(db: &Database, rights: &[Right]) -> sqlx::Result<Vec<Right>> {
+/// Returns those of `accesses` that were revoked.
+async fn list_over(db: &Database, accesses: &[Access]) -> sqlx::Result<Vec<Access>> {
     let mut good = HashSet::new();
     let ids = |id_of: fn(Credential) -> Option<i64>| -> Vec<i64> {
-        let ids: HashSet<i64> = rights.iter().filter_map(|(credential, _)| id_of(*credential)).collect();
+        let ids: HashSet<i64> = accesses.iter().filter_map(|(credential, _)| id_of(*credential)).collect();
         ids.into_iter().collect()
     };
     let of_session = |credential| if let Credential::Session(id) = credential { Some(id) } else { None };
@@ -59,5 +59,5 @@ async fn list_over(db: &Database, rights: &[Right]) -> sqlx::Result<Vec<Right>> 
         let found = keys::list_good(db, ids).await?;
         good.extend(found.into_iter().map(|(id, generation)| (Credential::Key(id), generation)));
     }
-    Ok(rights.iter().filter(|right| !good.contains(*right)).copied().collect())
+    Ok(accesses.iter().filter(|right| !good.contains(*right)).copied().collect())
 }

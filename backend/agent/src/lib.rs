@@ -31,13 +31,13 @@ mod zone;
 
 pub use error::AgentError;
 pub use limits::{Limits, MAX_REASON_CHARS, MAX_REVIEWED_CALLS, MAX_REVIEWERS};
-pub use memory::{SummedExchange, summarize_conversation};
+pub use memory::{SummaryExchange, summarize_conversation};
 pub use prompt::SystemPrompt;
 pub use react::{CLIENT_CALLS, STEP_LIMIT};
-pub use reasoning::{MAX_REASONING_LINES, SummedCall, explain_reasoning, reasoning_lines};
+pub use reasoning::{MAX_REASONING_LINES, SummaryCall, explain_reasoning, reasoning_lines};
 pub use recorder::{
-    Activity, Cause, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, NewPlanStep, PlanStepChange, Purpose,
-    RecordError, StartedToolCall, TurnRecorder,
+    Activity, ApprovalRequest, Cause, Earlier, EndedToolCall, ModelCallRecord, NewPlan, NewPlanStep, PlanStepChange,
+    Purpose, RecordError, StartedToolCall, TurnRecorder,
 };
 pub use result::{EditedInput, error_json, success_json};
 pub use review::{ReviewMode, Reviewer, Reviewers};
@@ -47,8 +47,8 @@ pub use spans::{SPAN_TARGET, invoke_agent, record_failure, record_usage};
 pub use title::TitleWriter;
 pub use tool_step::CUT_OFF;
 pub use turn::{
-    AnsweredStep, ContinuedPlan, ContinuedTurn, EndReason, PlannedCall, Planning, SecretInput, TurnInput, TurnOutcome,
-    WaitedCall,
+    AnsweredStep, ContinuedPlan, EndReason, PendingApproval, PlannedCall, Planning, ResumeState, SecretInput,
+    TurnInput, TurnOutcome,
 };
-pub use vote::{Review, Ruling, Vote};
+pub use vote::{Review, ReviewDecision, Vote};
 pub use zone::Zone;

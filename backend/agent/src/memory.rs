@@ -21,12 +21,12 @@ use super::{
 
 /// A question and its answer, truncated for the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SummedExchange {
+pub struct SummaryExchange {
     question: String,
     answer: String,
 }
 
-impl SummedExchange {
+impl SummaryExchange {
     /// Truncates a question and its answer to their maximum lengths.
     pub fn new(question: &str, answer: &str) -> Self {
         let beginning = |text: &str, chars| first_chars(text, chars).to_owned();
@@ -58,7 +58,7 @@ struct Prompt {
 pub async fn summarize_conversation(
     model: &dyn ModelClient,
     before: Option<&str>,
-    exchanges: &[SummedExchange],
+    exchanges: &[SummaryExchange],
     max_chars: usize,
     temperature: Option<f64>,
 ) -> Result<SideCall, AgentError> {
@@ -76,7 +76,7 @@ pub async fn summarize_conversation(
 
 #[cfg(test)]
 mod tests {
-    use super::{Prompt, SummedExchange, Template as _};
+    use super::{Prompt, SummaryExchange, Template as _};
 
     #[test]
     fn the_prompt() {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_each_message_is_summarized() {
-        let exchange = SummedExchange::new(&"問".repeat(5000), &"答".repeat(5000));
+        let exchange = SummaryExchange::new(&"問".repeat(5000), &"答".repeat(5000));
         assert_eq!((exchange.question().chars().count(), exchange.answer().chars().count()), (1000, 2000));
     }
 }

@@ -14,7 +14,7 @@ use super::{
     ask::{Answer, ask},
     error::AgentError,
     model_context::ModelContext,
-    offer::Offer,
+    offer::AvailableTools,
     recorder::TurnRecorder,
     redaction::Redaction,
     turn::{AnsweredStep, EndReason, PlannedCall, TurnOutcome},
@@ -33,13 +33,13 @@ pub(crate) const STEP_LIMIT_TEXT: &str =
 pub const CLIENT_CALLS: &str = "client_calls";
 
 /// A running turn.
-pub(crate) struct React<'a, R> {
+pub(crate) struct AgentLoop<'a, R> {
     pub(crate) runner: &'a ToolRunner,
     pub(crate) model: &'a dyn ModelClient,
     pub(crate) tools: &'a ToolRegistry,
     /// The user key of its calls.
     pub(crate) user_key: UserKey,
-    pub(crate) offer: &'a Offer,
+    pub(crate) offer: &'a AvailableTools,
     pub(crate) sampling: Sampling,
     pub(crate) recorder: &'a mut R,
     pub(crate) turn_deadline: TurnDeadline<'a>,
@@ -66,7 +66,7 @@ pub(crate) enum RunEnd {
     AwaitsApproval,
 }
 
-impl<R: TurnRecorder> React<'_, R> {
+impl<R: TurnRecorder> AgentLoop<'_, R> {
     /// Returns `true` if no further step may call tools.
     pub(crate) fn is_used_up(&self) -> bool {
         let limits = &self.runner.limits;
@@ -98,8 +98,10 @@ impl<R: TurnRecorder> React<'_, R> {
                 // The answer was complete; only the end of the turn had not been stored.
                 return Ok(self.over_before(&before.stop_reason));
             }
-            let (ours, has_theirs) = self.offer.ours(before.calls);
-            let Some(results) = self.run_calls(before.step, &ours).await? else { return Ok(RunEnd::AwaitsApproval) };
+            let (server_calls, has_theirs) = self.offer.server_calls(before.calls);
+            let Some(results) = self.run_calls(before.step, &server_calls).await? else {
+                return Ok(RunEnd::AwaitsApproval);
+            };
             if has_theirs {
                 return Ok(self.over_before(CLIENT_CALLS));
             }
@@ -119,8 +121,8 @@ impl<R: TurnRecorder> React<'_, R> {
             };
             let asked = answer.calls();
             self.calls += asked.len();
-            let (ours, has_theirs) = self.offer.ours(asked);
-            let Some(results) = self.run_calls(step, &ours).await? else { return Ok(RunEnd::AwaitsApproval) };
+            let (server_calls, has_theirs) = self.offer.server_calls(asked);
+            let Some(results) = self.run_calls(step, &server_calls).await? else { return Ok(RunEnd::AwaitsApproval) };
             if has_theirs {
                 return Ok(over(CLIENT_CALLS, answer.text()));
             }

@@ -21,7 +21,7 @@ pub const MAX_REASONING_LINES: usize = 3;
 
 /// A tool call in the prompt for a summary.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct SummedCall<'a> {
+pub struct SummaryCall<'a> {
     /// The name of the tool.
     pub tool: &'a str,
     /// The beginning of the arguments.
@@ -41,7 +41,7 @@ struct Prompt;
 pub async fn explain_reasoning(
     model: &dyn ModelClient,
     question: &str,
-    calls: &[SummedCall<'_>],
+    calls: &[SummaryCall<'_>],
     answer: &str,
 ) -> Result<SideCall, AgentError> {
     let prompt = json!({"question": beginning(question), "calls": calls, "answer": beginning(answer)});

@@ -39,7 +39,7 @@ pub trait TurnRecorder: Send {
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,
         review: &Review,
-    ) -> impl Future<Output = Result<Consent, RecordError>> + Send;
+    ) -> impl Future<Output = Result<ApprovalRequest, RecordError>> + Send;
 
     /// Records that a call is about to run. Returns its ID.
     fn tool_started(
@@ -135,11 +135,11 @@ pub struct Earlier {
 
 /// The result of an approval request for a high-risk call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum ApprovalRequest {
     /// The user always allows the tool.
-    Given,
+    AlwaysAllowed,
     /// Approval was requested under this ID. The call waits for a decision unless its review has one.
-    Asked(ToolCallId),
+    Requested(ToolCallId),
 }
 
 /// An activity of a turn while no text of the answer arrives.

@@ -3,7 +3,7 @@
 use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_tools::{Secrets, hide_arguments};
 
-use crate::{offer::Offer, turn::SecretInput};
+use crate::{offer::AvailableTools, turn::SecretInput};
 
 /// Returns `true` if a block contains one of these secrets. Only opaque blocks are checked: they hold a model's
 /// reasoning, which must be kept as it is or not at all.
@@ -13,7 +13,7 @@ pub(crate) fn repeats<'a>(block: &AssistantBlock, mut secrets: impl Iterator<Ite
 
 /// The redaction of the calls of a turn.
 pub(crate) struct Redaction<'a> {
-    pub(crate) offer: &'a Offer,
+    pub(crate) offer: &'a AvailableTools,
     /// Secrets that no tool may receive. A call with such a secret does not run.
     pub(crate) secrets: &'a Secrets,
 }

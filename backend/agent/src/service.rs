@@ -8,13 +8,13 @@ use super::{
     error::AgentError,
     limits::Limits,
     model_context::ModelContext,
-    offer::Offer,
+    offer::AvailableTools,
     plan,
     prompt::{SystemPrompt, instructions},
-    react::{React, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
+    react::{AgentLoop, RunEnd, STEP_LIMIT, STEP_LIMIT_TEXT},
     recorder::TurnRecorder,
     review::Reviewers,
-    turn::{ContinuedTurn, TurnInput, TurnOutcome},
+    turn::{ResumeState, TurnInput, TurnOutcome},
     turn_deadline::TurnDeadline,
     zone::Zone,
 };
@@ -56,12 +56,12 @@ impl AgentService {
     }
 
     /// Redacts secrets in a text.
-    pub fn hide_secrets(&self, text: String) -> String {
+    pub fn redact_secrets(&self, text: String) -> String {
         self.runner.secrets.hide(text).into_owned()
     }
 
     /// Redacts secrets in a text that belongs to no call, and also the secret arguments of the latest calls.
-    pub fn hide_everywhere(&self, text: String) -> String {
+    pub fn redact_all(&self, text: String) -> String {
         self.runner.secrets.hide_with_arguments(text).into_owned()
     }
 
@@ -84,14 +84,14 @@ impl AgentService {
         recorder: &mut impl TurnRecorder,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, AgentError> {
-        let offer = Offer::new(&input.tools, input.client_tools);
+        let offer = AvailableTools::new(&input.tools, input.client_tools);
         let mut system = vec![self.prompt.render(&offer.specs, &input.zone)?];
         system.extend(instructions(&input.instructions)?);
         system.extend(input.system);
         let context = ModelContext::new(system, input.summary.as_deref(), input.history)?;
-        let ContinuedTurn { answered, next_step, whole_steps, calls, usage, active, plan } =
+        let ResumeState { answered, next_step, whole_steps, calls, usage, active, plan } =
             input.continued.unwrap_or_default();
-        let mut react = React {
+        let mut react = AgentLoop {
             runner: &self.runner,
             model,
             tools: &input.tools,

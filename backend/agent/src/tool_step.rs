@@ -25,12 +25,12 @@ use tracing::{Instrument as _, Span};
 use crate::{
     error::AgentError,
     limits::{CANCEL_TIMEOUT, Limits, MAX_REVIEWED_CALLS, MAX_REVIEWED_INPUT_BYTES},
-    recorder::{Activity, Consent, EndedToolCall, TurnRecorder},
+    recorder::{Activity, ApprovalRequest, EndedToolCall, TurnRecorder},
     result::{bounded_error, error_json, shorten, success_json},
     review::{Reviewers, Subject, Voted},
     running::{Next, Running, RunningCall, ToolReturn},
     spans,
-    turn::{PlannedCall, WaitedCall},
+    turn::{PendingApproval, PlannedCall},
     turn_deadline::TurnDeadline,
     vote::{Review, Vote},
 };
@@ -407,11 +407,11 @@ impl<R: TurnRecorder> StepRun<'_, R> {
             return self.deny_secret_call(index).await;
         }
         let id = match self.recorder.request_approval(&call.started(self.step), tool, &review).await? {
-            Consent::Given => return Ok(Permission::Granted),
-            Consent::Asked(id) => id,
+            ApprovalRequest::AlwaysAllowed => return Ok(Permission::Granted),
+            ApprovalRequest::Requested(id) => id,
         };
         let is_edited = call.waited.as_ref().is_some_and(|waited| waited.is_edited);
-        call.waited = Some(WaitedCall { id, tool_hash: tool.hash(), is_edited });
+        call.waited = Some(PendingApproval { id, tool_hash: tool.hash(), is_edited });
         let Some(ruling) = review.ruling else { return Ok(Permission::Pending) };
         if ruling.decision == Decision::Approve {
             return Ok(Permission::Granted);

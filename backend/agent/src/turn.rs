@@ -21,7 +21,7 @@ pub struct TurnInput {
     /// Sampling parameters of the model.
     pub sampling: Sampling,
     /// Set if the turn resumes after an interruption or a wait for approval.
-    pub continued: Option<ContinuedTurn>,
+    pub continued: Option<ResumeState>,
     /// The user's own instructions for every model; empty if there are none.
     pub instructions: String,
     /// The time zone of the date in the prompt.
@@ -70,7 +70,7 @@ pub struct ContinuedPlan {
 
 /// State from which a turn resumes after an interruption or a wait for approval: after its last complete step.
 #[derive(Clone, Debug, Default)]
-pub struct ContinuedTurn {
+pub struct ResumeState {
     /// The last step whose answer is complete; `None` if there is none.
     pub answered: Option<AnsweredStep>,
     /// The number of the next step.
@@ -109,7 +109,7 @@ pub struct PlannedCall {
     /// The call that the model asked for, with the arguments to run with.
     pub request: ToolCallRequest,
     /// The approval of the call, if it had to wait for one; otherwise `None`.
-    pub waited: Option<WaitedCall>,
+    pub waited: Option<PendingApproval>,
     /// The full arguments, if secret ones are redacted in `request`. They are only in memory, and dropped soon.
     pub secret: Option<SecretInput>,
 }
@@ -134,7 +134,7 @@ impl PlannedCall {
 
 /// A call that had to wait for approval. In a resumed turn it has been approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitedCall {
+pub struct PendingApproval {
     /// The ID that the call got when approval was requested.
     pub id: ToolCallId,
     /// [`tallybook_tools::ToolSpec::hash`] of the tool that was approved. If the tool is a different one now, approval
@@ -158,7 +158,7 @@ pub struct TurnOutcome {
 pub enum EndReason {
     /// The turn is over. The text is the model's stop reason, `step_limit` or `client_calls`.
     Over(String),
-    /// Calls wait for a user's decision. Nothing of the turn stays in memory: it resumes from a [`ContinuedTurn`].
+    /// Calls wait for a user's decision. Nothing of the turn stays in memory: it resumes from a [`ResumeState`].
     AwaitsApproval,
 }
 

@@ -23,19 +23,19 @@ pub struct Review {
     /// The votes, in the order of the reviewers in the settings.
     pub votes: Vec<Vote>,
     /// The decision of the votes; `None` if the user must decide.
-    pub ruling: Option<Ruling>,
+    pub ruling: Option<ReviewDecision>,
 }
 
 /// The decision of the votes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ruling {
+pub struct ReviewDecision {
     /// The decision on whether the call runs.
     pub decision: Decision,
     /// The reasons of the models in the majority.
     pub reason: String,
 }
 
-impl Ruling {
+impl ReviewDecision {
     /// Returns the text for the model and for users if the votes refused the call.
     pub fn refusal(&self) -> String {
         format!("Reviewing models refused this call, so it did not run. {}", self.reason)

@@ -20,7 +20,7 @@ use crate::{
     limits::{MAX_DIRECT_CALLS, MAX_EXPORTS, MAX_PLAIN_CALLS, MAX_SEARCHES},
     store::{ConversationId, conversations, rows::ConversationRow, turns::TurnRows},
     time_zones::TimeZones,
-    turn::recorder::text_flusher::GroupCommit,
+    turn::recorder::text_flusher::TextFlusher,
     user_limits::UserLimits,
     work_counts::TurnCounts,
 };
@@ -51,7 +51,7 @@ pub(crate) struct Context {
     /// Identifies this process in the leases of its turns.
     pub(crate) owner: String,
     pub(crate) running: RunningTurns,
-    pub(crate) group_commit: Arc<GroupCommit>,
+    pub(crate) text_flusher: Arc<TextFlusher>,
     pub(crate) turn_counts: TurnCounts,
     pub(crate) work_counts: Arc<WorkCounts>,
     pub(crate) lifetimes: Lifetimes,
@@ -108,7 +108,7 @@ impl Context {
         let ConversationSettings { lifetimes, user_limits, memory, plan } = settings;
         let tasks = TaskTracker::new();
         Self {
-            group_commit: GroupCommit::new(db.clone(), tasks.clone()),
+            text_flusher: TextFlusher::new(db.clone(), tasks.clone()),
             tool_pins: ToolPins::new(db.clone()),
             db,
             agent,

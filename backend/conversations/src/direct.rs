@@ -17,7 +17,7 @@ impl ConversationService {
 
     /// Calls one of the tools that [`Self::direct_tools`] lists, with `input_text` as its arguments and the same limits
     /// as in a turn. Fails with the error type `unknown_tool`, `busy` or `shutting_down`, or with the tool's own error.
-    pub async fn call_directly(&self, user: UserId, name: &str, input_text: &str) -> Result<ToolOutput, ToolError> {
+    pub async fn call_tool(&self, user: UserId, name: &str, input_text: &str) -> Result<ToolOutput, ToolError> {
         let context = &self.context;
         let tools = context.tool_servers.tools();
         if !tools.find_spec(name).is_some_and(is_direct) {

@@ -61,7 +61,7 @@ pub enum ServiceError {
     NoSuchApproval,
     /// The conversation's last message is not an answer that can be resumed.
     #[error("The last answer here was not interrupted, so it cannot be continued. Send a message instead.")]
-    NothingToContinue,
+    NothingToResume,
     /// The catalog has no model with the requested name.
     #[error("There is no model named {name:?}. There are: {names}.")]
     UnknownModel {

@@ -50,10 +50,10 @@ pub use plain::PlainEvent;
 pub use retention::{Deleted, count_deleted, purge_all_due};
 pub use service::ConversationService;
 pub use settings::{MemorySettings, PlanSettings};
-pub use store::{ConversationId, ListFilter, Program};
+pub use store::{ApiClient, ConversationId, ListFilter};
 pub use tool_call::CallPart;
 pub use turn::{
-    Chaining, ClientCall, ClientTool, DecisionAnswer, EventsAnswer, GivenInput, NextRun, ProgramRequest, ResponseInput,
-    StartedTurn, StoredResponse,
+    ApiClientRequest, Chaining, ClientCall, ClientInput, ClientTool, DecisionAnswer, EventsAnswer, NextRun,
+    ResponseInput, StartedTurn, StoredResponse,
 };
 pub use user_limits::{Reached, UserLimits, Weight};

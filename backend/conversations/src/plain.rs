@@ -21,7 +21,7 @@ use crate::{
     quota::{self, Request},
     service::ConversationService,
     store::plain_calls::{self, PlainCall, PlainOutcome},
-    turn::GivenInput,
+    turn::ClientInput,
     user_limits::Weight,
 };
 
@@ -48,11 +48,11 @@ pub enum PlainEvent {
 impl ConversationService {
     /// Calls a model of the catalog (the default if none is named) and returns a channel of its events. Dropping the
     /// receiver cancels the call. The call counts against the user's limits.
-    pub async fn ask_plainly(
+    pub async fn call_model(
         &self,
         user: UserId,
         model: Option<&str>,
-        input: GivenInput,
+        input: ClientInput,
         weight: Weight,
     ) -> Result<mpsc::Receiver<PlainEvent>, ServiceError> {
         let context = &self.context;
@@ -61,7 +61,7 @@ impl ConversationService {
         }
         let model = context.model_for(model, None)?;
         let slot = context.plain_calls.try_acquire(user).ok_or(ServiceError::TooManyPlainCalls)?;
-        let GivenInput { messages, system, sampling, .. } = input;
+        let ClientInput { messages, system, sampling, .. } = input;
         let (tools, tool_choice) = (Arc::from([]), ToolChoice::None);
         let request = ModelRequest { system, messages, tools, tool_choice, sampling, may_search: false };
         let tokens = tokens::of_request(&request) + model.window().answer;

@@ -3,7 +3,7 @@
 //! only after it.
 
 use chrono::{DateTime, Utc};
-use tallybook_accounts::{UserId, hold_person};
+use tallybook_accounts::{UserId, lock_user};
 use tallybook_database::{Transaction, now, with_retries};
 use tallybook_llm::tokens;
 use tallybook_protocol::{MessageId, MessagePart, Quota, Quotas};
@@ -30,8 +30,8 @@ fn since(context: &Context, time: DateTime<Utc>) -> Since {
 
 /// Blocks other turns of this user until the transaction that begins this turn ends. This must be the first statement
 /// of the transaction: the counts after it must include what was committed before.
-pub(crate) async fn hold(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
-    if context.user_limits.is_none() { Ok(()) } else { hold_person(tx, user).await }
+pub(crate) async fn lock_limited_user(context: &Context, tx: &mut Transaction, user: UserId) -> sqlx::Result<()> {
+    if context.user_limits.is_none() { Ok(()) } else { lock_user(tx, user).await }
 }
 
 /// A turn that is about to begin or to resume.
@@ -99,7 +99,7 @@ async fn try_admit_step(context: &Context, user: UserId, message: MessageId, est
         return Ok(true);
     }
     let mut tx = context.db.begin().await?;
-    hold_person(&mut tx, user).await?;
+    lock_user(&mut tx, user).await?;
     let time = now();
     let counted = count_with_reserved(context, &mut tx, user, Some(message), time).await?;
     if limits.reached(counted, Weight::Message, time).is_some()
@@ -136,7 +136,7 @@ async fn try_admit_request(context: &Context, request: Request) -> Result<Reques
     // The request does not count as a turn.
     let limits = UserLimits { turns: 0, ..context.user_limits };
     let mut tx = context.db.begin().await?;
-    hold_person(&mut tx, user).await?;
+    lock_user(&mut tx, user).await?;
     let time = now();
     let counted = count_with_reserved(context, &mut tx, user, None, time).await?;
     if let Some(reached) = limits.reached(counted, weight, time) {

@@ -25,7 +25,7 @@ impl ConversationService {
     /// Returns the state of each tool server. Secrets are redacted, since a server's error text may repeat what it
     /// received.
     pub fn tool_server_reports(&self) -> Vec<ServerReport> {
-        let hidden = |error: String| self.context.agent.hide_everywhere(error);
+        let hidden = |error: String| self.context.agent.redact_all(error);
         let reports = self.context.tool_servers.reports();
         let hide = |report: ServerReport| ServerReport {
             error: report.error.map(hidden),

@@ -1,6 +1,6 @@
 //! Shares a conversation with a link: a copy of the conversation as it was, which anyone with the link can read.
 
-use tallybook_accounts::{AuditAction, UserId, hold_person, note_audit};
+use tallybook_accounts::{AuditAction, UserId, lock_user, note_audit};
 use tallybook_database::{now, with_retries};
 use tallybook_protocol::{AnswerMode, Message, NewShare, Share, ShareId, SharedConversation, Window};
 use uuid::Uuid;
@@ -50,7 +50,7 @@ impl ConversationService {
     async fn store_share(&self, user: UserId, uuid: Uuid, row: NewShareRow<'_>) -> Result<ShareId, ServiceError> {
         let mut tx = self.context.db.begin().await?;
         // Comes first, so that each of several concurrent requests counts the shares of the earlier ones.
-        hold_person(&mut tx, user).await?;
+        lock_user(&mut tx, user).await?;
         if shares::count(&mut tx, user).await? >= MAX_SHARES {
             return Err(ServiceError::TooManyShares);
         }

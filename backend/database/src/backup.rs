@@ -12,7 +12,7 @@ use crate::{
     error::DbError,
     lock::{DatabaseLock, unusable},
     private_files::{COMPANIONS, create_folder_of, create_new, with_suffix},
-    timeouts::{COMMAND_TIMEOUT, within},
+    timeouts::{COMMAND_TIMEOUT, with_timeout},
     url::DatabaseUrl,
 };
 
@@ -41,7 +41,7 @@ impl Database {
 async fn copy_to(pool: &SqlitePool, path: &str) -> Result<(), DbError> {
     let options = pool.connect_options().as_ref().clone().pragma("query_only", "OFF");
     let mut connection = options.connect().await?;
-    let copied = within(COMMAND_TIMEOUT, sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
+    let copied = with_timeout(COMMAND_TIMEOUT, sqlx::query("VACUUM INTO ?").bind(path).execute(&mut connection)).await;
     connection.close().await?;
     copied?;
     Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use crate::{database::Database, timeouts::in_time};
+use crate::{database::Database, timeouts::with_default_timeout};
 
 /// Maximum time for which a checkpoint waits for readers. Writers wait during that time.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);
@@ -16,10 +16,10 @@ impl Database {
         let Some(writer) = self.sqlite_writer() else { return Ok(true) };
         // Uses a separate connection, because the writer's has a longer timeout.
         let options = (*writer.connect_options()).clone().create_if_missing(false).busy_timeout(READER_TIMEOUT);
-        let mut connection = in_time(options.connect()).await?;
+        let mut connection = with_default_timeout(options.connect()).await?;
         let checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection);
-        let (busy, _, _): (i64, i64, i64) = in_time(checkpoint).await?;
-        in_time(connection.close()).await?;
+        let (busy, _, _): (i64, i64, i64) = with_default_timeout(checkpoint).await?;
+        with_default_timeout(connection.close()).await?;
         Ok(busy == 0)
     }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     error::DbError,
     failure::{is_rolled_back, mysql_number},
-    timeouts::in_time,
+    timeouts::with_default_timeout,
 };
 
 /// Table that stores the lease's holder.
@@ -39,19 +39,19 @@ const RENEW_INTERVAL: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Maximum number of attempts to release the lease.
-const MAX_GIVING_BACK: u32 = 40;
+const MAX_RELEASE_ATTEMPTS: u32 = 40;
 
 /// Returns `true` if the server is a node of a cluster.
 pub(crate) async fn is_node(connection: &mut MySqlConnection) -> sqlx::Result<bool> {
     let show = sqlx::query_as("SHOW GLOBAL VARIABLES LIKE 'wsrep_on'");
-    let row: Option<(String, String)> = in_time(show.fetch_optional(connection)).await?;
+    let row: Option<(String, String)> = with_default_timeout(show.fetch_optional(connection)).await?;
     Ok(row.is_some_and(|(_, value)| value == "ON"))
 }
 
 /// Fails if the node has lost its cluster. Such a node refuses all statements except `SHOW` and `SET`. Does not wait
 /// until it is ready.
 pub(crate) async fn check_ready(connection: &mut MySqlConnection) -> sqlx::Result<()> {
-    in_time(connection.execute("DO 0")).await.map(|_| ())
+    with_default_timeout(connection.execute("DO 0")).await.map(|_| ())
 }
 
 /// Lease for migrating a cluster. Only one process has it at a time, on all nodes together, because the cluster refuses
@@ -84,17 +84,17 @@ impl MigrationLease {
         // CREATE TABLE blocks all writes of a cluster, even if the table exists, and makes the cluster refuse
         // concurrent ones. A waiting process, which gets here repeatedly, must not run it each time.
         if count(connection, HAS_TABLE).await? == 0 {
-            in_time(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
+            with_default_timeout(sqlx::query(CREATE_TABLE).execute(&mut *connection)).await?;
         }
         if count(connection, HAS_ROW).await? == 0 {
-            in_time(sqlx::query(CREATE_ROW).execute(&mut *connection)).await?;
+            with_default_timeout(sqlx::query(CREATE_ROW).execute(&mut *connection)).await?;
         }
         self.hold(connection).await
     }
 
     async fn hold(&self, connection: &mut MySqlConnection) -> sqlx::Result<bool> {
         let taken = sqlx::query(TAKE).bind(&self.owner).bind(&self.owner).execute(connection);
-        Ok(in_time(taken).await?.rows_affected() == 1)
+        Ok(with_default_timeout(taken).await?.rows_affected() == 1)
     }
 
     /// Renews the lease until `work` is done.
@@ -112,10 +112,10 @@ impl MigrationLease {
     }
 
     /// Releases the lease. If that fails, the lease expires.
-    pub async fn give_back(self, connection: &mut MySqlConnection) {
-        for _ in 0..MAX_GIVING_BACK {
+    pub async fn release(self, connection: &mut MySqlConnection) {
+        for _ in 0..MAX_RELEASE_ATTEMPTS {
             let given = sqlx::query(GIVE_BACK).bind(&self.owner).execute(&mut *connection);
-            match in_time(given).await {
+            match with_default_timeout(given).await {
                 Err(error) if is_rolled_back(&error) => sleep(POLL_INTERVAL).await,
                 Err(error) => {
                     tracing::warn!(%error, "cannot release the migration lease; starting servers wait until it expires");
@@ -131,5 +131,5 @@ impl MigrationLease {
 }
 
 async fn count(connection: &mut MySqlConnection, rows: &'static str) -> sqlx::Result<i64> {
-    in_time(sqlx::query_scalar(rows).fetch_one(connection)).await
+    with_default_timeout(sqlx::query_scalar(rows).fetch_one(connection)).await
 }

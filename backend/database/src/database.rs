@@ -12,7 +12,7 @@ use crate::{
     failure::before_commit,
     query::{Handle, Query, Select, Target},
     select,
-    timeouts::{STATEMENT_TIMEOUT, WRITER_QUEUE_TIMEOUT, within},
+    timeouts::{STATEMENT_TIMEOUT, WRITER_QUEUE_TIMEOUT, with_timeout},
 };
 
 const NOW: Select = select!("SELECT UTC_TIMESTAMP(6)");
@@ -118,11 +118,11 @@ impl Database {
         Ok(Transaction(match &self.writer.0 {
             Writers::MySql(pool, permits) => {
                 let permit = acquire_write_permit(permits).await?;
-                Open::MySql(within(STATEMENT_TIMEOUT, pool.begin()).await.map_err(before_commit)?, permit)
+                Open::MySql(with_timeout(STATEMENT_TIMEOUT, pool.begin()).await.map_err(before_commit)?, permit)
             }
             Writers::Sqlite(pool) => {
                 let begin = pool.begin_with("BEGIN IMMEDIATE");
-                Open::Sqlite(within(WRITER_QUEUE_TIMEOUT + STATEMENT_TIMEOUT, begin).await?)
+                Open::Sqlite(with_timeout(WRITER_QUEUE_TIMEOUT + STATEMENT_TIMEOUT, begin).await?)
             }
         }))
     }
@@ -255,8 +255,8 @@ impl Transaction {
     /// Commits the transaction. After an error, the transaction may have been committed nevertheless.
     pub async fn commit(self) -> sqlx::Result<()> {
         match self.0 {
-            Open::MySql(transaction, _permit) => within(STATEMENT_TIMEOUT, transaction.commit()).await,
-            Open::Sqlite(transaction) => within(STATEMENT_TIMEOUT, transaction.commit()).await,
+            Open::MySql(transaction, _permit) => with_timeout(STATEMENT_TIMEOUT, transaction.commit()).await,
+            Open::Sqlite(transaction) => with_timeout(STATEMENT_TIMEOUT, transaction.commit()).await,
         }
     }
 }
@@ -264,5 +264,5 @@ impl Transaction {
 /// Waits for a permit to write to a MySQL server, for at most [`WRITER_QUEUE_TIMEOUT`].
 pub(crate) async fn acquire_write_permit(permits: &Arc<Semaphore>) -> sqlx::Result<OwnedSemaphorePermit> {
     let permit = Arc::clone(permits).acquire_owned();
-    within(WRITER_QUEUE_TIMEOUT, async { permit.await.map_err(|_| sqlx::Error::PoolClosed) }).await
+    with_timeout(WRITER_QUEUE_TIMEOUT, async { permit.await.map_err(|_| sqlx::Error::PoolClosed) }).await
 }

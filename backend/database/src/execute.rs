@@ -7,7 +7,7 @@ use crate::{
     failure::before_commit,
     query::{Column, Query, Row, Target, WriteResult},
     retry::retry_on_conflict,
-    timeouts::{WRITER_QUEUE_TIMEOUT, within},
+    timeouts::{WRITER_QUEUE_TIMEOUT, with_timeout},
 };
 
 /// Runs a statement on a reader's pool.
@@ -16,10 +16,10 @@ macro_rules! read {
         let (sql, target, timeout) = $query.into_parts()?;
         match target {
             Target::MySql(pool, arguments) => {
-                let run = || within(timeout, $build(sql.clone(), arguments.clone()).$fetch(pool));
+                let run = || with_timeout(timeout, $build(sql.clone(), arguments.clone()).$fetch(pool));
                 retry_on_conflict(run).await
             }
-            Target::Sqlite(pool, arguments) => within(timeout, $build(sql, arguments).$fetch(pool)).await,
+            Target::Sqlite(pool, arguments) => with_timeout(timeout, $build(sql, arguments).$fetch(pool)).await,
         }
     }};
 }
@@ -29,8 +29,12 @@ macro_rules! run_in_transaction {
     ($query:expr, $build:ident, $fetch:ident) => {{
         let (sql, target, timeout) = $query.into_parts()?;
         match target {
-            Target::MySql(connection, arguments) => within(timeout, $build(sql, arguments).$fetch(connection)).await,
-            Target::Sqlite(connection, arguments) => within(timeout, $build(sql, arguments).$fetch(connection)).await,
+            Target::MySql(connection, arguments) => {
+                with_timeout(timeout, $build(sql, arguments).$fetch(connection)).await
+            }
+            Target::Sqlite(connection, arguments) => {
+                with_timeout(timeout, $build(sql, arguments).$fetch(connection)).await
+            }
         }
         .map_err(before_commit)
     }};
@@ -82,12 +86,12 @@ impl Query<&Writer> {
         match target {
             Target::MySql((pool, permits), arguments) => {
                 let _permit = acquire_write_permit(permits).await?;
-                let run = || within(timeout, query_with(sql.clone(), arguments.clone()).execute(pool));
+                let run = || with_timeout(timeout, query_with(sql.clone(), arguments.clone()).execute(pool));
                 retry_on_conflict(run).await.map(WriteResult::from)
             }
             Target::Sqlite(pool, arguments) => {
                 let run = query_with(sql, arguments).execute(pool);
-                within(WRITER_QUEUE_TIMEOUT + timeout, run).await.map(WriteResult::from)
+                with_timeout(WRITER_QUEUE_TIMEOUT + timeout, run).await.map(WriteResult::from)
             }
         }
     }
@@ -99,10 +103,10 @@ impl Query<&mut Transaction> {
         let (sql, target, timeout) = self.into_parts()?;
         match target {
             Target::MySql(connection, arguments) => {
-                within(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
+                with_timeout(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
             }
             Target::Sqlite(connection, arguments) => {
-                within(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
+                with_timeout(timeout, query_with(sql, arguments).execute(connection)).await.map(WriteResult::from)
             }
         }
         .map_err(before_commit)

@@ -2,7 +2,7 @@
 
 use crate::{
     database::Database,
-    timeouts::{COMMAND_TIMEOUT, within},
+    timeouts::{COMMAND_TIMEOUT, with_timeout},
 };
 
 /// Maximum number of listed problems.
@@ -14,11 +14,11 @@ impl Database {
         let Some(pool) = self.sqlite_readers() else { return Ok(Vec::new()) };
         let list = "SELECT integrity_check FROM pragma_integrity_check LIMIT ?";
         let damage: Vec<String> =
-            within(COMMAND_TIMEOUT, sqlx::query_scalar(list).bind(MAX_TOLD).fetch_all(pool)).await?;
+            with_timeout(COMMAND_TIMEOUT, sqlx::query_scalar(list).bind(MAX_TOLD).fetch_all(pool)).await?;
         let orphans =
             "SELECT \"table\", parent, COUNT(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent LIMIT ?";
         let orphans: Vec<(String, String, i64)> =
-            within(COMMAND_TIMEOUT, sqlx::query_as(orphans).bind(MAX_TOLD).fetch_all(pool)).await?;
+            with_timeout(COMMAND_TIMEOUT, sqlx::query_as(orphans).bind(MAX_TOLD).fetch_all(pool)).await?;
         let orphan = |(table, parent, count)| format!("{count} rows of {table} refer to missing rows of {parent}");
         Ok(damage.into_iter().filter(|line| line != "ok").chain(orphans.into_iter().map(orphan)).collect())
     }

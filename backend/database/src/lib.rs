@@ -32,5 +32,5 @@ pub use lock::DatabaseLock;
 pub use pattern::Pattern;
 pub use query::{Argument, Column, Handle, Query, Row, Select, Values, WriteResult};
 pub use retry::{TransactionError, with_retries};
-pub use timeouts::{COMMAND_TIMEOUT, LONG_STATEMENT_TIMEOUT, in_time};
+pub use timeouts::{COMMAND_TIMEOUT, LONG_STATEMENT_TIMEOUT, with_default_timeout};
 pub use url::DatabaseUrl;

@@ -13,7 +13,7 @@ use crate::{
     database::Database,
     error::DbError,
     schema::{LIST_APPLIED, MIGRATIONS_TABLE, Schema, is_bookkeeping},
-    timeouts::{in_time, within},
+    timeouts::{with_default_timeout, with_timeout},
 };
 
 /// Maximum wait for another process that runs migrations. Creating an index of a large table takes minutes.
@@ -55,7 +55,7 @@ pub(crate) async fn prepare_mysql(
     match clean_up(connection).await {
         Ok(()) => Ok(Some(lease)),
         Err(error) => {
-            lease.give_back(connection).await;
+            lease.release(connection).await;
             Err(error)
         }
     }
@@ -72,7 +72,7 @@ async fn clean_up(connection: &mut MySqlConnection) -> Result<(), DbError> {
             drop_unfinished_first(connection, &schema).await?;
         }
         let forget = sqlx::query("DELETE FROM _sqlx_migrations WHERE version = ?").bind(version);
-        in_time(forget.execute(&mut *connection)).await?;
+        with_default_timeout(forget.execute(&mut *connection)).await?;
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ async fn take_lock(connection: &mut MySqlConnection) -> Result<(), DbError> {
     let taken = sqlx::query_scalar::<_, Option<i64>>(lock).bind(seconds).fetch_one(connection);
     // The server ends the wait after `MIGRATION_TIMEOUT`. The longer timeout here is for a server that does not respond
     // at all.
-    match within(MIGRATION_TIMEOUT * 2, taken).await? {
+    match with_timeout(MIGRATION_TIMEOUT * 2, taken).await? {
         Some(1) => Ok(()),
         _ => Err(DbError::Migrating(seconds)),
     }
@@ -117,9 +117,9 @@ async fn take_lock(connection: &mut MySqlConnection) -> Result<(), DbError> {
 
 async fn read_mysql(connection: &mut MySqlConnection) -> sqlx::Result<Schema> {
     let names = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()";
-    let tables = in_time(sqlx::query_scalar(names).fetch_all(&mut *connection)).await?;
+    let tables = with_default_timeout(sqlx::query_scalar(names).fetch_all(&mut *connection)).await?;
     let applied = if has_marks(&tables) {
-        in_time(sqlx::query_as(LIST_APPLIED).fetch_all(connection)).await?
+        with_default_timeout(sqlx::query_as(LIST_APPLIED).fetch_all(connection)).await?
     } else {
         Vec::new()
     };
@@ -134,7 +134,7 @@ async fn drop_unfinished_first(connection: &mut MySqlConnection, schema: &Schema
     }
     if schema.tables.iter().any(|table| table == "conversations") {
         let used = sqlx::query_scalar::<_, i64>("SELECT COUNT(*) FROM conversations").fetch_one(&mut *connection);
-        if in_time(used).await? > 0 {
+        if with_default_timeout(used).await? > 0 {
             return Err(DbError::Unfinished("conversations".to_owned()));
         }
     }

@@ -17,7 +17,7 @@ use crate::{
     lock::unusable,
     migrations,
     private_files::{create_folder_of, make_private},
-    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, in_time, within},
+    timeouts::{LOCK_TIMEOUT, RETRY_INTERVAL, WRITER_QUEUE_TIMEOUT, with_default_timeout, with_timeout},
     url::DatabaseUrl,
 };
 
@@ -54,7 +54,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
     let opened = async {
         let is_galera = cluster::is_node(&mut lock_holder).await?;
         if is_galera {
-            in_time(lock_holder.execute(GALERA_SESSION)).await?;
+            with_default_timeout(lock_holder.execute(GALERA_SESSION)).await?;
         }
         let lease = migrations::prepare_mysql(&mut lock_holder, is_galera).await?;
         let pool = mysql_pool(is_galera).connect_with(options.clone()).await.map_err(refused)?;
@@ -64,7 +64,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
             None => migrations::run(&db).await,
         };
         if let Some(lease) = lease {
-            lease.give_back(&mut lock_holder).await;
+            lease.release(&mut lock_holder).await;
         }
         done.map(|()| db)
     };
@@ -73,7 +73,7 @@ async fn connect_mysql(url: &DatabaseUrl, options: &MySqlConnectOptions) -> Resu
         error => error,
     });
     // Closing the connection also releases the migration lock, whether the migrations succeeded or not.
-    if let Err(error) = in_time(lock_holder.close()).await {
+    if let Err(error) = with_default_timeout(lock_holder.close()).await {
         tracing::debug!(%error, "the connection with the migration lock was already closed");
     }
     opened
@@ -93,7 +93,7 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
                 if is_galera {
                     cluster::check_ready(connection).await?;
                 } else {
-                    in_time(connection.ping()).await?;
+                    with_default_timeout(connection.ping()).await?;
                 }
                 Ok(true)
             })
@@ -104,7 +104,7 @@ fn mysql_pool(is_galera: bool) -> MySqlPoolOptions {
 async fn first_connection(options: &MySqlConnectOptions) -> sqlx::Result<MySqlConnection> {
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
-        match within(LOCK_TIMEOUT, options.connect()).await {
+        match with_timeout(LOCK_TIMEOUT, options.connect()).await {
             Err(error) if classify(&error) == FailureKind::Transient && Instant::now() < deadline => {
                 sleep(RETRY_INTERVAL).await;
             }

@@ -28,12 +28,12 @@ pub const COMMAND_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Returns the outcome of `work`, or an error of the kind `TimedOut` after [`STATEMENT_TIMEOUT`].
 // An `async fn` would store `work` twice, and so enlarge every future that uses the database.
-pub fn in_time<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
-    within(STATEMENT_TIMEOUT, work)
+pub fn with_default_timeout<T>(work: impl Future<Output = sqlx::Result<T>>) -> impl Future<Output = sqlx::Result<T>> {
+    with_timeout(STATEMENT_TIMEOUT, work)
 }
 
 /// Returns the outcome of `work`, or an error of the kind `TimedOut` if it takes longer than `limit`.
-pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+pub(crate) async fn with_timeout<T>(limit: Duration, work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
     timeout(limit, work).await.unwrap_or_else(|_| {
         let message = format!("the database did not respond within {} seconds", limit.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, message).into())

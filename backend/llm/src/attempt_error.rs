@@ -42,7 +42,7 @@ impl From<ModelError> for AttemptError {
 
 impl AttemptError {
     /// Creates the failure of an aborted answer. A retry may return the complete answer.
-    pub(crate) fn broken_off(error: ModelError) -> Self {
+    pub(crate) fn aborted(error: ModelError) -> Self {
         Self { error, retry: Retry::Backoff }
     }
 

@@ -54,12 +54,12 @@ impl<'a> CallIds<'a> {
 
 /// Returns `true` if the reader wrote the call's ID and accepts it back.
 fn is_by(reader: &ModelInfo, call: &ToolCallRequest) -> bool {
-    !call.id.is_empty() && call.written_by.as_ref() == Some(reader) && is_taken_back(reader, &call.id)
+    !call.id.is_empty() && call.written_by.as_ref() == Some(reader) && accepts_own_id(reader, &call.id)
 }
 
 /// Returns `true` if the reader accepts an ID that it wrote. Anthropic's format allows only these characters
 /// (`^[a-zA-Z0-9_-]+$`), even if a server of that format wrote others.
-fn is_taken_back(reader: &ModelInfo, id: &str) -> bool {
+fn accepts_own_id(reader: &ModelInfo, id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     reader.provider != ProviderKind::Anthropic.as_str() || id.bytes().all(is_plain)
 }

@@ -25,7 +25,7 @@ use super::{
     request::ToolCallRequest,
     testing,
 };
-use crate::openai::reasoning_tags::ThoughtHabit;
+use crate::openai::reasoning_tags::UnopenedReasoning;
 
 /// Maximum number of output bytes per input byte. An invalid byte becomes a replacement character, and a frame of six
 /// bytes repeats an ID of 256 bytes.
@@ -68,7 +68,7 @@ pub fn anthropic_stream(bytes: &[u8]) {
 pub fn openai_stream(bytes: &[u8]) {
     for begins_in_thought in [false, true] {
         // Each reader gets a habit of its own, because each answer may change it.
-        let habit = || ThoughtHabit::new(begins_in_thought);
+        let habit = || UnopenedReasoning::new(begins_in_thought);
         answer(|| openai::stream::Reader::new("m", habit()), bytes);
     }
 }

@@ -52,11 +52,11 @@ pub(crate) fn ask<R: StreamReader + 'static>(
                 None => next.await,
                 Some(deadline) => timeout_at(deadline, next).await.unwrap_or(Ok(None)),
             };
-            let (Portion { events, error, is_over }, broken_off) = match next {
+            let (Portion { events, error, is_over }, aborted) = match next {
                 Ok(Some(bytes)) => (parser.push(&bytes), None),
                 Ok(None) => {
                     let failure = bad_stream("the stream ended early");
-                    (parser.end(BodyEnd::Clean), Some(AttemptError::broken_off(failure)))
+                    (parser.end(BodyEnd::Clean), Some(AttemptError::aborted(failure)))
                 }
                 Err(failure) => (parser.end(BodyEnd::Lost), Some(failure)),
             };
@@ -73,7 +73,7 @@ pub(crate) fn ask<R: StreamReader + 'static>(
             if is_over {
                 return;
             }
-            if let Some(failure) = broken_off {
+            if let Some(failure) = aborted {
                 Err(failure)?;
             }
         }
@@ -132,7 +132,7 @@ async fn whole(endpoint: &Endpoint, mut response: Response) -> Result<String, At
 async fn next_portion(endpoint: &Endpoint, response: &mut Response) -> Result<Option<Bytes>, AttemptError> {
     let portion = timeout(endpoint.idle_timeout, response.chunk()).await.map_err(|_| silence(endpoint))?;
     portion.map_err(|error| {
-        AttemptError::broken_off(bad_stream(format!(
+        AttemptError::aborted(bad_stream(format!(
             "the connection was lost ({})",
             tallybook_http_client::root_cause(&error)
         )))

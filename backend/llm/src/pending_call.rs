@@ -112,7 +112,7 @@ pub(crate) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
         if !id.is_empty() && given.iter().any(repeats) {
             continue;
         }
-        let id = if id.is_empty() || ids.contains(&id) { minted_id() } else { id };
+        let id = if id.is_empty() || ids.contains(&id) { generated_id() } else { id };
         ids.insert(id.clone());
         given.push(ToolCallRequest { id, name, input_text, written_by: None });
     }
@@ -127,7 +127,7 @@ pub(crate) fn finish(calls: Vec<PendingCall>, stop_reason: StopReason, usage: Us
 }
 
 /// Generates an ID for a call without one. It is within the 40 characters that OpenAI allows.
-pub(crate) fn minted_id() -> String {
+pub(crate) fn generated_id() -> String {
     format!("call_{}", uuid::Uuid::new_v4().simple())
 }
 

@@ -6,7 +6,7 @@ use tallybook_tools::ToolSpec;
 use super::request::{AssistantBlock, ModelMessage, ModelRequest, UserPart};
 
 /// Overhead of a message, a call or a result in addition to its text, in tokens: role marks, IDs, field names.
-const ROUND_ABOUT: usize = 8;
+const OVERHEAD_TOKENS: usize = 8;
 
 /// Estimates the maximum number of tokens of a text:
 /// - one token for three ASCII characters
@@ -32,15 +32,17 @@ pub fn of_message(message: &ModelMessage) -> usize {
     let parts: usize = match message {
         ModelMessage::User(parts) => parts.iter().map(|UserPart::Text(text)| of_text(text)).sum(),
         ModelMessage::Assistant(blocks) => blocks.iter().map(of_block).sum(),
-        ModelMessage::ToolResults(results) => results.iter().map(|result| of_text(&result.content) + ROUND_ABOUT).sum(),
+        ModelMessage::ToolResults(results) => {
+            results.iter().map(|result| of_text(&result.content) + OVERHEAD_TOKENS).sum()
+        }
     };
-    parts + ROUND_ABOUT
+    parts + OVERHEAD_TOKENS
 }
 
 /// Estimates the maximum number of tokens of the available tools.
 pub fn of_tools(tools: &[ToolSpec]) -> usize {
     let of_tool = |tool: &ToolSpec| {
-        of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.input_schema.to_string()) + ROUND_ABOUT
+        of_text(&tool.name) + of_text(&tool.description) + of_text(&tool.input_schema.to_string()) + OVERHEAD_TOKENS
     };
     tools.iter().map(of_tool).sum()
 }
@@ -55,7 +57,7 @@ pub fn of_request(request: &ModelRequest) -> usize {
 fn of_block(block: &AssistantBlock) -> usize {
     match block {
         AssistantBlock::Text { text } => of_text(text),
-        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(&call.input_text) + ROUND_ABOUT,
+        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(&call.input_text) + OVERHEAD_TOKENS,
         AssistantBlock::Opaque { json, .. } => of_text(json),
     }
 }

@@ -66,7 +66,7 @@ impl ClientHandler for NotificationHandler {
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) peer: Peer<RoleClient>,
-    pub(crate) ears: NotificationHandler,
+    pub(crate) notifications: NotificationHandler,
 }
 
 impl Connection {
@@ -86,11 +86,11 @@ impl Connection {
         progress: ProgressSender,
     ) -> Result<Value, ServiceError> {
         let request = arguments.request(name);
-        let sending = self.ears.calls.sending.lock().await;
+        let sending = self.notifications.calls.sending.lock().await;
         let handle = self.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await?;
-        self.ears.calls.progress().insert(handle.progress_token.clone(), progress);
+        self.notifications.calls.progress().insert(handle.progress_token.clone(), progress);
         drop(sending);
-        let mut open = OpenCall { handle: Some(handle), calls: &self.ears.calls };
+        let mut open = OpenCall { handle: Some(handle), calls: &self.notifications.calls };
         let answer = match &mut open.handle {
             Some(handle) => (&mut handle.rx).await,
             None => return Err(ServiceError::TransportClosed),

@@ -25,7 +25,7 @@ pub(crate) enum ServerError {
     /// The server violates the protocol, or returns an error. Users may read the reason: the server's own error, or one
     /// of Tallybook's.
     #[error("the server returned an error or an invalid response: {0}")]
-    Answer(String),
+    InvalidResponse(String),
     /// The server refuses access, or no token could be obtained.
     #[error("the server refused access: {0}")]
     Auth(String),
@@ -47,7 +47,7 @@ impl ServerError {
     pub(crate) fn error_type(&self) -> &'static str {
         match self {
             Self::Unavailable(_) | Self::Settings(_) => "mcp_unavailable",
-            Self::Protocol(_) | Self::Answer(_) => "mcp_protocol",
+            Self::Protocol(_) | Self::InvalidResponse(_) => "mcp_protocol",
             Self::Auth(_) => "mcp_auth",
             Self::Timeout(_) => "timeout",
         }
@@ -60,7 +60,7 @@ impl ServerError {
                 format!("the tool server {server:?} is unreachable; retrying")
             }
             Self::Protocol(_) => format!("the tool server {server:?} returned an error or an invalid response"),
-            Self::Answer(reason) => {
+            Self::InvalidResponse(reason) => {
                 format!("the tool server {server:?} returned an error or an invalid response: {reason}")
             }
             Self::Auth(_) => format!("the tool server {server:?} refused access to Tallybook"),
@@ -76,7 +76,7 @@ impl From<ServiceError> for ServerError {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(error) => {
-                Self::Answer(format!("{} ({})", text::message(&error.message), error.code.0))
+                Self::InvalidResponse(format!("{} ({})", text::message(&error.message), error.code.0))
             }
             ServiceError::TransportSend(error) => of_transport(&*error.error),
             ServiceError::TransportClosed => Self::Unavailable("the connection was lost".to_owned()),
@@ -94,13 +94,13 @@ impl From<ClientInitializeError> for ServerError {
                 Self::Unavailable("it closed the connection before the handshake".to_owned())
             }
             ClientInitializeError::JsonRpcError(error) => {
-                Self::Answer(format!("{} ({})", text::message(&error.message), error.code.0))
+                Self::InvalidResponse(format!("{} ({})", text::message(&error.message), error.code.0))
             }
             ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
                 let named: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();
                 Self::unknown_version(&named.join(", "))
             }
-            _ => Self::Answer("its handshake violates the protocol".to_owned()),
+            _ => Self::InvalidResponse("its handshake violates the protocol".to_owned()),
         }
     }
 }
@@ -118,7 +118,7 @@ impl ServerError {
     pub(crate) fn unknown_version(version: &str) -> Self {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let version = text::message(version);
-        Self::Answer(format!("it uses protocol version {version:?}, but Tallybook supports {known}"))
+        Self::InvalidResponse(format!("it uses protocol version {version:?}, but Tallybook supports {known}"))
     }
 
     /// Creates the error for a handshake that timed out.
@@ -153,7 +153,7 @@ fn of_transport(error: &(dyn Error + 'static)) -> ServerError {
                     return ServerError::Protocol(text::message(message));
                 }
                 StreamableHttpError::ResponseBodyTooLarge { .. } => {
-                    return ServerError::Answer("its response is longer than 2 MiB".to_owned());
+                    return ServerError::InvalidResponse("its response is longer than 2 MiB".to_owned());
                 }
                 StreamableHttpError::Sse(_)
                 | StreamableHttpError::Deserialize(_)

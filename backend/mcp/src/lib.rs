@@ -43,5 +43,5 @@ pub use server::Status;
 pub use servers::{ServerReport, ToolServers};
 pub use servers_file::{ServersFileError, read_servers_file};
 pub use settings::{OAuthSettings, Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings};
-pub use value_errors::Misfit;
+pub use value_errors::ValueError;
 pub use variables::UnsetVariable;

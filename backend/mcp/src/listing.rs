@@ -76,7 +76,7 @@ async fn pages(connection: &Connection, secrets: &Secrets) -> Result<Listing, Se
     for _ in 0..MAX_PAGES {
         let mut page = connection.list_tools(cursor.take()).await?;
         let Some(tools) = page.get_mut("tools").and_then(Value::as_array_mut) else {
-            return Err(ServerError::Answer("its tool list is not an array".to_owned()));
+            return Err(ServerError::InvalidResponse("its tool list is not an array".to_owned()));
         };
         for tool in tools {
             // Excludes the name, with which the tool is called.

@@ -65,10 +65,10 @@ pub(crate) struct Server {
     secrets: Secrets,
     slots: FairSemaphore<UserKey>,
     /// Notified when a call finds that the server may be gone.
-    doubted: Notify,
+    health_check_requested: Notify,
     /// True if the server gets the older era's handshake at once, because it gave an unexpected answer to the newer
     /// era's request.
-    is_old: AtomicBool,
+    uses_initialize: AtomicBool,
 }
 
 pub(crate) struct State {
@@ -121,8 +121,8 @@ impl Server {
             pins,
             secrets: secrets.clone(),
             slots: FairSemaphore::new(MAX_CONCURRENT_CALLS),
-            doubted: Notify::new(),
-            is_old: AtomicBool::new(false),
+            health_check_requested: Notify::new(),
+            uses_initialize: AtomicBool::new(false),
         }
     }
 
@@ -189,7 +189,7 @@ impl Server {
         stop: &CancellationToken,
         changed: &impl Fn(),
     ) -> Result<(), ServerError> {
-        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.is_old));
+        let connected = timeout(HANDSHAKE_TIMEOUT, transport.connect(&self.name, &self.uses_initialize));
         let mut open = connected.await.map_err(|_| ServerError::handshake_timeout())??;
         let watched = tokio::select! {
             biased;
@@ -225,7 +225,7 @@ impl Server {
                 () = ended.cancelled() => {
                     return Err(ServerError::Unavailable("its program ended".to_owned()));
                 }
-                () = self.doubted.notified() => {}
+                () = self.health_check_requested.notified() => {}
                 () = notified => {}
                 // Tries again to read the accepted definitions. Until then, only definitions that were read before are
                 // accepted.
@@ -364,7 +364,7 @@ impl Server {
             Ok(result) => tool_result(&result),
             Err(error) => {
                 if error.is_loss() {
-                    self.doubted.notify_one();
+                    self.health_check_requested.notify_one();
                 }
                 tracing::warn!(server = &*self.name, %error, "a call to a tool server failed");
                 Err(self.failed(&error))

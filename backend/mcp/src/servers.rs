@@ -32,12 +32,12 @@ struct Shared {
     builtin: ToolRegistry,
     /// The servers, in the order of the settings.
     servers: Vec<Arc<Server>>,
-    offer: Mutex<Offer>,
+    offer: Mutex<AvailableTools>,
     changes: watch::Sender<u64>,
 }
 
 /// Currently available tools.
-struct Offer {
+struct AvailableTools {
     tools: Arc<ToolRegistry>,
     /// State of each server when `tools` was built, in the order of the servers. A server that is reported as connected
     /// has its tools in `tools`.
@@ -48,7 +48,7 @@ struct Offer {
 
 /// Result of naming the tools of one server.
 #[derive(Default)]
-struct Named {
+struct NamedTools {
     /// Tools for which no name was left.
     nameless: Vec<LeftOut>,
     /// Available tools whose definition is not the accepted one, by their names in the registry.
@@ -93,9 +93,9 @@ impl ToolServers {
                 Arc::new(Server::new(&name, settings, oauth.as_ref(), pins.clone(), secrets, &find))
             })
             .collect();
-        let offer = Offer {
+        let offer = AvailableTools {
             tools: Arc::new(builtin.clone()),
-            reports: servers.iter().map(|server| report(server, &server.state(), Named::default())).collect(),
+            reports: servers.iter().map(|server| report(server, &server.state(), NamedTools::default())).collect(),
             is_awaited: servers.iter().any(|server| server.is_new()),
         };
         let shared = Arc::new(Shared { builtin, servers, offer: Mutex::new(offer), changes: watch::Sender::new(0) });
@@ -163,7 +163,7 @@ impl Shared {
         self.servers.iter().find(|server| &*server.name == name)
     }
 
-    fn offer(&self) -> MutexGuard<'_, Offer> {
+    fn offer(&self) -> MutexGuard<'_, AvailableTools> {
         self.offer.lock()
     }
 
@@ -175,7 +175,7 @@ impl Shared {
         let mut reports = Vec::new();
         let mut is_awaited = false;
         for server in &self.servers {
-            let mut names = Named::default();
+            let mut names = NamedTools::default();
             let state = server.state();
             is_awaited |= state.status == Status::Connecting;
             withheld.extend(state.withheld().map(|tool| (server.name.clone(), tool.clone())));
@@ -206,13 +206,13 @@ impl Shared {
             }
         }
         tools.inherit_schemas(&offer.tools);
-        *offer = Offer { tools: Arc::new(tools), reports, is_awaited };
+        *offer = AvailableTools { tools: Arc::new(tools), reports, is_awaited };
         drop(offer);
         self.changes.send_modify(|version| *version += 1);
     }
 }
 
-fn report(server: &Server, state: &State, named: Named) -> ServerReport {
+fn report(server: &Server, state: &State, named: NamedTools) -> ServerReport {
     ServerReport {
         name: server.name.clone(),
         status: state.status,

@@ -9,7 +9,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     settings::{Pin, RiskSetting, ServerNameError, ToolServerSettings, ToolServersSettings},
-    value_errors::{Misfit, without_place},
+    value_errors::{ValueError, without_place},
 };
 
 /// Risk of servers whose entry does not set one. Files of this kind come from programs that ask their own user for
@@ -47,10 +47,10 @@ impl ServersFileError {
 
 /// Formats an error as a sentence that begins with the member at `path`.
 fn sentence(path: &str, error: &serde_json::Error) -> String {
-    match Misfit::parse(&error.to_string()) {
+    match ValueError::parse(&error.to_string()) {
         // This module's own errors are sentences already.
-        Misfit::Other(message) => format!("{message}."),
-        misfit => format!("{path} {misfit}"),
+        ValueError::Other(message) => format!("{message}."),
+        value_error => format!("{path} {value_error}"),
     }
 }
 

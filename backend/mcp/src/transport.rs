@@ -52,11 +52,15 @@ impl Transport {
         }
     }
 
-    /// Connects and performs the handshake. `is_old` selects the older era's handshake. If the server answers the
-    /// handshake with an unexpected message, inverts `is_old` for the next attempt.
-    pub(crate) async fn connect(&self, server: &Arc<str>, is_old: &AtomicBool) -> Result<OpenTransport, ServerError> {
-        let greets_old = is_old.load(Ordering::Relaxed);
-        let lifecycle = if greets_old {
+    /// Connects and performs the handshake. `uses_initialize` selects the older era's handshake. If the server answers the
+    /// handshake with an unexpected message, inverts `uses_initialize` for the next attempt.
+    pub(crate) async fn connect(
+        &self,
+        server: &Arc<str>,
+        uses_initialize: &AtomicBool,
+    ) -> Result<OpenTransport, ServerError> {
+        let sent_initialize = uses_initialize.load(Ordering::Relaxed);
+        let lifecycle = if sent_initialize {
             ClientLifecycleMode::Initialize
         } else {
             // Sends the newer era's request first. If the server refuses it, the older era's handshake follows.
@@ -65,22 +69,22 @@ impl Transport {
                 legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
             }
         };
-        let ears = NotificationHandler::default();
+        let notifications = NotificationHandler::default();
         let ended = CancellationToken::new();
         let service = match self {
             Self::Http(client, endpoint) => {
-                ears.clone().serve_with_lifecycle(client.transport(endpoint), lifecycle).await
+                notifications.clone().serve_with_lifecycle(client.transport(endpoint), lifecycle).await
             }
             Self::Program(program) => {
                 let transport = ProgramTransport::start(server, program, ended.clone())?;
-                ears.clone().serve_with_lifecycle(transport, lifecycle).await
+                notifications.clone().serve_with_lifecycle(transport, lifecycle).await
             }
         };
         let service = service.inspect_err(|error| {
             if let ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) = error
             {
                 // The next attempt uses the other kind of handshake.
-                is_old.store(!greets_old, Ordering::Relaxed);
+                uses_initialize.store(!sent_initialize, Ordering::Relaxed);
             }
         })?;
         let answered = service.peer().peer_info().map(|info| info.protocol_version.clone());
@@ -88,7 +92,7 @@ impl Transport {
             let _ = service.cancel().await;
             return Err(ServerError::unknown_version(version.as_str()));
         }
-        let connection = Connection { peer: service.peer().clone(), ears };
+        let connection = Connection { peer: service.peer().clone(), notifications };
         let subscription = subscription(&connection).await;
         Ok(OpenTransport { service, connection, ended, subscription })
     }
@@ -98,7 +102,7 @@ impl OpenTransport {
     /// Waits until the server reports that its tools changed, or until the subscription to such reports ends.
     pub(crate) async fn tools_changed(&mut self) {
         tokio::select! {
-            () = self.connection.ears.tools_changed.notified() => {}
+            () = self.connection.notifications.tools_changed.notified() => {}
             () = next_change(&mut self.subscription) => {}
         }
     }

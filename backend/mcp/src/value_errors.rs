@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Reason why a value in a settings file cannot be used.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Misfit<'a> {
+pub enum ValueError<'a> {
     /// The value has another type.
     WrongType {
         /// Name that serde gives the expected type.
@@ -41,7 +41,7 @@ pub enum Misfit<'a> {
     Other(&'a str),
 }
 
-impl<'a> Misfit<'a> {
+impl<'a> ValueError<'a> {
     /// Parses a message of serde.
     pub fn parse(message: &'a str) -> Self {
         let message = without_place(message);
@@ -102,7 +102,7 @@ fn expected_type(expected: &str) -> &str {
     }
 }
 
-impl fmt::Display for Misfit<'_> {
+impl fmt::Display for ValueError<'_> {
     /// Writes the rest of a sentence that begins with the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -125,7 +125,7 @@ fn quoted(keys: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Misfit;
+    use super::ValueError;
 
     #[test]
     fn messages_are_plain_and_omit_the_value() {
@@ -151,7 +151,7 @@ mod tests {
             ("duplicate field `name`", "occurs twice. Keep one of the two."),
             ("out of paper", "cannot be read: out of paper."),
         ] {
-            assert_eq!(Misfit::parse(message).to_string(), text, "{message}");
+            assert_eq!(ValueError::parse(message).to_string(), text, "{message}");
         }
     }
 }

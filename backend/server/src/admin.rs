@@ -18,7 +18,7 @@ use tallybook_conversations::Deleted;
 use tallybook_database::Database;
 use tallybook_protocol::{KeyInfo, User};
 
-/// Maximum length of the line with a password, in bytes. A longer password is refused anyway.
+/// Maximum length of the line that contains a password, in bytes. Longer passwords are refused anyway.
 const MAX_LINE_BYTES: u64 = 4096;
 
 const SECS_PER_DAY: u64 = 24 * 60 * 60;
@@ -63,8 +63,8 @@ pub(crate) fn run(settings: &Settings, task: AdminTask) -> anyhow::Result<String
     }
 }
 
-/// Runs `work` on the accounts without taking the database lock. A running server holds the lock of an embedded
-/// database, but the lock only says that the running turns are its own. Changing accounts next to it is safe.
+/// Runs `work` on the accounts without taking the database lock. A running server holds that lock if its database is
+/// embedded, but the lock only marks the running turns as its own. Changing accounts at the same time is safe.
 async fn with_accounts<T>(settings: &Settings, work: impl AsyncFnOnce(Accounts) -> T) -> anyhow::Result<T> {
     let db = Database::connect(&settings.database_url).await?;
     let done = work(Accounts::new(db.clone(), settings.accounts.clone())).await;
@@ -109,7 +109,7 @@ fn keys_table(keys: &[(String, KeyInfo)]) -> String {
     table
 }
 
-/// Reports the retained deleted conversations. With `purge`, purges those that are due first.
+/// Reports how many deleted conversations are retained. With `purge`, first purges those that are due.
 async fn retention(settings: &Settings, purge: bool) -> anyhow::Result<String> {
     let (db, kept_for) = (Database::connect(&settings.database_url).await?, settings.retention);
     let work = async {

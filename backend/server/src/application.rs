@@ -163,8 +163,8 @@ impl Application {
         self.address
     }
 
-    /// Creates a link for the setup of the first admin, valid once and for an hour. `None` if no setup is needed. Any
-    /// user who opens the link can own the server, so show it only to the operator.
+    /// Creates a link for the setup of the first admin. It can be used once, within an hour. Returns `None` if no setup
+    /// is needed. The first user to open the link can become the admin, so show it only to the operator.
     pub async fn create_setup_link(&self) -> Result<Option<String>, AccountsError> {
         let path = self.accounts.create_setup_link().await?;
         let link = |path| {
@@ -184,9 +184,9 @@ impl Application {
         self.service.models().list()
     }
 
-    /// Serves until `stop` completes. Then it takes no new turns, and running turns have the grace period to finish.
-    /// The server answers requests in that time. After it, the listener is closed, and finally the database. If the
-    /// HTTP server fails, this ends early, in the same order.
+    /// Serves until `stop` completes, then shuts down. The server accepts no new turns, and running turns have the
+    /// grace period to finish; other requests are still answered. Then the HTTP server stops, and finally the database
+    /// is closed. If the HTTP server fails, the shutdown starts at once and the error is returned.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> std::io::Result<()> {
         let handle = self.server.handle();
         let mut serving = tokio::spawn(self.server);
@@ -216,8 +216,8 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     listen().map_err(|source| StartError::Listen { address, source })
 }
 
-/// Sets the time after which the system closes a connection on which it can deliver nothing. Data for a client that
-/// does not read takes memory. Connections inherit the option from the listener. Only Linux has it.
+/// Sets the time after which the system closes a connection whose client accepts no data (`TCP_USER_TIMEOUT`), because
+/// undelivered data takes memory. Connections inherit the option from the listener. Only Linux has it.
 #[cfg(target_os = "linux")]
 fn drop_stalled_readers(listener: &TcpListener, after: Duration) -> std::io::Result<()> {
     socket2::SockRef::from(listener).set_tcp_user_timeout(Some(after))

@@ -1,5 +1,5 @@
-//! Consistency checks of the database (`tallybook admin check`): rules that the server maintains and that no key or
-//! constraint of the tables enforces.
+//! Consistency checks of the database (`tallybook admin check`): rules that the server keeps, but no key or constraint
+//! of the tables enforces.
 
 use tallybook_database::{COMMAND_TIMEOUT, Database, Select, select};
 
@@ -79,8 +79,8 @@ const RULES: [(&str, Select); 11] = [
     ),
 ];
 
-/// Returns a sentence for each violated rule; empty if there are none. Each rule is one statement, so a server that
-/// runs at the same time causes no false alarm.
+/// Returns a sentence for each violated rule; empty if there are none. Each rule is checked by one statement, so a
+/// server that writes at the same time causes no false alarm.
 pub async fn check(db: &Database) -> sqlx::Result<Vec<String>> {
     let mut found = db.list_damage().await?;
     for (text, count) in RULES {

@@ -1,5 +1,5 @@
-//! Sets up the log on stderr: its entries and its format. Configured secrets and secret arguments of calls are redacted
-//! in every entry, no matter which code logs them.
+//! Sets up logging to stderr. Configured secrets and secret arguments of calls are redacted in every entry, no matter
+//! which code logs them.
 
 use std::io::{self, IsTerminal as _, Stderr, Write};
 
@@ -24,8 +24,8 @@ pub(crate) fn start(format: LogFormat, secrets: Secrets, traces: Option<&Traces>
     tracing_subscriber::registry().with(log.with_filter(filter())).with(traces.map(Traces::layer)).init();
 }
 
-/// Returns the filter of `RUST_LOG`, without the errors of `actix_http` unless the filter names that crate. Those are
-/// mistakes of clients, and `http::server` logs them as such. Spans for traces do not go to the log.
+/// Returns the filter in `RUST_LOG`. It excludes the errors of `actix_http` unless `RUST_LOG` names that crate: clients
+/// cause them, and `http::server` logs them as such. It also excludes the spans for traces.
 fn filter() -> EnvFilter {
     let asked = std::env::var(EnvFilter::DEFAULT_ENV).ok().filter(|filter| !filter.trim().is_empty());
     let filter = asked.as_deref().unwrap_or("info,sqlx=warn,actix_server=warn");

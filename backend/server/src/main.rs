@@ -18,7 +18,7 @@ use tallybook_conversations::models::Catalog;
 use tokio_util::sync::CancellationToken;
 use traces::Traces;
 
-/// The allocator of the C library keeps most of the memory of large answers; this one returns it when they are freed.
+/// Returns the memory of large answers to the system when they are freed. The C library's allocator keeps most of it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     if let Some(traces) = traces {
         traces.end();
     }
-    // Does not wait for tools that still compute on their own threads.
+    // Does not wait for tools that are still running on threads of their own.
     runtime.shutdown_background();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a summary of the settings, or what is wrong with them.
+/// Prints a summary of the settings, or the error in them.
 fn check_config(settings: &Settings) -> ExitCode {
     if let Err(error) = Catalog::connect(&settings.models, settings.titles) {
         return fail(&error.to_string());
@@ -99,7 +99,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let data = settings.database_url.to_string();
     let app = Application::build(settings).await?;
     let mut signals = StopSignals::listen()?;
-    // The server also serves if stdout cannot be written.
+    // The server runs even if stdout cannot be written.
     let setup = app.create_setup_link().await?.map(|link| {
         format!(
             "  setup: {link}\n         Open this link within an hour to create the admin account. Behind a proxy, use \

@@ -1,18 +1,18 @@
 //! Stores the page's files of the most recent versions in the database. A page requests the files of its own version.
-//! If a server of another version answers, as during a deployment or after one while a tab is open, it finds them here.
-//! `http::site` lists and serves the files.
+//! During a deployment, or later if a tab stays open, a server of another version may receive the request; it finds the
+//! files here. `http::site` stores the files, and `http::other_versions` serves them.
 
 use bytes::Bytes;
 use sqlx::error::DatabaseError;
 use tallybook_database::{Database, Transaction, now, select, with_retries};
 
-/// Maximum number of versions to store; those that were started last stay.
+/// Maximum number of stored versions. The versions that were started last are kept.
 const MAX_VERSIONS: u32 = 5;
 
 /// Maximum size of a version's files, in bytes, including their compressed forms. The files are several times smaller.
 const MAX_VERSION_BYTES: usize = 32 * 1024 * 1024;
 
-/// Size of a part, in bytes. A part and its statement fit in any server's `max_allowed_packet`.
+/// Size of a part, in bytes. A statement with one part fits into any database's `max_allowed_packet`.
 const PART_BYTES: usize = 256 * 1024;
 
 /// A file of a version, or a compressed form of it.
@@ -52,7 +52,7 @@ impl PageFiles {
             return Ok(());
         }
         if !with_retries(|| self.set_started(folder)).await? {
-            // A replica of the same version may do the same at this moment; one of them waits until the other is done.
+            // If another replica of this version stores the files at the same time, one of the two waits for the other.
             match with_retries(|| self.create(folder, files)).await {
                 Err(error) if error.as_database_error().is_some_and(DatabaseError::is_unique_violation) => {}
                 outcome => outcome?,

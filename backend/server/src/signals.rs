@@ -21,7 +21,7 @@ mod unix {
 
     impl StopSignals {
         pub(crate) fn listen() -> io::Result<Self> {
-            // Under `nohup` the server is to outlive its terminal.
+            // Under `nohup`, the server must keep running when its terminal is closed.
             let hang_up = if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) };
             Ok(Self {
                 interrupt: signal(SignalKind::interrupt())?,
@@ -30,8 +30,8 @@ mod unix {
             })
         }
 
-        /// Waits for Ctrl-C, SIGTERM, or SIGHUP, and returns the signal's name. SIGHUP comes when the terminal is
-        /// closed.
+        /// Waits for Ctrl-C, SIGTERM, or SIGHUP, and returns the signal's name. The system sends SIGHUP when the
+        /// terminal is closed.
         pub(crate) async fn graceful_stop(&mut self) -> &'static str {
             let hang_up = async {
                 match &mut self.hang_up {

@@ -1,6 +1,6 @@
-//! Sends traces of turns to OpenTelemetry, if an endpoint is set: what agents, models, and tools did, and how long it
-//! took. Names follow the OpenTelemetry conventions for generative AI. Traces contain no texts of users or models.
-//! Without an endpoint, nothing is collected.
+//! Exports traces of turns to an OpenTelemetry collector if an endpoint is set; otherwise collects nothing. The spans
+//! of agents, models, and tools are named by the OpenTelemetry conventions for generative AI. They contain no texts of
+//! users or models.
 
 use std::{
     fmt,
@@ -67,7 +67,7 @@ impl Traces {
             .with_filter(Targets::new().with_target(SPAN_TARGET, Level::INFO))
     }
 
-    /// Sends the spans that still wait, for at most five seconds.
+    /// Sends the remaining spans, for at most `TIMEOUT`.
     pub(crate) fn end(self) {
         if let Err(error) = self.0.shutdown_with_timeout(TIMEOUT) {
             tracing::warn!(%error, "cannot send the last traces");
@@ -89,7 +89,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Logs once that the collector is unreachable, and once that it is reachable again.
+    /// Logs when the collector becomes unreachable, and when it is reachable again; repeated errors are not logged.
     fn note(&self, error: Option<&(dyn std::error::Error + 'static)>) {
         let was_failing = self.is_failing.swap(error.is_some(), Ordering::Relaxed);
         match error {

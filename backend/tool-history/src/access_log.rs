@@ -135,13 +135,13 @@ impl ToolHistory {
         Ok(Page { items: rows.into_iter().map(into_record).collect(), next_cursor })
     }
 
-    /// Lists others' changes of the caller's account that the caller has not acknowledged, the newest first. Empty for API keys,
-    /// which cannot read the access log, and on a server without accounts.
+    /// Lists the changes to the caller's account that the caller neither made nor acknowledged, newest first. Empty for
+    /// API keys, which cannot read the access log, and on a server without accounts.
     pub async fn list_account_changes(&self, caller: &Caller) -> Result<Vec<AccessRecord>, ToolHistoryError> {
         self.list_unseen(caller, MAX_CHANGES_LISTED).await
     }
 
-    /// Returns `true` if `list_account_changes` would list any.
+    /// Returns `true` if `list_account_changes` would return any entries.
     pub async fn has_account_changes(&self, caller: &Caller) -> Result<bool, ToolHistoryError> {
         Ok(!self.list_unseen(caller, 1).await?.is_empty())
     }
@@ -154,7 +154,7 @@ impl ToolHistory {
         Ok(rows.into_iter().map(into_record).collect())
     }
 
-    /// Acknowledges the entries of a user's access log up to `id`. Acknowledged entries stay so.
+    /// Acknowledges the entries of a user's access log up to `id`. An acknowledgment cannot be undone.
     pub async fn acknowledge_access(&self, user: UserId, id: i64) -> Result<(), ToolHistoryError> {
         Ok(access_log::set_seen(&self.context.db, user, id).await?)
     }

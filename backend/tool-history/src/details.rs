@@ -79,7 +79,7 @@ impl ToolHistory {
         Ok(found.is_some_and(|call| call.user_id == reader.user && call.deleted_at.is_none()))
     }
 
-    /// Opens a call of any user. The result has the texts of one re-run: of `rerun`, or else of the newest.
+    /// Opens a call of any user. The result contains the texts of one re-run: `rerun`, or the newest if it is `None`.
     pub async fn open_call(
         &self,
         reader: &Caller,

@@ -1,6 +1,6 @@
-//! Exports the calls that match a filter, chunk by chunk. The server reads a chunk when the previous one is on its way
-//! to the client. So memory use is bounded regardless of the number of calls, and no query runs after the client has
-//! gone.
+//! Exports the calls that match a filter, chunk by chunk. The server reads a chunk only when the previous one is on its
+//! way to the client. So memory use does not depend on the number of calls, and no query runs after the client
+//! disconnects.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -77,7 +77,7 @@ const COLUMNS: [&str; 15] = [
     "deleted_at",
 ];
 
-/// Byte order mark: spreadsheets recognize a UTF-8 file by it.
+/// Byte order mark, by which spreadsheets recognize a UTF-8 file.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 impl ToolHistory {

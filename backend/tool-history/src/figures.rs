@@ -1,6 +1,6 @@
 //! Statistics of the last hours or days: calls per hour and status, call counts and durations per tool, and model
-//! costs. A job counts past hours once and aggregates full days. Hours that are not yet counted are aggregated on
-//! request.
+//! costs. The maintenance task counts each past hour once and adds up full days. Hours that are not counted yet are
+//! counted on request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,7 +39,8 @@ pub struct Usage {
     pub cost_nanos: i64,
 }
 
-/// Number of a tool's calls, and how many calls each duration bucket (upper bound in milliseconds) has.
+/// A tool's number of calls, and its number of calls per duration bucket. Buckets are keyed by their upper bound, in
+/// milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolFigures {
     /// Number of calls by status.
@@ -62,8 +63,8 @@ pub struct Figures {
     pub people: BTreeMap<String, Usage>,
     /// By purpose of the model call.
     pub purposes: BTreeMap<String, Usage>,
-    /// Number of hours that are missing from the statistics: they are not yet counted, and there were too many to
-    /// aggregate on request.
+    /// Number of hours that are missing from the statistics, because they are not counted yet and are too many to count
+    /// on request.
     pub missing_hours: usize,
 }
 
@@ -167,8 +168,8 @@ impl Figures {
 }
 
 impl ToolHistory {
-    /// Returns the statistics and the start of their period. The period starts with the hour that was current `hours`
-    /// hours ago; its maximum is 31 days.
+    /// Returns the start of the period, and the statistics since then. The period starts with the hour that was current
+    /// `hours` hours ago, and is at most 31 days long.
     pub async fn figures(&self, hours: i64) -> Result<(DateTime<Utc>, Figures), ToolHistoryError> {
         let db = &self.context.db;
         let (since, mut missing) = self.uncounted(hours.min(COUNTED_HOURS)).await?;
@@ -209,8 +210,8 @@ impl ToolHistory {
         Ok(some.len() == HOURS_COUNTED_AT_ONCE || self.count_day().await?)
     }
 
-    /// Aggregates the newest full day that is not aggregated yet. A day is full when all its hours are counted. Returns
-    /// `true` if there was such a day.
+    /// Adds up the newest full day that has no totals yet. A day is full when all its hours are counted. Returns `true`
+    /// if there was such a day.
     async fn count_day(&self) -> sqlx::Result<bool> {
         let db = &self.context.db;
         let since = now() - TimeDelta::hours(COUNTED_HOURS);

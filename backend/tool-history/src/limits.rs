@@ -17,7 +17,7 @@ pub(crate) const CALLS_ON_PAGE: usize = 50;
 pub(crate) const MESSAGES_ON_PAGE: usize = 50;
 /// Maximum number of calls of the same turn that the page of a call lists.
 pub(crate) const MAX_CALLS_OF_TURN: u32 = 500;
-/// Maximum length of each text of a message or call on a page, in characters. The page says so if a text is longer.
+/// Maximum length of each text of a message or call on a page, in characters. The page says if a text is truncated.
 pub(crate) const MAX_SHOWN_CHARS: u32 = 1024 * 1024;
 /// Maximum size of the input of a re-run, in bytes.
 pub const MAX_RERUN_INPUT_BYTES: usize = 64 * 1024;
@@ -33,28 +33,29 @@ pub(crate) const LOOKS_ON_PAGE: usize = 50;
 /// Maximum number of unacknowledged account changes in one response.
 pub(crate) const MAX_CHANGES_LISTED: u32 = 10;
 
-/// Time limit of the scan for one page. After it the page shows what was found so far. A batch that has started is
-/// completed, so the page takes up to a second.
+/// Time limit of the scan for one page. When it is reached, the page shows the calls found so far. A batch that has
+/// started is completed, so the page can take up to a second.
 pub const TIME_FOR_PAGE: Duration = Duration::from_millis(700);
-/// Number of calls in the first batch, which is also the smallest, and in the largest.
+/// Number of calls in the first batch of a scan, which is also the minimum; and (`MAX_RANGE`) the maximum.
 pub(crate) const FIRST_RANGE: u32 = 500;
 pub(crate) const MAX_RANGE: u32 = 32_000;
-/// After a batch that took less than the first of these, the next is larger. After one that took more than the second,
-/// the next is smaller.
+/// If a batch takes less than `SHORT_TIME`, the next batch is larger. If it takes more than `LONG_TIME`, the next is
+/// smaller.
 pub(crate) const SHORT_TIME: Duration = Duration::from_millis(100);
 pub(crate) const LONG_TIME: Duration = Duration::from_millis(400);
-/// Number of calls up to which a part of a filter is selective: the server then reads all the calls that match this
-/// part, instead of scanning another index.
+/// Maximum number of matching calls for which a part of a filter counts as selective. The server then reads all calls
+/// that match this part, instead of scanning another index.
 pub(crate) const FEW: u32 = 5_000;
-/// Maximum number of calls that the server counts before it lets the database sort them.
+/// Maximum number of calls that the database sorts for one page. If more calls match, the server scans an index in
+/// batches.
 pub(crate) const MAX_SORTED: u32 = 50_000;
-/// Number of calls scanned in order of duration after which the server considers sorting the calls instead.
+/// Number of calls scanned in order of duration after which the server checks whether sorting is possible instead.
 pub(crate) const MAX_PASSED: u32 = 50_000;
 /// Maximum number of batches of new calls whose index columns are filled in before a page is read.
 pub(crate) const MAX_COMPLETED_FIRST: usize = 4;
 
-/// Maximum number of list pages that are read concurrently; one user has at most half of them. Further requests wait up
-/// to the timeout below, and are then refused.
+/// Maximum number of list pages that are read concurrently; one user can have at most half of them. Further requests
+/// wait up to `LIST_TIMEOUT`, and are then refused.
 pub(crate) const MAX_LISTS: usize = 4;
 pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -63,16 +64,16 @@ pub(crate) const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const CALLS_IN_PORTION: usize = 200;
 pub(crate) const MAX_PORTION_BYTES: i64 = 2 * 1024 * 1024;
 
-/// Number of past hours for which statistics are kept: 31 days.
+/// Maximum age of the hours that are counted and shown in statistics, in hours: 31 days.
 pub(crate) const COUNTED_HOURS: i64 = 31 * 24;
 /// Maximum number of hours that are counted before the maintenance task pauses for other work.
 pub(crate) const HOURS_COUNTED_AT_ONCE: usize = 20;
-/// Maximum number of unfinished calls that are checked. Hours that contain one of them are counted later.
+/// Maximum number of unfinished calls that the server looks up. Hours in which one of them started are counted later.
 pub(crate) const MAX_OPEN_CALLS: u32 = 10_000;
-/// Maximum number of uncounted hours that are aggregated for one page.
+/// Maximum number of uncounted hours that are counted on request for one page.
 pub(crate) const MAX_HOURS_LOOKED_AT: usize = 12;
 
-/// Lifetime of a reason.
+/// Time for which a reason is valid.
 pub(crate) const REASON_LIFETIME: TimeDelta = TimeDelta::hours(1);
 /// Maximum length of a reason, in characters.
 pub(crate) const MAX_REASON_CHARS: usize = 500;

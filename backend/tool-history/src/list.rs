@@ -73,7 +73,7 @@ pub(crate) async fn find(
         return Ok(Found { rows: Vec::new(), next: None, is_complete: true });
     }
     let mut after = after.unwrap_or_else(|| first_position(condition, order));
-    // One call more than the page holds shows whether there is another page.
+    // Reads one more call than fits on the page, to find out whether there is a next page.
     let wanted = limit + 1;
     let condition = &calls::choose_selective_index(db, condition, FEW).await?;
     if order == Order::Newest
@@ -81,8 +81,8 @@ pub(crate) async fn find(
     {
         return Ok(page(rows, limit, order));
     }
-    // In order of duration, calls that do not match are skipped without reading them, unless texts are searched. So
-    // without a text search, the limit for sorting first is low.
+    // A scan by duration tests calls in the index, without reading their rows, unless texts are searched. Because a
+    // scan without a text search is cheap, sorting is at first preferred only for few calls.
     let mut is_sorting_for_later = false;
     if order == Order::Slowest && condition.names_something() {
         let few = if condition.has_words() { MAX_SORTED } else { FEW };
@@ -126,7 +126,7 @@ pub(crate) async fn find(
     }
 }
 
-/// Returns a page that is full or the last one.
+/// Returns a full page, or the last one.
 fn page(mut rows: Vec<PositionRow>, limit: usize, order: Order) -> Found {
     let has_more = rows.len() > limit;
     rows.truncate(limit);

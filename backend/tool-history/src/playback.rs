@@ -24,7 +24,8 @@ pub struct CallPlayback {
 }
 
 impl ToolHistory {
-    /// Returns the events of the turn that made a call, of any user. The access is recorded like opening the call.
+    /// Returns the events of the turn that made a call of any user. The access is recorded in the same way as opening
+    /// the call.
     pub async fn open_playback(&self, reader: &Caller, id: ToolCallId) -> Result<CallPlayback, ToolHistoryError> {
         let db = &self.context.db;
         let row = details::find_call(db, id).await?.ok_or(ToolHistoryError::NoSuchCall)?;

@@ -54,7 +54,7 @@ pub struct BegunRerun {
 }
 
 impl ToolHistory {
-    /// Stores the start of a re-run. Another user's call needs a reason.
+    /// Stores the start of a re-run. If the call belongs to another user, the reader must have given a reason.
     pub async fn begin_rerun(
         &self,
         reader: &Caller,
@@ -72,8 +72,9 @@ impl ToolHistory {
             return Err(ToolHistoryError::NoRerun(NoRerun::TooLong));
         }
         let permit = context.reruns.clone().try_acquire_owned().map_err(|_| ToolHistoryError::TooManyReruns)?;
-        // Redacts configured secrets, because no tool may receive them. The call fails with what is left.
-        let input = context.agent.hide_secrets(input);
+        // Redacts configured secrets, because no tool may receive them. A call whose input is redacted is expected to
+        // fail.
+        let input = context.agent.redact_secrets(input);
         let new = NewRerun { call: id, user: reader.user, input: &input, at: now() };
         let id = reruns::create(&context.db, new).await?;
         Ok(BegunRerun {
@@ -112,7 +113,7 @@ impl ToolHistory {
         Ok(if is_long { Err(NoRerun::TooLong) } else { Ok(tools) })
     }
 
-    /// Returns the re-runs of a call, and the texts of one of them: of `wanted`, or else of the newest.
+    /// Returns the re-runs of a call, and the texts of one of them: `wanted`, or the newest if it is `None`.
     pub(crate) async fn find_reruns(&self, call: ToolCallId, wanted: Option<RerunId>) -> sqlx::Result<Reruns> {
         let db = &self.context.db;
         let rows = reruns::list(db, call, MAX_LISTED_RERUNS).await?;
@@ -128,7 +129,7 @@ impl ToolHistory {
         match row.status {
             ToolCallStatus::Success => RerunState::Success,
             ToolCallStatus::Error => RerunState::Error,
-            // A re-run can wait for its start as long as it can run, so twice the tool timeout.
+            // Twice the tool timeout, because a re-run can wait for its start as long as it can run.
             _ if row.created_at + 2 * self.context.agent.limits().tool_time + RERUN_LEEWAY < now() => {
                 RerunState::Unknown
             }

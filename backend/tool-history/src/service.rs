@@ -39,7 +39,7 @@ pub(crate) struct Context {
     pub(crate) agent: AgentService,
     pub(crate) tool_servers: ToolServers,
     pub(crate) tool_pins: ToolPins,
-    /// Counts the calls of re-runs.
+    /// Metrics to which the calls of re-runs are added.
     pub(crate) counts: Arc<WorkCounts>,
     /// Limits concurrent re-runs.
     pub(crate) reruns: Arc<Semaphore>,
@@ -76,7 +76,7 @@ impl ToolHistory {
         }
     }
 
-    /// Fills in the index columns of new calls, because a user wants to see them now.
+    /// Fills in the index columns of new calls at once, because a user is about to read the list.
     async fn complete_new(&self) -> sqlx::Result<()> {
         for _ in 0..MAX_COMPLETED_FIRST {
             if denormalize::complete(&self.context.db).await? < denormalize::CALLS_AT_ONCE {
@@ -86,8 +86,8 @@ impl ToolHistory {
         Ok(())
     }
 
-    /// Returns the condition of a filter and the owner of the data: [`ALL_USERS`] unless the filter names a user or a
-    /// conversation.
+    /// Returns the condition for a filter, and the owner of the matching data: [`ALL_USERS`] unless the filter names a
+    /// user or a conversation.
     pub(crate) async fn resolve(&self, filter: &Filter) -> Result<(Condition, UserId), ToolHistoryError> {
         let db = &self.context.db;
         self.complete_new().await?;

@@ -9,14 +9,14 @@ use super::ToolError;
 
 /// Limits the number of concurrent computations of all calls. Further computations wait, and the wait counts toward the
 /// call's timeout.
-static PLACES: Semaphore = Semaphore::const_new(16);
+static COMPUTE_PERMITS: Semaphore = Semaphore::const_new(16);
 
 /// Runs a computation that takes more than a millisecond. It keeps its permit until it ends, even after its call's
 /// timeout, so repeated calls cannot start unlimited threads. A panic in `work` becomes a panic of the call.
 pub(crate) async fn compute<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    compute_in(&PLACES, work).await
+    compute_in(&COMPUTE_PERMITS, work).await
 }
 
 async fn compute_in<T: Send + 'static>(

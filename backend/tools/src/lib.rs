@@ -10,21 +10,21 @@ mod example;
 mod fair_semaphore;
 mod limits;
 pub mod notation;
-mod principal;
 mod progress;
 mod registry;
 mod secrets;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod user_key;
 
 pub use builtin::builtin;
 pub use builtin::fetch_page::{AllowedHost, BadHost, FetchPage, FetchPageError};
 pub use error::ToolError;
 pub use fair_semaphore::{FairSemaphore, Slot};
 pub use limits::MAX_INPUT_BYTES;
-pub use principal::UserKey;
 pub use progress::{Progress, ProgressSender};
 pub use registry::{AdmittedCall, AnyTool, RegistryError, ToolRegistry, is_tool_name, server_in};
 pub use secrets::{HIDDEN, HiddenArguments, Secrets, hide_arguments};
 pub use tool::{Risk, Tool, ToolOutput, ToolSpec};
+pub use user_key::UserKey;

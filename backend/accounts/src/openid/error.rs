@@ -59,5 +59,5 @@ pub enum OpenIdError {
     NoSuchIdentity,
     /// The identity is the only way to sign in to the account.
     #[error("This identity is the only way to sign in to the account. Ask an admin to set a password first.")]
-    OnlyWayIn,
+    LastSignInMethod,
 }

@@ -109,9 +109,9 @@ impl Flow {
         self.hash("verifier")
     }
 
-    /// Returns `true` if `parse` is the `state` of this request. Compares hashes, so that the timing reveals nothing.
-    pub(crate) fn is_state(&self, parse: &str) -> bool {
-        SecretHash::of_text(parse) == SecretHash::of_text(&self.state())
+    /// Returns `true` if `state` is the `state` of this request. Compares hashes, so that the timing reveals nothing.
+    pub(crate) fn is_state(&self, state: &str) -> bool {
+        SecretHash::of_text(state) == SecretHash::of_text(&self.state())
     }
 
     fn hash(&self, what: &str) -> String {

@@ -21,7 +21,7 @@ use url::Url;
 use super::{
     error::OpenIdError,
     flow::Flow,
-    settings::{OpenIdSettings, may_be_asked},
+    settings::{OpenIdSettings, is_safe_endpoint},
     transport::Transport,
 };
 
@@ -139,12 +139,12 @@ impl Issuer {
         let issuer = &self.settings.issuer;
         let metadata = match described(issuer, &transport).await {
             // Some issuer URLs end in a slash, which is easily lost in the setting.
-            Err(NotDescribed { cause, is_other_issuer: true }) => {
+            Err(MetadataError { cause, is_other_issuer: true }) => {
                 described(&with_other_end(issuer), &transport).await.map_err(|_| cause)?
             }
             metadata => metadata.map_err(|error| error.cause)?,
         };
-        if !may_be_asked(metadata.authorization_endpoint().url()) {
+        if !is_safe_endpoint(metadata.authorization_endpoint().url()) {
             return Err("the authorization endpoint must use https, except on localhost".to_owned());
         }
         Ok(Connection { transport, metadata, since })
@@ -156,17 +156,17 @@ impl Issuer {
 }
 
 /// Error of a request for the provider's metadata.
-struct NotDescribed {
+struct MetadataError {
     cause: String,
     /// `true` if the metadata was received but names another issuer.
     is_other_issuer: bool,
 }
 
 /// Requests the metadata of the issuer at this address, and its keys.
-async fn described(address: &str, transport: &Transport) -> Result<CoreProviderMetadata, NotDescribed> {
+async fn described(address: &str, transport: &Transport) -> Result<CoreProviderMetadata, MetadataError> {
     let issuer = IssuerUrl::new(address.to_owned())
-        .map_err(|error| NotDescribed { cause: error.to_string(), is_other_issuer: false })?;
-    CoreProviderMetadata::discover_async(issuer, transport).await.map_err(|error| NotDescribed {
+        .map_err(|error| MetadataError { cause: error.to_string(), is_other_issuer: false })?;
+    CoreProviderMetadata::discover_async(issuer, transport).await.map_err(|error| MetadataError {
         cause: error_line(&error),
         is_other_issuer: matches!(error, DiscoveryError::Validation(_)),
     })

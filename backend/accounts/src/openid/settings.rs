@@ -34,7 +34,7 @@ impl OpenIdSettings {
     /// Checks an issuer URL. The error text continues a sentence that starts with the setting's name.
     pub fn check_issuer(address: &str) -> Result<(), &'static str> {
         let Ok(url) = Url::parse(address) else { return Err("is not a valid URL") };
-        if !may_be_asked(&url) {
+        if !is_safe_endpoint(&url) {
             return Err("must begin with https://; http:// is allowed only for localhost");
         }
         if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
@@ -60,7 +60,7 @@ pub(crate) fn is_subject(text: &str) -> bool {
 }
 
 /// Returns `true` if a URL of the provider is safe for sign-in traffic: `https`, or plain `http` to localhost.
-pub(crate) fn may_be_asked(url: &Url) -> bool {
+pub(crate) fn is_safe_endpoint(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
 

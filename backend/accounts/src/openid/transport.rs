@@ -6,7 +6,7 @@ use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::{Client, Request};
 use url::Url;
 
-use super::{description::used_fields, settings::may_be_asked};
+use super::{description::used_fields, settings::is_safe_endpoint};
 
 /// Maximum size of a response body, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
@@ -40,7 +40,7 @@ impl Transport {
     pub(crate) async fn ask(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
         let request = Request::try_from(request)?;
         // The URLs come from the provider's metadata, so each one is checked.
-        if !may_be_asked(request.url()) {
+        if !is_safe_endpoint(request.url()) {
             return Err(TransportError::NotAllowed);
         }
         let mut response = self.0.execute(request).await?;

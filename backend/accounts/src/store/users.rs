@@ -21,7 +21,7 @@ const FIND: &str = "SELECT id, name, role, created_at, deactivated_at, deleted_a
 // Two updates: one that changes the row, and one that changes it back. A lock alone would not be enough, because nodes
 // of a database cluster replicate changed rows but not locks. If transactions on two nodes change the same row, only
 // one of them can commit.
-const HOLD: [&str; 2] = [
+const LOCK_USER: [&str; 2] = [
     "UPDATE users SET generation = generation + 1 WHERE id = ?",
     "UPDATE users SET generation = generation - 1 WHERE id = ?",
 ];
@@ -81,7 +81,7 @@ pub(crate) async fn has_other_admin(
     than: Option<UserId>,
     issuer: Option<&str>,
 ) -> sqlx::Result<bool> {
-    hold(tx, UserId::LOCAL).await?;
+    lock_user(tx, UserId::LOCAL).await?;
     let than = than.unwrap_or(NO_USER);
     let admins: i64 = tx.query(COUNT_OTHER_ADMINS).bind(than).bind(issuer).fetch_value().await?;
     Ok(admins > 0)
@@ -89,8 +89,8 @@ pub(crate) async fn has_other_admin(
 
 /// Serializes transactions on a user: of several that hold the same user, only one proceeds at a time, on any nodes of
 /// a database cluster. The user's row keeps its values.
-pub async fn hold(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
-    for change in HOLD {
+pub async fn lock_user(tx: &mut Transaction, id: UserId) -> sqlx::Result<()> {
+    for change in LOCK_USER {
         tx.query(change).bind(id).execute().await?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::super::{
     error::AgentError,
     limits::MAX_PLAN_ANSWER_BYTES,
-    react::React,
+    react::AgentLoop,
     recorder::{Purpose, TurnRecorder},
     side_call::{Question, SideCall, complete_side_call},
 };
@@ -27,7 +27,7 @@ pub(crate) struct PlanQuestion {
 
 /// Asks the model. Returns its text, or `None` if the model fails. Returns an error if the turn must end.
 pub(crate) async fn ask<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     model: &dyn ModelClient,
     asked: PlanQuestion,
 ) -> Result<Option<String>, AgentError> {

@@ -9,7 +9,7 @@ use super::{
     super::{
         error::AgentError,
         limits::{ENOUGH_CHARS, EVALUATE_TIMEOUT, MAX_PLANNED_QUESTION_BYTES, MAX_REASON_CHARS},
-        react::{React, STEP_LIMIT},
+        react::{AgentLoop, STEP_LIMIT},
         recorder::{Purpose, TurnRecorder},
         result::{one_line, shorten},
     },
@@ -50,7 +50,7 @@ impl Verdict {
 
 /// Judges an attempt at a step. `stop_reason` and `result` are the stop reason and the final text of its run.
 pub(crate) async fn judge<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     plan: &Plan,
     step: &PlanStep,
     stop_reason: &str,

@@ -15,7 +15,7 @@ use super::{
             MAX_CRITERIA_CHARS, MAX_EXPECTED_CHARS, MAX_INSTRUCTION_CHARS, MAX_PLAN_STEPS, MAX_PLANNED_EARLIER_BYTES,
             MAX_PLANNED_QUESTION_BYTES, MAX_PLANNED_TEXT_BYTES, PLAN_TIMEOUT,
         },
-        react::React,
+        react::AgentLoop,
         recorder::{NewPlan, NewPlanStep, Purpose, TurnRecorder},
         result::{one_line, shorten},
         turn::Planning,
@@ -44,7 +44,7 @@ struct DraftStep {
 
 /// Makes a plan for the question. Returns `None` if the model produces no valid plan.
 pub(crate) async fn first<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     planning: &Planning,
 ) -> Result<Option<NewPlan>, AgentError> {
     let envelope = envelope(react);
@@ -54,7 +54,7 @@ pub(crate) async fn first<R: TurnRecorder>(
 /// Makes a plan for the remaining work, from the results of the previous plan. Returns `None` if the model produces no
 /// valid plan.
 pub(crate) async fn replan<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     planning: &Planning,
     plan: &Plan,
     results: &HashMap<PlanStepId, String>,
@@ -68,7 +68,7 @@ pub(crate) async fn replan<R: TurnRecorder>(
 }
 
 /// Builds the planner's input.
-fn envelope<R>(react: &React<'_, R>) -> Value {
+fn envelope<R>(react: &AgentLoop<'_, R>) -> Value {
     let question = shorten(&react.context.question(), MAX_PLANNED_QUESTION_BYTES);
     let tool = |tool: &tallybook_tools::ToolSpec| json!({"name": tool.name, "description": tool.description});
     let tools: Vec<Value> = react.offer.specs.iter().map(tool).collect();
@@ -105,7 +105,7 @@ fn text(block: &AssistantBlock) -> Option<&str> {
 }
 
 async fn make<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     planning: &Planning,
     mut envelope: Value,
 ) -> Result<Option<NewPlan>, AgentError> {

@@ -19,7 +19,7 @@ use tallybook_protocol::{Plan, PlanStep, PlanStepId, PlanStepStatus};
 use self::judge::{Verdict, judge};
 use super::{
     error::AgentError,
-    react::{React, RunEnd},
+    react::{AgentLoop, RunEnd},
     recorder::{NewPlan, PlanStepChange, TurnRecorder},
     turn::{AnsweredStep, ContinuedPlan, Planning},
 };
@@ -27,7 +27,7 @@ use crate::plan::prompts::{answer_task, step_task};
 
 /// Answers with a plan, or without one if the model produces no valid plan.
 pub(crate) async fn run<R: TurnRecorder>(
-    react: &mut React<'_, R>,
+    react: &mut AgentLoop<'_, R>,
     planning: &Planning,
     continued: Option<ContinuedPlan>,
     answered: Option<AnsweredStep>,
@@ -49,7 +49,7 @@ pub(crate) async fn run<R: TurnRecorder>(
 
 /// A plan in progress.
 struct Planned<'r, 'a, R> {
-    react: &'r mut React<'a, R>,
+    react: &'r mut AgentLoop<'a, R>,
     planning: &'r Planning,
     plan: Plan,
     /// The results of the steps.
@@ -66,7 +66,7 @@ enum Next {
     /// Work on the step at this index.
     Work(usize),
     /// Make a new plan, for this reason.
-    PlanAnew(String),
+    Replan(String),
     /// Answer from the results so far.
     Answer,
 }
@@ -86,7 +86,7 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
                         return Ok(waits);
                     }
                 }
-                Next::PlanAnew(reason) => self.replan(reason).await?,
+                Next::Replan(reason) => self.replan(reason).await?,
                 Next::Answer => {
                     let task = answer_task(&self.plan, &self.results)?;
                     self.react.context.set_task(task);
@@ -106,11 +106,11 @@ impl<R: TurnRecorder> Planned<'_, '_, R> {
             return Next::Answer;
         }
         if let Some(reason) = &self.replan {
-            return Next::PlanAnew(reason.clone());
+            return Next::Replan(reason.clone());
         }
         let of_this_revision = steps.iter().filter(|step| step.revision == self.plan.revision);
         if let Some(failed) = of_this_revision.rev().find(|step| step.status == PlanStepStatus::Failed) {
-            return Next::PlanAnew(failed.reason.clone().unwrap_or_default());
+            return Next::Replan(failed.reason.clone().unwrap_or_default());
         }
         place(PlanStepStatus::Pending).map_or(Next::Answer, Next::Work)
     }

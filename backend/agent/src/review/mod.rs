@@ -14,7 +14,7 @@ use super::{
     limits::MAX_VOTES_AT_ONCE,
     recorder::ModelCallRecord,
     turn_deadline::TurnDeadline,
-    vote::{Review, Ruling, Vote},
+    vote::{Review, ReviewDecision, Vote},
 };
 
 pub use ask::Reviewer;
@@ -86,7 +86,7 @@ impl Reviewers {
                 (Decision::Deny, Verdict::Reject)
             };
             let reasons: Vec<String> = votes.iter().filter(|vote| vote.verdict == verdict).map(reason_text).collect();
-            Ruling { decision, reason: reasons.join(" ") }
+            ReviewDecision { decision, reason: reasons.join(" ") }
         });
         Review { votes, ruling }
     }

@@ -5,7 +5,7 @@ use tallybook_llm::{AssistantBlock, ToolCallRequest};
 use tallybook_protocol::ToolCallId;
 
 use crate::{
-    AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall,
+    AnsweredStep, PendingApproval, PlannedCall, ResumeState,
     tests::{
         AgentError, CancellationToken, Duration, Echo, EndReason, Launch, Limits, MemoryRecorder, MockLlm,
         ModelMessage, Ordering, ProviderKind, RecordedEvent, ToolRegistry, TurnInput, TurnOutcome, agent, reason, text,
@@ -23,13 +23,13 @@ struct Run {
 }
 
 /// Runs a turn with the tools `echo` and `launch`. Tools in `approved` need no approval.
-async fn run(model: &MockLlm, continued: Option<ContinuedTurn>, approved: &[&'static str]) -> Run {
+async fn run(model: &MockLlm, continued: Option<ResumeState>, approved: &[&'static str]) -> Run {
     let launch = Launch::default();
     let tools = ToolRegistry::default().with(Echo).unwrap().with(launch.clone()).unwrap();
     let agent = agent(ProviderKind::Anthropic, model, tools, Limits::default());
     let mut recorder = MemoryRecorder { approved: approved.to_vec(), ..MemoryRecorder::default() };
     let mut history = vec![ModelMessage::user_text("Go")];
-    if let Some(ContinuedTurn { answered: Some(step), .. }) = &continued {
+    if let Some(ResumeState { answered: Some(step), .. }) = &continued {
         let asked = |call: &PlannedCall| AssistantBlock::ToolCall(call.request.clone());
         history.push(ModelMessage::Assistant(step.calls.iter().map(asked).collect()));
     }
@@ -50,17 +50,17 @@ fn launch_hash() -> String {
 
 /// Returns a turn that resumes after its calls were approved. Each call has a key, an argument, and whether it was
 /// edited.
-fn approved(tool_hash: &str, calls: &[(i64, usize, bool)]) -> ContinuedTurn {
+fn approved(tool_hash: &str, calls: &[(i64, usize, bool)]) -> ResumeState {
     let call = |(position, &(key, n, is_edited)): (u32, &(i64, usize, bool))| {
         let input_text = format!(r#"{{"n":{n}}}"#);
         let request =
             ToolCallRequest { id: format!("call_{key}"), name: "launch".to_owned(), input_text, written_by: None };
-        let waited = WaitedCall { id: ToolCallId(key), tool_hash: tool_hash.to_owned(), is_edited };
+        let waited = PendingApproval { id: ToolCallId(key), tool_hash: tool_hash.to_owned(), is_edited };
         PlannedCall { position, request, waited: Some(waited), secret: None }
     };
     let calls: Vec<PlannedCall> = (0..).zip(calls).map(call).collect();
     let answered = AnsweredStep { step: 0, stop_reason: "tool_use".to_owned(), has_calls: true, calls };
-    ContinuedTurn { answered: Some(answered), next_step: 1, whole_steps: 1, ..ContinuedTurn::default() }
+    ResumeState { answered: Some(answered), next_step: 1, whole_steps: 1, ..ResumeState::default() }
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_tool_that_changed_after_its_approval_needs_approval_again() {
 async fn a_resumed_turn_has_the_rest_of_its_time() {
     let model = MockLlm::start().await.unwrap();
     let active = Limits::default().turn_time + Duration::from_secs(1);
-    let continued = ContinuedTurn { active, ..approved(&launch_hash(), &[(7, 1, false)]) };
+    let continued = ResumeState { active, ..approved(&launch_hash(), &[(7, 1, false)]) };
     let run = run(&model, Some(continued), &[]).await;
     assert!(matches!(run.outcome, Err(AgentError::TurnTimeout { .. })), "{:?}", run.outcome);
 }

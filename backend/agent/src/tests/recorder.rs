@@ -7,8 +7,8 @@ use tallybook_tools::ToolSpec;
 use tokio::{sync::watch, time::timeout};
 
 use super::super::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, Purpose, RecordError, Review,
-    StartedToolCall, TurnRecorder,
+    Activity, ApprovalRequest, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, Purpose, RecordError,
+    Review, StartedToolCall, TurnRecorder,
 };
 
 /// An event that a [`MemoryRecorder`] received.
@@ -95,14 +95,14 @@ impl TurnRecorder for MemoryRecorder {
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,
         _: &Review,
-    ) -> Result<Consent, RecordError> {
+    ) -> Result<ApprovalRequest, RecordError> {
         if self.approved.contains(&tool.name.as_str()) {
-            return Ok(Consent::Given);
+            return Ok(ApprovalRequest::AlwaysAllowed);
         }
         let (name, input) = (call.request.name.clone(), call.request.input_text.clone());
         let ToolCallId(key) = self.key(call);
         self.record(RecordedEvent::Asked(key, name, input));
-        Ok(Consent::Asked(ToolCallId(key)))
+        Ok(ApprovalRequest::Requested(ToolCallId(key)))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {

@@ -56,12 +56,12 @@ pub struct Export {
 }
 
 /// A file in portions. It is complete only if none of them is an error.
-pub type ExportParts = mpsc::Receiver<Result<Bytes, BrokenOff>>;
+pub type ExportParts = mpsc::Receiver<Result<Bytes, ExportAborted>>;
 
 /// The rest of a file cannot be written: the database failed, the server is shutting down, or the client took too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the export was broken off")]
-pub struct BrokenOff;
+pub struct ExportAborted;
 
 impl ConversationService {
     /// Exports the branch that is shown, with all tool calls. A running turn is included with the text that is stored
@@ -74,17 +74,17 @@ impl ConversationService {
     ) -> Result<Export, ServiceError> {
         let row = self.context.find_conversation(user, uuid).await?;
         let title = row.title.clone();
-        let parts = self.export(user, What::Conversation(Box::new(row), format)).await?;
+        let parts = self.export(user, ExportSource::Conversation(Box::new(row), format)).await?;
         Ok(Export { title, parts })
     }
 
     /// Writes `beginning`, and then all conversations of the user with all versions of their messages, as one line of
     /// JSON each.
     pub async fn export_all(&self, user: UserId, beginning: String) -> Result<ExportParts, ServiceError> {
-        self.export(user, What::All { beginning }).await
+        self.export(user, ExportSource::All { beginning }).await
     }
 
-    async fn export(&self, user: UserId, what: What) -> Result<ExportParts, ServiceError> {
+    async fn export(&self, user: UserId, what: ExportSource) -> Result<ExportParts, ServiceError> {
         let Ok(Some(slot)) = timeout(START_TIMEOUT, self.context.exports.acquire(user)).await else {
             return Err(ServiceError::TooManyExports);
         };
@@ -100,7 +100,7 @@ impl ConversationService {
                 tracing::warn!(%error, "an export failed");
             }
             if let (None | Some(Err(_) | Ok(false)), Ok(complaint)) = (written, complaint) {
-                complaint.send(Err(BrokenOff));
+                complaint.send(Err(ExportAborted));
             }
         };
         self.context.spawn(writing);
@@ -109,29 +109,34 @@ impl ConversationService {
 }
 
 /// The content of a file.
-enum What {
+enum ExportSource {
     Conversation(Box<ConversationRow>, ExportFormat),
     All { beginning: String },
 }
 
 /// The messages of a conversation that are written.
 #[derive(Clone, Copy)]
-enum Extent {
+enum BranchScope {
     /// The branch that is shown.
     Branch,
     /// All versions, oldest first.
     All,
 }
 
-type Sender = mpsc::Sender<Result<Bytes, BrokenOff>>;
+type Sender = mpsc::Sender<Result<Bytes, ExportAborted>>;
 
 /// Writes the file. Returns `false` if the client stopped reading before its end.
-async fn write_export(context: &Context, user: UserId, what: What, sender: &Sender) -> Result<bool, ServiceError> {
+async fn write_export(
+    context: &Context,
+    user: UserId,
+    what: ExportSource,
+    sender: &Sender,
+) -> Result<bool, ServiceError> {
     let beginning = match what {
-        What::Conversation(row, format) => {
-            return write_conversation(context, user, &row, format, Extent::Branch, sender).await;
+        ExportSource::Conversation(row, format) => {
+            return write_conversation(context, user, &row, format, BranchScope::Branch, sender).await;
         }
-        What::All { beginning } => beginning,
+        ExportSource::All { beginning } => beginning,
     };
     let mut wanted = send(sender, beginning).await;
     let mut last = ConversationId::default();
@@ -140,7 +145,8 @@ async fn write_export(context: &Context, user: UserId, what: What, sender: &Send
         let Some(row) = rows.last() else { return Ok(true) };
         last = row.id;
         for row in &rows {
-            wanted = wanted && write_conversation(context, user, row, ExportFormat::Json, Extent::All, sender).await?;
+            wanted =
+                wanted && write_conversation(context, user, row, ExportFormat::Json, BranchScope::All, sender).await?;
         }
     }
     Ok(false)
@@ -152,13 +158,13 @@ async fn write_conversation(
     user: UserId,
     row: &ConversationRow,
     format: ExportFormat,
-    extent: Extent,
+    extent: BranchScope,
     sender: &Sender,
 ) -> Result<bool, ServiceError> {
     let nodes = messages::list_tree_nodes(&context.db, row.id).await?;
     let ids: Vec<MessageId> = match extent {
-        Extent::Branch => branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect(),
-        Extent::All => nodes.iter().map(|node| node.id).collect(),
+        BranchScope::Branch => branch(&nodes, row.head_message_id).iter().map(|place| place.id).collect(),
+        BranchScope::All => nodes.iter().map(|node| node.id).collect(),
     };
     let head = match format {
         ExportFormat::Markdown => markdown::head(&row.summary()),

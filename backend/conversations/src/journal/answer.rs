@@ -12,7 +12,7 @@ use crate::journal::entry::EventId;
 
 /// The message so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress {
+pub(crate) struct AnswerState {
     pub(crate) content: String,
     /// Provider of the model that writes the message, and the model's catalog name.
     author: Option<(String, String)>,
@@ -24,7 +24,7 @@ pub(crate) struct Progress {
     held: CallsBudget,
 }
 
-impl Progress {
+impl AnswerState {
     /// Creates the state from a message's stored rows.
     pub(crate) fn of(PartialAnswer { content, reasoning, plan }: PartialAnswer, calls: Vec<ToolCall>) -> Self {
         let items = calls.into_iter().map(Item::Call).chain(reasoning.into_iter().map(Item::Reasoning)).collect();
@@ -70,7 +70,7 @@ impl Progress {
                 self.plan.clone_from(&snapshot.plan);
                 self.items.clear();
                 self.held = CallsBudget::default();
-                Item::by_ids(snapshot).for_each(|item| self.add(item));
+                Item::from_snapshot(snapshot).for_each(|item| self.add(item));
             }
             ChatEvent::Plan(plan) => self.plan = Some(plan.clone()),
             ChatEvent::PlanStep(changed) => {
@@ -106,7 +106,7 @@ pub(crate) enum Item {
 
 impl Item {
     /// Returns the items in a snapshot.
-    pub(crate) fn by_ids(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
+    pub(crate) fn from_snapshot(snapshot: &Snapshot) -> impl Iterator<Item = Self> {
         let calls = snapshot.tool_calls.iter().cloned().map(Self::Call);
         calls.chain(snapshot.reasoning.iter().cloned().map(Self::Reasoning))
     }

@@ -10,7 +10,7 @@ use tallybook_protocol::{ChatEvent, ContentDelta, MessageId, ReasoningDelta, Too
 use tokio::sync::watch;
 
 use crate::journal::{
-    answer::{PartialAnswer, Progress},
+    answer::{AnswerState, PartialAnswer},
     entry::{EventId, LogEntry, WeakLogEntry, event_bytes},
     stored::{EncodedEvent, Stored, StoredEvent},
 };
@@ -60,7 +60,7 @@ impl TurnLog {
     /// Creates the log of a finished turn, whose last event is `end`. `partial` and `calls` are for subscribers that
     /// need a snapshot before that event.
     pub fn of_end(id: EventId, end: ChatEvent, partial: PartialAnswer, calls: Vec<ToolCall>) -> Self {
-        let mut state = State::before_end(id.seq, Progress::of(partial, calls));
+        let mut state = State::before_end(id.seq, AnswerState::of(partial, calls));
         state.push(id.seq, LogEntry::new(Some(id), end));
         state.ended = true;
         Self { state: Mutex::new(state), ..Self::new(id.message_id, id.epoch) }
@@ -220,7 +220,7 @@ pub(crate) struct State {
     /// subscriber is.
     pub(crate) has_terminal: bool,
     pub(crate) ended: bool,
-    pub(crate) progress: Progress,
+    pub(crate) progress: AnswerState,
     /// `true` if only the end of the turn is known.
     pub(crate) is_end_alone: bool,
     /// For text deltas that may not be stored yet: where each delta ends, in bytes of the answer's text, and its
@@ -237,7 +237,7 @@ pub(crate) struct State {
 
 impl State {
     /// Creates the state of a turn whose last event is about to be pushed with the sequence number `seq`.
-    fn before_end(seq: i64, progress: Progress) -> Self {
+    fn before_end(seq: i64, progress: AnswerState) -> Self {
         Self { first_seq: seq, next_seq: seq, progress, is_end_alone: true, ..Self::default() }
     }
 

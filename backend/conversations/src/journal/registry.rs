@@ -8,7 +8,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use tallybook_database::in_time;
+use tallybook_database::with_default_timeout;
 use tallybook_protocol::MessageId;
 
 use crate::journal::log::TurnLog;
@@ -75,13 +75,13 @@ impl SharedLogs {
         read: impl Future<Output = sqlx::Result<Arc<TurnLog>>>,
     ) -> sqlx::Result<Arc<TurnLog>> {
         let slot = self.slot(key);
-        let mut held = in_time(async { Ok(slot.lock().await) }).await?;
+        let mut held = with_default_timeout(async { Ok(slot.lock().await) }).await?;
         if let Some(log) = held.upgrade().filter(|log| !log.is_broken_off()) {
             return Ok(log);
         }
         // `read` runs several statements, each with its own timeout. Without this overall timeout, waiting callers
         // would wait for their sum.
-        let log = in_time(read).await?;
+        let log = with_default_timeout(read).await?;
         *held = Arc::downgrade(&log);
         Ok(log)
     }

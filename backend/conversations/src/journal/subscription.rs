@@ -7,7 +7,7 @@ use tallybook_protocol::ChatEvent;
 use tokio::sync::watch;
 
 use crate::journal::{
-    answer::Progress,
+    answer::AnswerState,
     entry::{EventId, LogEntry},
     log::TurnLog,
 };
@@ -73,7 +73,7 @@ impl TurnSubscription {
 
     /// Returns the events that are available now, or `None` if there are none. `make` builds a snapshot, which takes
     /// time. The turn does not wait for it; only subscribers that also need a snapshot do.
-    fn read(&mut self, make: impl FnOnce(Progress, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
+    fn read(&mut self, make: impl FnOnce(AnswerState, EventId) -> LogEntry) -> Option<Vec<LogEntry>> {
         if let Ok(found) = self.poll() {
             return found;
         }
@@ -115,7 +115,7 @@ impl TurnSubscription {
 }
 
 /// Returns a snapshot entry of the message as of the event `id`.
-fn snapshot(progress: Progress, id: EventId) -> LogEntry {
+fn snapshot(progress: AnswerState, id: EventId) -> LogEntry {
     let event = ChatEvent::Snapshot(progress.into_snapshot(id));
     LogEntry::new(Some(id), event)
 }

@@ -13,7 +13,7 @@ use std::{
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tallybook_accounts::UserId;
-use tallybook_database::{Database, Pattern, in_time, now};
+use tallybook_database::{Database, Pattern, now, with_default_timeout};
 use tallybook_protocol::{MessageId, SearchHit, SearchPage, SnippetPart};
 use tallybook_tools::Slot;
 use tokio::time::{Instant, timeout_at};
@@ -177,7 +177,7 @@ async fn search_batch(
         drop(slot);
         searched
     });
-    in_time(async { task.await.map_err(|error| sqlx::Error::AnyDriverError(error.into()))? }).await
+    with_default_timeout(async { task.await.map_err(|error| sqlx::Error::AnyDriverError(error.into()))? }).await
 }
 
 async fn run_batch(db: &Database, batch: Batch, patterns: &[Pattern]) -> sqlx::Result<Searched> {

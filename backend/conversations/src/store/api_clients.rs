@@ -16,7 +16,7 @@ use crate::store::{
 
 /// An API client, which owns the conversations that it creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ApiClient {
     /// The user.
     pub user: UserId,
     /// Row ID of the API key; 0 if the client uses none.
@@ -60,7 +60,7 @@ pub(crate) async fn create_conversation(
 /// sent.
 pub(crate) async fn find_conversation(
     db: &Database,
-    program: Program,
+    program: ApiClient,
     chat_id: &str,
 ) -> sqlx::Result<Option<ConversationRow>> {
     let find = db
@@ -99,10 +99,10 @@ pub(crate) async fn find_by_chat_id(
 /// Returns an API client's answer that ended with tool calls for the client to run.
 pub(crate) async fn find_answer(
     db: &Database,
-    program: Program,
+    program: ApiClient,
     message_id: MessageId,
 ) -> sqlx::Result<Option<AnswerRef>> {
-    let Program { user, key_id } = program;
+    let ApiClient { user, key_id } = program;
     let find = db
         .reader()
         .query(select!(
@@ -124,11 +124,11 @@ pub(crate) async fn find_answer(
 /// Makes an API client's chat ID refer to this conversation from now on.
 pub(crate) async fn set_conversation(
     tx: &mut Transaction,
-    program: Program,
+    program: ApiClient,
     chat_id: &str,
     conversation_id: ConversationId,
 ) -> sqlx::Result<()> {
-    let Program { user, key_id } = program;
+    let ApiClient { user, key_id } = program;
     let moved = tx
         .query("UPDATE program_conversations SET conversation_id = ? WHERE user_id = ? AND key_id = ? AND chat_id = ?")
         .bind(conversation_id)

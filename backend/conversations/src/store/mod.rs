@@ -31,7 +31,7 @@ pub(crate) mod turns;
 pub(crate) mod usage;
 pub(crate) mod user_settings;
 
-pub use api_clients::Program;
+pub use api_clients::ApiClient;
 pub(crate) use columns::{stored_error_type, stored_id};
 pub use conversations::ListFilter;
 pub use rows::ConversationId;

@@ -6,7 +6,7 @@ use tallybook_database::{Database, Transaction, now, select};
 use tallybook_protocol::MessageId;
 use uuid::Uuid;
 
-use crate::store::{api_clients::Program, by_ids::delete_of, rows::ConversationId};
+use crate::store::{api_clients::ApiClient, by_ids::delete_of, rows::ConversationId};
 
 const DELETE: &str = "DELETE FROM responses WHERE message_id = ?";
 
@@ -26,7 +26,7 @@ pub(crate) struct ResponseRow {
 /// Stores the new input of an API client's request, so that later requests can continue from its answer.
 pub(crate) async fn create(
     tx: &mut Transaction,
-    program: Program,
+    program: ApiClient,
     message_id: MessageId,
     previous_id: Option<MessageId>,
     input: &str,
@@ -41,8 +41,12 @@ pub(crate) async fn create(
 }
 
 /// Returns an API client's stored answer.
-pub(crate) async fn find(db: &Database, program: Program, message_id: MessageId) -> sqlx::Result<Option<ResponseRow>> {
-    let Program { user, key_id } = program;
+pub(crate) async fn find(
+    db: &Database,
+    program: ApiClient,
+    message_id: MessageId,
+) -> sqlx::Result<Option<ResponseRow>> {
+    let ApiClient { user, key_id } = program;
     db.reader()
         .query(select!(
             "SELECT r.message_id, r.previous_id, r.input, c.id AS conversation_id, c.uuid \

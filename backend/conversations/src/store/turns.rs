@@ -253,7 +253,7 @@ fn after(newest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
 
 /// Claims the conversation for a turn that resumes, under a new epoch. Returns `false` if another change of the turn or
 /// the conversation came first.
-pub(crate) async fn continue_turn(
+pub(crate) async fn resume_turn(
     tx: &mut Transaction,
     conversation_id: ConversationId,
     turn: TurnRows,

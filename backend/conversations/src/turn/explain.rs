@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tallybook_accounts::UserId;
-use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummedCall, explain_reasoning, reasoning_lines};
+use tallybook_agent::{MAX_REASONING_LINES, SideCall, SummaryCall, explain_reasoning, reasoning_lines};
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use uuid::Uuid;
 
@@ -95,7 +95,7 @@ async fn ask(
     answer: &MessageRow,
     calls: &[ToolCallRow],
 ) -> Option<Vec<String>> {
-    let summed: Vec<SummedCall<'_>> = calls.iter().map(summed).collect();
+    let summed: Vec<SummaryCall<'_>> = calls.iter().map(summed).collect();
     let asked = explain_reasoning(model.client(), question, &summed, &answer.content).await;
     let SideCall { text, call } =
         asked.inspect_err(|error| tracing::error!(%error, "the prompt for a summary could not be built")).ok()?;
@@ -107,9 +107,9 @@ async fn ask(
         .map(|text| reasoning_lines(&text))
 }
 
-fn summed(call: &ToolCallRow) -> SummedCall<'_> {
+fn summed(call: &ToolCallRow) -> SummaryCall<'_> {
     let result = call.output.as_deref().or(call.error.as_deref()).unwrap_or_default();
-    SummedCall { tool: &call.tool_name, input: &call.input_text, status: call.status.as_str(), result }
+    SummaryCall { tool: &call.tool_name, input: &call.input_text, status: call.status.as_str(), result }
 }
 
 /// Returns lines that name the called tools, with the number of calls and of failures, at most `MAX_REASONING_LINES`.

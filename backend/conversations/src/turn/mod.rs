@@ -37,8 +37,8 @@ mod title;
 pub use api::{
     chain::{Chaining, ResponseInput, StoredResponse},
     client_calls::ClientCall,
-    given_input::{ClientTool, GivenInput},
-    start::ProgramRequest,
+    client_input::{ClientInput, ClientTool},
+    start::ApiClientRequest,
 };
 pub use approval::DecisionAnswer;
 pub use resume::NextRun;

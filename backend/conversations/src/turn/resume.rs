@@ -30,7 +30,7 @@ use crate::{
         turns::{self, ResumeParams, ResumeReason, TurnRows},
     },
     turn::{
-        api::given_input::GivenInput,
+        api::client_input::ClientInput,
         context::history::text_of,
         resume_state::whole_steps,
         start::{NewRun, StartPermit, commit_and_run},
@@ -42,8 +42,8 @@ use crate::{
 impl ConversationService {
     /// Resumes the conversation's last answer if it was interrupted, stopped or failed. Uses the requested model,
     /// otherwise the answer's own model, or the conversation's model if the answer's own is no longer in the catalog.
-    /// Fails with `NothingToContinue` if the last answer cannot be resumed.
-    pub async fn continue_turn(
+    /// Fails with `NothingToResume` if the last answer cannot be resumed.
+    pub async fn resume_turn(
         &self,
         user: UserId,
         uuid: Uuid,
@@ -70,10 +70,10 @@ impl ConversationService {
 }
 
 async fn find_cut_off_turn(context: &Context, row: &ConversationRow) -> Result<(MessageRow, TurnRows), ServiceError> {
-    let head = row.head_message_id.ok_or(ServiceError::NothingToContinue)?;
-    let message = messages::find_message(&context.db, row.id, head).await?.ok_or(ServiceError::NothingToContinue)?;
+    let head = row.head_message_id.ok_or(ServiceError::NothingToResume)?;
+    let message = messages::find_message(&context.db, row.id, head).await?.ok_or(ServiceError::NothingToResume)?;
     let rows = TurnRows::next_epoch(&message).filter(|_| message.status.is_cut_off());
-    Ok((message, rows.ok_or(ServiceError::NothingToContinue)?))
+    Ok((message, rows.ok_or(ServiceError::NothingToResume)?))
 }
 
 /// Parameters of a turn that is about to resume.
@@ -132,12 +132,12 @@ async fn try_resume(
         provider: Some(model.client().info().provider.clone()),
         model: Some(model.name().to_owned()),
     });
-    let given = GivenInput::find(&context.db, message.id).await?.map(Arc::new);
+    let given = ClientInput::find(&context.db, message.id).await?.map(Arc::new);
     let mut tx = context.db.begin().await?;
     let lease = context.lifetimes.lease;
     let again = ResumeParams { after, content: &kept, model: model.name(), owner: &context.owner, lease };
-    quota::hold(context, &mut tx, user).await?;
-    if !turns::continue_turn(&mut tx, row.id, rows, again).await? {
+    quota::lock_limited_user(context, &mut tx, user).await?;
+    if !turns::resume_turn(&mut tx, row.id, rows, again).await? {
         return Ok(None);
     }
     let admitted = quota::NewTurn { user, message: message.id, model, parts: None };

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use tallybook_agent::{AnsweredStep, ContinuedTurn, PlannedCall, WaitedCall};
+use tallybook_agent::{AnsweredStep, PendingApproval, PlannedCall, ResumeState};
 use tallybook_llm::{AssistantBlock, ModelMessage, StopReason, ToolCallRequest};
 use tallybook_protocol::{MessageId, ToolCallStatus};
 use tallybook_tools::ToolRegistry;
@@ -27,7 +27,7 @@ pub(crate) async fn continued_turn(
     message_id: MessageId,
     history: &mut [ModelMessage],
     place: Option<PlanCursor>,
-) -> sqlx::Result<ContinuedTurn> {
+) -> sqlx::Result<ResumeState> {
     let steps = model_calls::list_model_calls(&context.db, &[message_id]).await?;
     let mut calls = tool_calls::list_tool_calls(&context.db, &[message_id], 0).await?;
     for call in calls.iter_mut().filter(|call| call.is_approved()) {
@@ -43,7 +43,7 @@ pub(crate) async fn continued_turn(
     let whole_steps = u32::try_from(whole.iter().filter(counts).count()).unwrap_or(u32::MAX);
     let from_step = place.as_ref().map_or(0, |place| place.from_step);
     let last = whole.pop().filter(|(record, _)| record.step >= from_step);
-    let continued = ContinuedTurn {
+    let continued = ResumeState {
         whole_steps,
         calls: calls.len(),
         answered: last.map(|(record, blocks)| answered_step(record, &blocks, &calls, tools)),
@@ -109,7 +109,7 @@ fn answered_step(
 
 /// Returns an approved call, with the arguments that were approved.
 fn approved_call(row: &ToolCallRow, request: &ToolCallRequest) -> PlannedCall {
-    let waited = WaitedCall {
+    let waited = PendingApproval {
         id: row.id,
         tool_hash: row.tool_hash.clone().unwrap_or_default(),
         is_edited: row.proposed_input_text.is_some(),

@@ -11,8 +11,7 @@ use std::{
 use futures_util::FutureExt;
 use tallybook_accounts::UserId;
 use tallybook_agent::{
-    AgentError, ContinuedTurn, EndReason, RecordError, TurnInput, TurnOutcome, invoke_agent, record_failure,
-    record_usage,
+    AgentError, EndReason, RecordError, ResumeState, TurnInput, TurnOutcome, invoke_agent, record_failure, record_usage,
 };
 use tallybook_llm::{ModelMessage, tokens};
 use tallybook_protocol::{AnswerMode, MessageStatus, Usage};
@@ -28,7 +27,7 @@ use crate::{
         user_settings::TurnSettings,
     },
     turn::{
-        api::given_input::GivenInput,
+        api::client_input::ClientInput,
         context::{BuiltContext, ContextBuilder, NewQuestion, history::steps_from, summary},
         finish::{EndError, EndWriter, RunEnd},
         plan::find_place,
@@ -51,7 +50,7 @@ pub(crate) struct Turn {
     pub(crate) model: Arc<Model>,
     pub(crate) settings: TurnSettings,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) given: Option<Arc<GivenInput>>,
+    pub(crate) given: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,
@@ -88,7 +87,7 @@ impl Turn {
         let message_id = self.rows.assistant_message_id;
         let guard = RunningGuard::of(&self);
         let writer = Arc::new(TurnWriter::new(self.context.db.clone(), Arc::clone(&self.log), self.rows));
-        let membership = self.context.group_commit.join(&writer);
+        let membership = self.context.text_flusher.join(&writer);
         let (began, question) = (Instant::now(), self.question.take());
         let answer = AssertUnwindSafe(self.answer(&writer, question)).catch_unwind();
         let result = tokio::select! {
@@ -147,8 +146,8 @@ impl Turn {
         let tools = context.tools_without(disabled_tools, &self.cancel).await;
         let is_resumed = epoch != FIRST_EPOCH;
         let given = self.given.as_deref();
-        let GivenInput { system, sampling, tools: client_tools, tool_choice, .. } =
-            given.map(GivenInput::without_messages).unwrap_or_default();
+        let ClientInput { system, sampling, tools: client_tools, tool_choice, .. } =
+            given.map(ClientInput::without_messages).unwrap_or_default();
         let client_tools: Vec<ToolSpec> = client_tools.into_iter().map(ToolSpec::from).collect();
         let overhead_tokens = context.agent.tokens_beside_history(&tools.specs())?
             + tokens::of_tools(&client_tools)
@@ -199,7 +198,7 @@ impl Turn {
         tools: &ToolRegistry,
         history: &mut Vec<ModelMessage>,
         mut current: Vec<ModelMessage>,
-    ) -> sqlx::Result<ContinuedTurn> {
+    ) -> sqlx::Result<ResumeState> {
         let (context, message_id) = (&*self.context, self.rows.assistant_message_id);
         let written = self.log.read_text(str::to_owned);
         let place = find_place(&context.db, message_id, &written).await?;

@@ -27,7 +27,7 @@ use crate::{
     service::ConversationService,
     store::{
         ConversationId,
-        api_clients::{self, Program},
+        api_clients::{self, ApiClient},
         conversations::UNTITLED,
         messages,
         rows::{ConversationRow, TreeNode},
@@ -36,7 +36,7 @@ use crate::{
     },
     titles::title_from_message,
     turn::{
-        api::{chain::Chaining, given_input::GivenInput},
+        api::{chain::Chaining, client_input::ClientInput},
         context::NewQuestion,
         run::Turn,
         subscribe::{EventsAnswer, subscribe_duplicate},
@@ -127,11 +127,11 @@ pub(crate) struct StartParams<'a> {
 
 /// Parameters of a turn that only API clients have.
 pub(crate) struct ApiParams<'a> {
-    pub(crate) program: Program,
+    pub(crate) program: ApiClient,
     /// The client's own ID for a new conversation.
     pub(crate) own_id: Option<&'a str>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) input: Option<Arc<GivenInput>>,
+    pub(crate) input: Option<Arc<ClientInput>>,
     pub(crate) chaining: &'a Chaining,
 }
 
@@ -179,7 +179,7 @@ async fn try_start_turn(context: &Arc<Context>, params: StartParams<'_>) -> Resu
     let StartParams { user, row, question, parts, model, mode, api } = params;
     let permit = StartPermit::take(context)?;
     let mut tx = context.db.begin().await?;
-    quota::hold(context, &mut tx, user).await?;
+    quota::lock_limited_user(context, &mut tx, user).await?;
     let (conversation_id, uuid) = match row {
         Some(row) => (row.id, row.uuid),
         None => create_conversation(context, &mut tx, params).await?,
@@ -298,7 +298,7 @@ pub(crate) struct NewRun {
     /// Model that answers.
     pub(crate) model: Arc<Model>,
     /// Client-supplied input that replaces the stored history in the prompt. `None` if the stored history is used.
-    pub(crate) given: Option<Arc<GivenInput>>,
+    pub(crate) given: Option<Arc<ClientInput>>,
     pub(crate) mode: AnswerMode,
     /// The question, if it is in memory already. `None` for a resumed turn.
     pub(crate) question: Option<NewQuestion>,

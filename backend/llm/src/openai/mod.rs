@@ -16,12 +16,12 @@ use super::{
     endpoint::Endpoint, provider::ProviderKind, quirks::QuirkSet, request::ModelRequest, settings::ModelSettings,
     wire_format::WireFormat,
 };
-use crate::openai::reasoning_tags::ThoughtHabit;
+use crate::openai::reasoning_tags::UnopenedReasoning;
 
 /// The wire format of Chat Completions, with the settings that apply to every request.
 pub(crate) struct OpenAi {
     options: request::Options,
-    habit: ThoughtHabit,
+    habit: UnopenedReasoning,
 }
 
 impl OpenAi {
@@ -35,7 +35,7 @@ impl OpenAi {
             thinking_tokens: settings.thinking_tokens,
             web_search: settings.web_search && settings.provider == ProviderKind::OpenRouter,
         };
-        Self { options, habit: ThoughtHabit::default() }
+        Self { options, habit: UnopenedReasoning::default() }
     }
 }
 

@@ -33,9 +33,9 @@ const MAX_QUOTED_TAGS: usize = 16;
 
 /// A model's habit of beginning its answers with reasoning that has no opening tag. All answers of the model share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ThoughtHabit(Arc<AtomicBool>);
+pub(crate) struct UnopenedReasoning(Arc<AtomicBool>);
 
-impl ThoughtHabit {
+impl UnopenedReasoning {
     /// Creates a habit that was already observed.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn new(begins_in_thought: bool) -> Self {
@@ -66,7 +66,7 @@ pub(crate) enum Segment {
 #[derive(Debug)]
 pub(crate) struct ThoughtTags {
     state: State,
-    habit: ThoughtHabit,
+    habit: UnopenedReasoning,
     /// The tags around the reasoning, or the default ones.
     pair: (&'static str, &'static str),
     /// `true` if the server sends reasoning in a separate field. Then a lone closing tag is ordinary text.
@@ -104,7 +104,7 @@ struct Unopened {
 
 impl ThoughtTags {
     /// Creates a reader for an answer of a model with this habit.
-    pub(crate) fn new(habit: ThoughtHabit) -> Self {
+    pub(crate) fn new(habit: UnopenedReasoning) -> Self {
         Self { state: State::Before(String::new()), habit, pair: TAGS[0], is_apart: false }
     }
 
@@ -314,14 +314,14 @@ fn push_thought(said: &mut Vec<Segment>, text: &str) {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::openai::reasoning_tags::{Segment, ThoughtHabit, ThoughtTags};
+    use crate::openai::reasoning_tags::{Segment, ThoughtTags, UnopenedReasoning};
 
     /// Returns the reasoning and the text of a model's first answer.
     fn read(portions: &[&str]) -> (String, String) {
-        read_with(&ThoughtHabit::default(), portions, false)
+        read_with(&UnopenedReasoning::default(), portions, false)
     }
 
-    fn read_with(habit: &ThoughtHabit, portions: &[&str], cut_off: bool) -> (String, String) {
+    fn read_with(habit: &UnopenedReasoning, portions: &[&str], cut_off: bool) -> (String, String) {
         let mut tags = ThoughtTags::new(habit.clone());
         let mut said: Vec<Segment> = portions.iter().flat_map(|portion| tags.push(portion)).collect();
         said.extend(tags.end(cut_off));
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_model_that_starts_inside_its_reasoning_is_detected() {
-        let habit = ThoughtHabit::new(false);
+        let habit = UnopenedReasoning::new(false);
         read_with(&habit, &["Hm.\n</think>\nThree."], false);
         let mut tags = ThoughtTags::new(habit.clone());
         assert_eq!(tags.push("\nLet me "), [Segment::Thought("Let me ".to_owned())]);
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn a_lone_closing_tag_is_text_if_reasoning_has_its_own_field() {
         for answer in ["a</think>b", "\n a</think>b"] {
-            let mut tags = ThoughtTags::new(ThoughtHabit::default());
+            let mut tags = ThoughtTags::new(UnopenedReasoning::default());
             tags.has_reasoning_field();
             assert_eq!(tags.push(answer), [Segment::Text(answer.to_owned())]);
         }

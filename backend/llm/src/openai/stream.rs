@@ -10,14 +10,14 @@ use super::{
     content::{self, Piece},
     reasoning::{Field, Reasoning},
 };
-use crate::openai::reasoning_tags::{Segment, ThoughtHabit, ThoughtTags};
+use crate::openai::reasoning_tags::{Segment, ThoughtTags, UnopenedReasoning};
 use crate::{
     answer_budget::AnswerBudget,
     error::ModelError,
     event::{ModelEvent, StopReason},
     limits::MAX_BLOCKS,
     object::{self, Object},
-    pending_call::{PendingCall, finish, minted_id},
+    pending_call::{PendingCall, finish, generated_id},
     reader::{BodyEnd, DONE, StreamReader, bad_stream, parse, tokens},
     stream_error,
 };
@@ -47,7 +47,7 @@ struct Indexed {
 
 impl Reader {
     /// Creates a reader for an answer of the model with this name and this habit.
-    pub(crate) fn new(model: &str, habit: ThoughtHabit) -> Self {
+    pub(crate) fn new(model: &str, habit: UnopenedReasoning) -> Self {
         Self {
             model: model.to_owned(),
             calls: Vec::new(),
@@ -239,7 +239,7 @@ impl Reader {
         let calls = std::mem::take(&mut self.calls).into_iter().map(|Indexed { mut call, extra, .. }| {
             if let Some(extra) = extra {
                 if call.id.is_empty() {
-                    call.id = minted_id();
+                    call.id = generated_id();
                 }
                 reasoning.add_extra(&call.id, extra);
             }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tallybook_protocol::Usage;
 
 use super::stream::Reader;
-use crate::openai::reasoning_tags::ThoughtHabit;
+use crate::openai::reasoning_tags::UnopenedReasoning;
 use crate::{
     ModelEvent, StopReason, ToolCallRequest,
     testing::{self, calls, stop_reason},
@@ -37,7 +37,7 @@ fn call_part(part: &Value) -> String {
 
 /// Returns a reader for a model's first answer.
 fn reader() -> Reader {
-    Reader::new("m", ThoughtHabit::default())
+    Reader::new("m", UnopenedReasoning::default())
 }
 
 fn read(parts: &[String]) -> (Vec<ModelEvent>, Option<String>) {
@@ -245,7 +245,7 @@ fn a_byte_order_mark_is_ignored() {
 #[test]
 fn text_before_a_lone_closing_tag_is_reasoning() {
     let answer = [say("Hm: 1 "), say("< 2.\n</th"), say("ink>\n\nThree."), finish("stop")];
-    let habit = ThoughtHabit::default();
+    let habit = UnopenedReasoning::default();
     let read = |answer: &[String]| testing::read(Reader::new("m", habit.clone()), &[answer.concat().as_bytes()]).0;
     let events = read(&answer);
     let delta = |words: &str| ModelEvent::TextDelta(words.to_owned());

@@ -7,9 +7,9 @@ use tallybook_tools::ToolSpec;
 use super::{
     call::{self, Call, Position},
     fence::{ClosingLine, Fence, Kind},
+    first_key::FirstKey,
     json::{JsonScan, Progress},
-    lead::Lead,
-    tag::{Holds, Tag},
+    tag::{Tag, TagKind},
     xml,
 };
 use crate::limits::MAX_HELD_BYTES;
@@ -52,7 +52,7 @@ enum Phase {
     /// Before the first value.
     Before,
     /// In a value that starts at `from`.
-    Value { from: usize, scan: JsonScan, lead: Lead },
+    Value { from: usize, scan: JsonScan, lead: FirstKey },
     /// After a value.
     After,
     /// In calls that consist of tags and start at `from`. They end with the block's own closing tag.
@@ -85,7 +85,7 @@ impl Block {
 
     pub(crate) fn tagged(tag: &'static Tag, opening: String) -> Self {
         let mut block = Self::new(Position::ToolBlock, Marks::Tag(tag), opening, ClosingLine::Opening);
-        if tag.holds == Holds::Function {
+        if tag.holds == TagKind::Function {
             block.phase = Phase::Xml { from: 0 };
         }
         block
@@ -112,7 +112,7 @@ impl Block {
 
     /// Returns `true` if the block's tag is the beginning of its call.
     fn is_function(&self) -> bool {
-        matches!(self.marks, Marks::Tag(tag) if tag.holds == Holds::Function)
+        matches!(self.marks, Marks::Tag(tag) if tag.holds == TagKind::Function)
     }
 
     pub(crate) fn push(&mut self, c: char, tools: &[ToolSpec]) -> Verdict {
@@ -158,7 +158,7 @@ impl Block {
                 Verdict::Open
             }
             Phase::Before | Phase::After if matches!(c, '{' | '[') => {
-                let (mut scan, mut lead) = (JsonScan::new(), Lead::Opening);
+                let (mut scan, mut lead) = (JsonScan::new(), FirstKey::Opening);
                 scan.push(c);
                 lead.push(c);
                 self.phase = Phase::Value { from: at, scan, lead };
@@ -178,7 +178,7 @@ impl Block {
     /// Returns the calls that consist of tags, without the block's own closing tag.
     fn xml(&self, from: usize) -> Cow<'_, str> {
         match self.marks {
-            Marks::Tag(tag) if tag.holds == Holds::Function => Cow::Owned(format!("{}{}", xml::FUNCTION, self.body)),
+            Marks::Tag(tag) if tag.holds == TagKind::Function => Cow::Owned(format!("{}{}", xml::FUNCTION, self.body)),
             Marks::Tag(tag) => {
                 let text = &self.body[from..];
                 Cow::Borrowed(text.strip_suffix(tag.closing).unwrap_or(text))

@@ -16,7 +16,7 @@ use crate::{
     event::{ModelEvent, StopReason},
     model::ModelStream,
     names,
-    pending_call::minted_id,
+    pending_call::generated_id,
     reader::bad_stream,
     request::{ModelRequest, ToolCallRequest, ToolChoice},
 };
@@ -58,7 +58,7 @@ impl Calls {
         let Self { tools, is_allowed } = self;
         let events = try_stream! {
             let mut parser = Parser::new(Arc::clone(&tools));
-            let mut calls = HandedOn { allowed: is_allowed, any: false };
+            let mut calls = CallFilter { allowed: is_allowed, any: false };
             while let Some(event) = answer.next().await {
                 match event {
                     Ok(ModelEvent::TextDelta(text)) => {
@@ -109,18 +109,18 @@ impl Calls {
 }
 
 /// A filter that passes calls on if they are allowed, and remembers whether there were any.
-struct HandedOn {
+struct CallFilter {
     allowed: bool,
     any: bool,
 }
 
-impl HandedOn {
+impl CallFilter {
     fn events(&mut self, pieces: Vec<Piece>) -> Vec<ModelEvent> {
         let events = pieces.into_iter().filter_map(|piece| match piece {
             Piece::Text(text) => Some(ModelEvent::TextDelta(text)),
             Piece::Call(call) => {
                 let (name, input_text) = (call.name, call.input_text);
-                self.one(ToolCallRequest { id: minted_id(), name, input_text, written_by: None })
+                self.one(ToolCallRequest { id: generated_id(), name, input_text, written_by: None })
             }
         });
         events.collect()

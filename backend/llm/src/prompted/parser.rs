@@ -19,10 +19,10 @@ use super::{
     block::{Block, Marks, Verdict},
     call::{self, Call, Position},
     fence::{self, ClosingLine, Fence, Kind},
+    first_key::FirstKey,
     json::{JsonScan, Progress},
-    lead::Lead,
     marked::Marked,
-    tag::{Holds, Tag},
+    tag::{Tag, TagKind},
 };
 use crate::limits::{MAX_BLOCKS, MAX_HELD_BYTES, MAX_OPENING_BYTES};
 
@@ -54,11 +54,11 @@ enum State {
     /// At the beginning of a line, after white space only.
     Start { held: String },
     /// After marks that may become a fence.
-    Marks { held: String, fence: Fence, stands: Stands },
+    Marks { held: String, fence: Fence, stands: FencePosition },
     /// After a fence, in the word after it.
-    Word { held: String, fence: Fence, stands: Stands, word: String },
+    Word { held: String, fence: Fence, stands: FencePosition, word: String },
     /// In text that may become a tag, from byte `from` on.
-    Tag { held: String, from: usize, stands: Stands },
+    Tag { held: String, from: usize, stands: FencePosition },
     /// In a block that may be a call.
     Block(Box<Block>),
     /// After a mark, in text that may be a call.
@@ -68,7 +68,7 @@ enum State {
     /// In an ordinary block, which is passed on at once.
     Code { fence: Fence, line: ClosingLine },
     /// In JSON that may be a call.
-    Json { held: String, scan: JsonScan, lead: Lead },
+    Json { held: String, scan: JsonScan, lead: FirstKey },
     /// In ordinary JSON, which is passed on at once. `blank` is `true` while the line contains only white space.
     Data { scan: JsonScan, blank: bool },
     /// After a call, on its last line.
@@ -78,7 +78,7 @@ enum State {
 /// The position of a fence. A fence after text in its line counts only if a known word follows it directly. Otherwise
 /// it is code in a line, or the end of such code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stands {
+enum FencePosition {
     AtStart,
     AfterWords,
 }
@@ -126,7 +126,7 @@ impl Parser {
                     fence.len += 1;
                     return State::Marks { held, fence, stands };
                 }
-                let may_open = stands == Stands::AtStart || !c.is_whitespace();
+                let may_open = stands == FencePosition::AtStart || !c.is_whitespace();
                 if fence.len >= fence::SHORTEST && c != fence.mark && may_open {
                     return self.in_word(held, fence, stands, String::new(), c);
                 }
@@ -163,8 +163,12 @@ impl Parser {
 
     fn in_line(&mut self, c: char) -> State {
         match c {
-            '`' => State::Marks { held: c.to_string(), fence: Fence { mark: c, len: 1 }, stands: Stands::AfterWords },
-            '<' | '[' => State::Tag { held: c.to_string(), from: 0, stands: Stands::AfterWords },
+            '`' => State::Marks {
+                held: c.to_string(),
+                fence: Fence { mark: c, len: 1 },
+                stands: FencePosition::AfterWords,
+            },
+            '<' | '[' => State::Tag { held: c.to_string(), from: 0, stands: FencePosition::AfterWords },
             _ => {
                 self.character(c);
                 if c == '\n' { line_start() } else { State::Line }
@@ -180,13 +184,13 @@ impl Parser {
             }
             '`' | '~' => {
                 held.push(c);
-                State::Marks { held, fence: Fence { mark: c, len: 1 }, stands: Stands::AtStart }
+                State::Marks { held, fence: Fence { mark: c, len: 1 }, stands: FencePosition::AtStart }
             }
             '<' | '[' => {
                 held.push(c);
-                State::Tag { from: held.len() - 1, held, stands: Stands::AtStart }
+                State::Tag { from: held.len() - 1, held, stands: FencePosition::AtStart }
             }
-            '{' => self.in_json(held, JsonScan::new(), Lead::Opening, c),
+            '{' => self.in_json(held, JsonScan::new(), FirstKey::Opening, c),
             _ => {
                 self.text(&held);
                 self.step(State::Line, c)
@@ -194,10 +198,10 @@ impl Parser {
         }
     }
 
-    fn in_word(&mut self, mut held: String, fence: Fence, stands: Stands, mut word: String, c: char) -> State {
+    fn in_word(&mut self, mut held: String, fence: Fence, stands: FencePosition, mut word: String, c: char) -> State {
         let ordinary = match stands {
-            Stands::AtStart => State::Code { fence, line: ClosingLine::Opening },
-            Stands::AfterWords => State::Line,
+            FencePosition::AtStart => State::Code { fence, line: ClosingLine::Opening },
+            FencePosition::AfterWords => State::Line,
         };
         if matches!(c, '{' | '[' | '\n') {
             let kind = Kind::of(&word);
@@ -224,7 +228,7 @@ impl Parser {
         State::Word { held, fence, stands, word }
     }
 
-    fn in_tag(&mut self, mut held: String, from: usize, stands: Stands, c: char) -> State {
+    fn in_tag(&mut self, mut held: String, from: usize, stands: FencePosition, c: char) -> State {
         let before = held.len();
         held.push(c);
         let written = &held[from..];
@@ -232,23 +236,23 @@ impl Parser {
             if Tag::is_open(written) {
                 return State::Tag { held, from, stands };
             }
-            if stands == Stands::AtStart && &held[from..before] == "[" {
+            if stands == FencePosition::AtStart && &held[from..before] == "[" {
                 // Not a mark, but possibly a list.
                 held.truncate(from);
-                let state = self.in_json(held, JsonScan::new(), Lead::Opening, '[');
+                let state = self.in_json(held, JsonScan::new(), FirstKey::Opening, '[');
                 return self.step(state, c);
             }
             self.text(&held[..before]);
             return self.step(State::Line, c);
         };
         match tag.holds {
-            Holds::Calls | Holds::Function => State::Block(Box::new(Block::tagged(tag, held))),
-            Holds::Marked => State::Marked(Box::new(Marked::new(held))),
-            Holds::Thought => {
+            TagKind::Calls | TagKind::Function => State::Block(Box::new(Block::tagged(tag, held))),
+            TagKind::Marked => State::Marked(Box::new(Marked::new(held))),
+            TagKind::Thought => {
                 self.text(&held);
                 State::Thought { closing: tag.closing, matched: 0 }
             }
-            Holds::Result => {
+            TagKind::Result => {
                 self.result_begins();
                 self.text(&held);
                 State::Line
@@ -323,7 +327,7 @@ impl Parser {
         }
     }
 
-    fn in_json(&mut self, mut held: String, mut scan: JsonScan, mut lead: Lead, c: char) -> State {
+    fn in_json(&mut self, mut held: String, mut scan: JsonScan, mut lead: FirstKey, c: char) -> State {
         match scan.push(c) {
             Progress::More => {
                 held.push(c);

@@ -9,12 +9,12 @@ pub(crate) struct Tag {
     pub(crate) opening: &'static str,
     /// Empty for a mark.
     pub(crate) closing: &'static str,
-    pub(crate) holds: Holds,
+    pub(crate) holds: TagKind,
 }
 
 /// The content of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum TagKind {
     /// Calls.
     Calls,
     /// One call, which begins with the tag itself (`xml`).
@@ -28,14 +28,14 @@ pub(crate) enum Holds {
 }
 
 const TAGS: [Tag; 8] = [
-    Tag { opening: "<tool_call>", closing: "</tool_call>", holds: Holds::Calls },
-    Tag { opening: "<tool_calls>", closing: "</tool_calls>", holds: Holds::Calls },
-    Tag { opening: "<function_call>", closing: "</function_call>", holds: Holds::Calls },
-    Tag { opening: FUNCTION, closing: "</function>", holds: Holds::Function },
-    Tag { opening: "[TOOL_CALLS]", closing: "", holds: Holds::Marked },
-    Tag { opening: "<|python_tag|>", closing: "", holds: Holds::Marked },
-    Tag { opening: "<think>", closing: "</think>", holds: Holds::Thought },
-    Tag { opening: "<tool_response>", closing: "</tool_response>", holds: Holds::Result },
+    Tag { opening: "<tool_call>", closing: "</tool_call>", holds: TagKind::Calls },
+    Tag { opening: "<tool_calls>", closing: "</tool_calls>", holds: TagKind::Calls },
+    Tag { opening: "<function_call>", closing: "</function_call>", holds: TagKind::Calls },
+    Tag { opening: FUNCTION, closing: "</function>", holds: TagKind::Function },
+    Tag { opening: "[TOOL_CALLS]", closing: "", holds: TagKind::Marked },
+    Tag { opening: "<|python_tag|>", closing: "", holds: TagKind::Marked },
+    Tag { opening: "<think>", closing: "</think>", holds: TagKind::Thought },
+    Tag { opening: "<tool_response>", closing: "</tool_response>", holds: TagKind::Result },
 ];
 
 impl Tag {

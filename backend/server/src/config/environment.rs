@@ -1,5 +1,5 @@
-//! Builds the only model of a server without a list of models, and the default settings of all models, from the
-//! environment.
+//! Reads model settings from environment variables: the single model of a server whose settings file lists no models,
+//! and the default settings of all models.
 
 use std::{str::FromStr as _, time::Duration};
 
@@ -10,7 +10,7 @@ use super::error::{ConfigError, bad};
 use crate::config::cli::{Options, set};
 
 pub(crate) fn model_choice(options: &Options) -> Result<ModelChoice, ConfigError> {
-    // Checked even if the demo model answers, which does not use it. So a mistake shows before a real model is set up.
+    // Checked even for the demo model, which does not use it, so that a mistake shows before a real model is set up.
     tool_mode(options)?;
     let Some((provider, api_key)) = choose_provider(options)? else { return Ok(demo(options)) };
     Ok(ModelChoice::Provider(ModelSettings {
@@ -36,7 +36,7 @@ pub(crate) fn demo(options: &Options) -> ModelChoice {
     ModelChoice::Demo { pace: Duration::from_millis(options.demo_pace_ms) }
 }
 
-/// Returns the settings of a provider's models that set none of their own.
+/// Returns the default settings for a provider's models.
 pub(crate) fn for_all_models(options: &Options, provider: ProviderKind) -> Result<ModelSettings, ConfigError> {
     Ok(ModelSettings {
         temperature: options.llm_temperature,
@@ -51,7 +51,8 @@ pub(crate) fn for_all_models(options: &Options, provider: ProviderKind) -> Resul
     })
 }
 
-/// Returns the provider that is named, or else the one whose key is set, with its key. `None` for the demo model.
+/// Returns the provider in `LLM_PROVIDER`, or else the first provider whose key is set, with its key. Returns `None`
+/// for the demo model.
 fn choose_provider(options: &Options) -> Result<Option<(ProviderKind, Option<String>)>, ConfigError> {
     let general = set(options.llm_api_key.clone());
     let own = [ProviderKind::Anthropic, ProviderKind::OpenAi, ProviderKind::OpenRouter];
@@ -90,8 +91,8 @@ pub(crate) fn own_key(options: &Options, provider: ProviderKind) -> Option<Strin
     })
 }
 
-/// Returns those variables that are set, that configure the only model of the environment, and that the models of a
-/// settings file ignore.
+/// Returns the variables that are set but ignored if the settings file lists models: they configure the environment's
+/// single model.
 pub(crate) fn variables_of_one_model(options: &Options) -> impl Iterator<Item = &'static str> {
     let variables = [
         ("LLM_PROVIDER", &options.llm_provider),

@@ -9,7 +9,7 @@ use std::{
 
 use strsim::jaro_winkler;
 use tallybook_database::DbError;
-use tallybook_mcp::Misfit;
+use tallybook_mcp::ValueError;
 
 use crate::config::position::{example_of, key_at, line_of};
 
@@ -27,7 +27,7 @@ pub enum ConfigError {
     Bad {
         /// The environment variable.
         setting: &'static str,
-        /// Sentence that says what is wrong with it, and what would be valid.
+        /// What is wrong with the value and what would be valid, as a sentence that continues the name.
         problem: String,
     },
     /// A value in the settings file is not valid.
@@ -63,14 +63,14 @@ pub(crate) fn about(path: &Path, text: &str, span: &Range<usize>, problem: &str)
 /// Builds an error about a file that cannot be parsed as settings.
 pub(crate) fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let span = error.span().unwrap_or_default();
-    let problem = match (Misfit::parse(error.message()), key_at(text, &span)) {
-        // A text that is not TOML has no keys.
-        (Misfit::Other(message), None) => {
+    let problem = match (ValueError::parse(error.message()), key_at(text, &span)) {
+        // Text that is not TOML has no keys.
+        (ValueError::Other(message), None) => {
             let advice =
                 if message.contains("quoted") { " Write text in quotes, as in name = \"Sonnet\"." } else { "" };
             format!("the file is not valid TOML: {message}.{advice}")
         }
-        (misfit, key) => sentence(&misfit, key.as_deref()),
+        (value_error, key) => sentence(&value_error, key.as_deref()),
     };
     at(path, text, &span, problem)
 }
@@ -79,29 +79,29 @@ fn at(path: &Path, text: &str, span: &Range<usize>, problem: String) -> ConfigEr
     ConfigError::File { path: path.to_owned(), line: line_of(text, span), problem }
 }
 
-/// Turns a misfit into a sentence that begins with its key.
-fn sentence(misfit: &Misfit<'_>, key: Option<&str>) -> String {
+/// Turns a value_error into a sentence that begins with its key.
+fn sentence(value_error: &ValueError<'_>, key: Option<&str>) -> String {
     let within = |name: &str| key.map_or_else(|| name.to_owned(), |table| format!("{table}.{name}"));
-    match misfit {
-        Misfit::Missing { key: missing } => {
+    match value_error {
+        ValueError::Missing { key: missing } => {
             let path = within(missing);
-            format!("{path} {misfit}{}", shown(&path))
+            format!("{path} {value_error}{}", shown(&path))
         }
-        Misfit::UnknownKey { key: name, known } => {
+        ValueError::UnknownKey { key: name, known } => {
             let path = key.filter(|path| is_last(path, name)).map_or_else(|| within(name), str::to_owned);
-            format!("{path} {misfit}{}", advice(name, known.iter().copied()))
+            format!("{path} {value_error}{}", advice(name, known.iter().copied()))
         }
-        // If the expected words are keys, the unknown word is a key, too.
-        Misfit::UnknownWord { word, known } if key.is_some_and(|path| is_last(path, word)) => {
-            let misfit = Misfit::UnknownKey { key: word, known: known.clone() };
-            sentence(&misfit, key)
+        // If the path ends in the unknown word, the word is a key, so the expected words are keys, too.
+        ValueError::UnknownWord { word, known } if key.is_some_and(|path| is_last(path, word)) => {
+            let value_error = ValueError::UnknownKey { key: word, known: known.clone() };
+            sentence(&value_error, key)
         }
-        Misfit::WrongType { expected: "a sequence", found: "a table" } if key == Some("models") => {
+        ValueError::WrongType { expected: "a sequence", found: "a table" } if key == Some("models") => {
             "models must be a list. Write [[models]], with two brackets, above each model.".to_owned()
         }
         _ => {
             let path = key.unwrap_or("the file");
-            format!("{path} {misfit}{}", shown(path))
+            format!("{path} {value_error}{}", shown(path))
         }
     }
 }
@@ -115,7 +115,7 @@ fn shown(path: &str) -> String {
     example_of(path).map(|example| format!(" For example: {example}")).unwrap_or_default()
 }
 
-/// Similarity above which a name counts as misspelled; equal names have 1.
+/// Similarity above which an unknown name counts as a misspelling of a known one. Equal names have 1.
 const ALIKE: f64 = 0.85;
 
 /// Returns a sentence that suggests the most similar known name; empty if none is similar.

@@ -1,6 +1,6 @@
-//! Finds and parses the settings file, and reads its models. Other modules interpret its other sections: `tool_servers`,
-//! `review`, `memory`, and `plan`. Each error names the file, the line, and the key, and none repeats a value that could be a
-//! secret.
+//! Finds and parses the settings file, and reads its models. Other modules check the other sections: `tool_servers`,
+//! `review`, `memory`, and `plan`. Each error names the file, the line, and the key, and repeats no value that could be
+//! a secret.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -150,7 +150,8 @@ impl SettingsFile {
         }
     }
 
-    /// Returns `true` if the file mentions a variable, for example as the name of a key's variable.
+    /// Returns `true` if the file mentions an environment variable, for example as the variable that contains an API
+    /// key.
     pub(crate) fn mentions(&self, variable: &str) -> bool {
         self.text.contains(variable)
     }
@@ -241,8 +242,8 @@ impl SettingsFile {
         }
     }
 
-    /// Returns the key from the named variable. Without a name, returns the key from the provider's own variable,
-    /// unless the model has a URL of its own.
+    /// Returns the API key in the variable that the section names. If it names none, returns the key in the provider's
+    /// own variable, unless the model has a URL of its own.
     fn key(
         &self,
         section: &ModelSection,
@@ -253,7 +254,7 @@ impl SettingsFile {
             return Ok(own_key(options, provider).filter(|_| section.base_url.is_none()));
         };
         let name = variable.get_ref();
-        // The name is never repeated in the error: the value may be the key itself, put in the wrong place.
+        // The error never repeats the name: it may be the API key itself, entered in the wrong place.
         if !is_variable(name) {
             let problem =
                 "api_key_env must be the name of an environment variable that contains the key, not the key itself.";
@@ -295,7 +296,7 @@ impl SettingsFile {
         self.content.plan.as_ref()
     }
 
-    /// Returns the model that the file names at `name`, or an error if no model has this name.
+    /// Returns the model with this name, or an error about the position of `name` in the file if there is none.
     pub(crate) fn model_named<'a>(
         &self,
         name: &Spanned<String>,
@@ -333,7 +334,7 @@ impl SettingsFile {
 }
 
 impl ModelSection {
-    /// Returns the keys that are set and that the demo model does not have, with their spans.
+    /// Returns the keys that are set but that the demo model does not support, with their spans.
     fn spans(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         let spans = [
             ("model", self.model.as_ref().map(Spanned::span)),

@@ -1,5 +1,5 @@
-//! Reads the settings of summaries: `[memory]` in the settings file (`memory_section`), and the variables
-//! `SUMMARY_MODEL` and `CONVERSATION_SUMMARY_ENABLED`.
+//! Reads the settings of summaries: the section `[memory]` in the settings file, and the variables `SUMMARY_MODEL` and
+//! `CONVERSATION_SUMMARY_ENABLED`.
 
 use tallybook_conversations::{
     MemorySettings,
@@ -31,7 +31,7 @@ pub(crate) fn memory(
         return Ok(MemorySettings::OFF);
     }
     let Some(wanted) = set(options.summary_model.clone()) else { return Ok(settings) };
-    // By its name here or by its provider's name.
+    // `SUMMARY_MODEL` can be the model's name in the catalog or its name at the provider.
     let is_wanted = |entry: &&ModelEntry| {
         let is_its_own = |settings: &ModelSettings| settings.model.as_deref() == Some(&*wanted);
         entry.name == wanted || matches!(&entry.choice, ModelChoice::Provider(settings) if is_its_own(settings))

@@ -1,5 +1,5 @@
-//! Reads and checks all settings once at the start. `cli` has the command line and the environment, `file` the
-//! settings file. An error is a sentence that names the setting. The other modules check one subject each:
+//! Reads and checks all settings once at the start. `cli` parses the command line and the environment, `file` the
+//! settings file. Each error is a sentence that names the setting. The other modules check one subject each:
 //!
 //! - `environment`: the model that needs no file;
 //! - `review`: the models that review calls; `memory`: summaries; `plan`: planned answers;
@@ -66,10 +66,10 @@ pub struct Settings {
     pub public_url: Option<PublicUrl>,
     /// Settings of accounts.
     pub accounts: AccountsSettings,
-    /// Limits for clients. Variables set two of them: the HSTS time, and how long an API client's response waits for an
-    /// approval.
+    /// Limits for clients. Environment variables set only two of them: the HSTS time, and how long an API client's
+    /// response waits for an approval.
     pub http_limits: http::Limits,
-    /// Time limit of the scan for one page of the tool history. No variable sets it.
+    /// Time limit of the scan for one page of the tool history. It cannot be configured.
     pub tool_history_page_time: Duration,
     /// URL of the database.
     pub database_url: DatabaseUrl,
@@ -107,7 +107,8 @@ pub struct Settings {
     pub journal_retention: Option<Duration>,
     /// Retention time of deleted data in the tool history.
     pub retention: Duration,
-    /// Lease duration of turns: if a process does not renew a turn's lease in time, its turn counts as abandoned.
+    /// Lease duration of turns. If a process does not renew a turn's lease in time, another process marks the turn as
+    /// interrupted.
     pub turn_lease: Duration,
     /// Time that running turns have to finish at shutdown.
     pub shutdown_grace: Duration,
@@ -115,7 +116,7 @@ pub struct Settings {
     pub secrets: Secrets,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
-    /// Settings that may have no effect as intended, one sentence each.
+    /// Warnings about settings that may not have the intended effect, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -214,13 +215,14 @@ fn user_limits(options: &Options, host: IpAddr) -> UserLimits {
     }
 }
 
-/// Returns the retention time. It is at least as long as deleted data counts against its owner's limits, so users gain
-/// nothing by deleting.
+/// Returns the retention time of deleted data. It is at least as long as the longest window of the user limits, so that
+/// users cannot get past their limits by deleting data.
 fn retention(days: u64, limits: UserLimits) -> Duration {
     Duration::from_secs(days * SECS_PER_DAY).max(limits.longest_window())
 }
 
-/// Returns the models of the file, or else the one that the environment configures; and remarks on ignored variables.
+/// Returns the models in the file, or else the model that the environment configures. Also returns warnings about
+/// ignored variables.
 fn models(options: &Options, file: Option<&SettingsFile>) -> Result<(Vec<ModelEntry>, Vec<String>), ConfigError> {
     let models = file.map_or(Ok(Vec::new()), |file| file.models(options))?;
     let (Some(file), false) = (file, models.is_empty()) else {

@@ -1,4 +1,4 @@
-//! Checks the section `[plan]` (`plan_section`): settings of planned answers.
+//! Checks the section `[plan]` of the settings file: the settings of planned answers.
 
 use tallybook_conversations::{
     PlanSettings,

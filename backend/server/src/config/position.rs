@@ -51,8 +51,8 @@ pub(crate) fn example_of(path: &str) -> Option<&'static str> {
     None
 }
 
-/// Compares the header of a table in the example with the path of a table. Ignores the number of a model and the name
-/// of a tool server.
+/// Returns `true` if a table header of the example file belongs to the table at `path`. Ignores the index of a model
+/// and the name of a tool server.
 fn is_same_table(header: &str, path: &str) -> bool {
     let path = path.split('[').next().map_or(String::new(), |begin| {
         let rest = path.split_once(']').map_or("", |(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! Checks the section `[review]` (`review_section`): the models that review high-risk calls.
+//! Checks the section `[review]` of the settings file: the models that review high-risk calls.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -8,10 +8,10 @@ use tallybook_conversations::models::{ModelChoice, ModelEntry, ReviewSettings};
 use super::{error::ConfigError, file::SettingsFile};
 use crate::config::file::ReviewSection;
 
-/// Default timeout of the votes on the calls of a step, in seconds.
+/// Default voting timeout for the calls of a step, in seconds.
 const DEFAULT_TIMEOUT_SECS: u64 = 30;
 
-/// Maximum of this timeout, in seconds. It counts toward the turn's time.
+/// Maximum voting timeout, in seconds. The time counts toward the turn's timeout.
 const MAX_TIMEOUT_SECS: u64 = 600;
 
 /// Returns the settings of reviews; `None` if the file has no such section.

@@ -1,4 +1,4 @@
-//! Collects the secrets in the settings, which are redacted in tool outputs and in the log.
+//! Collects the secrets in the settings, so that they can be redacted in tool outputs and in the log.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use tallybook_accounts::AccountsSettings;
@@ -20,7 +20,7 @@ pub(crate) fn secrets(
     find: impl Fn(&str) -> Option<String>,
 ) -> Secrets {
     let password = Url::parse(database_url.expose_secret()).ok().and_then(|url| Some(url.password()?.to_owned()));
-    // Both as it is written in the URL and decoded.
+    // Redacts the database password both as written in the URL and percent-decoded.
     let decoded = password.as_deref().map(decoded);
     let keys = models.iter().filter_map(|entry| match &entry.choice {
         ModelChoice::Provider(settings) => Some(settings.api_key.as_ref()?.expose().to_owned()),

@@ -1,4 +1,4 @@
-//! Combines the tool servers of the settings file and those of the file `.mcp_servers`.
+//! Combines the tool servers in the settings file with those in `.mcp_servers`.
 
 use std::{io::ErrorKind, path::Path};
 
@@ -84,7 +84,8 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Checks the section. Unset variables are not reported here: they make only this server fail, when it is started.
+    /// Checks the section. Unset variables are not reported here: they only make this tool server fail when it is
+    /// started.
     fn check(&self, oauth: Option<&OAuthSettings>) -> Result<(), ConfigError> {
         let settings = self.settings;
         if let Some(key) = settings.idle_key() {

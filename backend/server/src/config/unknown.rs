@@ -1,8 +1,9 @@
-//! Reports variables that look like settings but aren't, because a misspelled variable would be ignored silently.
+//! Reports environment variables that look like settings but aren't. Otherwise, a misspelled variable would be ignored
+//! silently.
 
 use crate::config::{cli::variables, error::advice, file::SettingsFile};
 
-/// Prefixes of names that other programs hardly use.
+/// Prefixes of the settings' names. Other programs rarely use them.
 const PREFIXES: [&str; 27] = [
     "ALLOWED_HOST",
     "APPROVAL_",
@@ -40,7 +41,8 @@ const READ_BY_NAME: [&str; 2] = ["MCP_OAUTH_CLIENT_ID", "MCP_OAUTH_CLIENT_SECRET
 const OF_OTHERS: [&str; 5] =
     ["TALLYBOOK_BIN", "TALLYBOOK_KEY", "TALLYBOOK_PORT", "TALLYBOOK_URL", "TALLYBOOK_WITHOUT_PAGE"];
 
-/// Returns a sentence for each such variable in the environment, except those that the settings file mentions.
+/// Returns a warning for each non-empty variable that looks like a setting but isn't. Skips variables that the settings
+/// file mentions.
 pub(crate) fn remarks(file: Option<&SettingsFile>) -> Vec<String> {
     let set = std::env::vars_os().filter_map(|(name, value)| (!value.is_empty()).then(|| name.into_string().ok())?);
     let mut remarks = of(set.filter(|name| file.is_none_or(|file| !file.mentions(name))));

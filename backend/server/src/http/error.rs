@@ -158,7 +158,7 @@ impl ApiError {
                 | ServiceError::ToolChanged { .. }
                 | ServiceError::NoSuchApproval),
             ) => approval_kind(error),
-            Self::Service(ServiceError::NothingToContinue) => {
+            Self::Service(ServiceError::NothingToResume) => {
                 (StatusCode::CONFLICT, "nothing-to-continue", "Nothing to continue")
             }
             Self::Service(ServiceError::LimitReached(reached)) => limit_kind(*reached),
@@ -274,7 +274,7 @@ fn accounts_kind(error: &AccountsError) -> (StatusCode, &'static str, &'static s
         AccountsError::NoSuchKey => (StatusCode::NOT_FOUND, "no-such-key", "No such key"),
         AccountsError::NoSuchInvitation => (StatusCode::NOT_FOUND, "no-such-invitation", "No such invitation"),
         AccountsError::LastAdmin => (StatusCode::CONFLICT, "last-admin", "Last admin"),
-        AccountsError::LinkOver => (StatusCode::GONE, "link-over", "The link is no longer valid"),
+        AccountsError::LinkExpired => (StatusCode::GONE, "link-over", "The link is no longer valid"),
         AccountsError::SignUpClosed => (StatusCode::FORBIDDEN, "sign-up-closed", "Sign-up is closed"),
         AccountsError::TooManyKeys | AccountsError::TooManyInvitations | AccountsError::TooManyUsers => {
             (StatusCode::CONFLICT, "too-many", "Limit reached")
@@ -305,7 +305,7 @@ fn openid_kind(error: &OpenIdError) -> (StatusCode, &'static str, &'static str) 
         OpenIdError::Taken => (StatusCode::CONFLICT, "identity-taken", "Linked to another account"),
         OpenIdError::TooMany => (StatusCode::CONFLICT, "too-many", "Limit reached"),
         OpenIdError::NoSuchIdentity => (StatusCode::NOT_FOUND, "no-such-identity", "No such identity"),
-        OpenIdError::OnlyWayIn => (StatusCode::CONFLICT, "only-way-in", "The only way to sign in"),
+        OpenIdError::LastSignInMethod => (StatusCode::CONFLICT, "only-way-in", "The only way to sign in"),
     }
 }
 

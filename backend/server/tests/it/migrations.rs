@@ -159,17 +159,17 @@ async fn one_server_at_a_time_holds_the_migration_lease() {
         let (mut one, mut other) = (connect(&engine).await, connect(&engine).await);
         let lease = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
         assert!(MigrationLease::take(&mut other, AT_ONCE).await.is_err());
-        lease.give_back(&mut one).await;
+        lease.release(&mut one).await;
         let lease = MigrationLease::take(&mut other, AT_ONCE).await.unwrap();
         // As if the holder of the lease had died.
         run(&mut one, "UPDATE _tallybook_migrating SET until = '2000-01-01'").await;
         let next = MigrationLease::take(&mut one, AT_ONCE).await.unwrap();
-        lease.give_back(&mut other).await;
+        lease.release(&mut other).await;
         assert!(
             MigrationLease::take(&mut other, AT_ONCE).await.is_err(),
             "a server cannot release another server's lease"
         );
-        next.give_back(&mut one).await;
+        next.release(&mut one).await;
     }
 }
 
@@ -186,7 +186,7 @@ async fn waiting_for_the_lease_creates_no_table_and_releasing_it_is_retried() {
         let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON _tallybook_migrating FOR EACH ROW BEGIN \
             IF @refused IS NULL THEN SET @refused = 1; SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF; END";
         run(&mut other, refuse).await;
-        lease.give_back(&mut one).await;
+        lease.release(&mut one).await;
         let refused = sqlx::query_scalar("SELECT @refused").fetch_one(&mut one).await;
         assert_eq!(refused.ok(), Some(1_i64), "the first attempt was refused");
         run(&mut other, "DROP TRIGGER refuse").await;

@@ -87,7 +87,7 @@ async fn many_turns_resume_at_once() {
         let resume = |uuid: Uuid| {
             let service = service.clone();
             async move {
-                let answer = service.continue_turn(UserId::LOCAL, uuid, RetryOptions::default()).await;
+                let answer = service.resume_turn(UserId::LOCAL, uuid, RetryOptions::default()).await;
                 end(answer.unwrap_or_else(|error| panic!("{error:?}"))).await
             }
         };

@@ -1,5 +1,6 @@
-//! Filters of the tool history and their text form: `tool:add status:error since:7d slow:>5s "not found"`. `parse`
-//! parses them. The `Display` output of a filter is canonical and is used in URLs. `store` turns a filter into SQL.
+//! Filters of the tool history and their text form, such as `tool:add status:error since:7d slow:>5s "not found"`.
+//! `parse` parses the text. The `Display` output of a filter is its canonical text, which URLs contain. `store` turns a
+//! filter into SQL.
 
 mod moment;
 mod parse;
@@ -44,7 +45,7 @@ pub struct Filter {
     pub words: Vec<String>,
 }
 
-/// A named field of a filter; everything but the search words.
+/// A named field of a filter, that is, any part except the search words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Tool,
@@ -94,7 +95,7 @@ impl Filter {
         !self.words.is_empty()
     }
 
-    /// Returns each part of the filter in its text form, with the filter that lacks only this part.
+    /// Returns each part of the filter as text, together with the filter without that part.
     pub fn parts(&self) -> Vec<(String, Self)> {
         let fields = Field::ALL.into_iter().filter_map(|field| {
             let written = format!("{}:{}", field.word(), Quoted(&self.value(field)?, false));
@@ -149,8 +150,8 @@ impl fmt::Display for Filter {
     }
 }
 
-/// A text in the form in which the user types it. It is quoted if it would otherwise be parsed differently; a search
-/// word (`true`) with a colon is one such case.
+/// A value (`false`) or a search word (`true`) in its text form. It is quoted if it would otherwise be parsed
+/// differently, for example a search word with a colon.
 struct Quoted<'a>(&'a str, bool);
 
 impl fmt::Display for Quoted<'_> {

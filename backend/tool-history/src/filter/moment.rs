@@ -4,10 +4,10 @@ use std::fmt;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike as _, Utc};
 
-/// Maximum amount of a relative time, in its unit.
+/// Maximum number of units in a relative time.
 const MAX_AGO: u32 = 100_000;
 
-/// Years that MariaDB can store as timestamps.
+/// Years for which MariaDB can store every timestamp.
 const YEARS: std::ops::RangeInclusive<i32> = 1971..=2037;
 
 /// A point in time.

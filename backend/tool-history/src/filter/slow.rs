@@ -18,8 +18,8 @@ pub enum Slow {
 }
 
 impl Slow {
-    /// Parses `>5s`, `<200ms`, `>1.5m`. Without a sign, `>` is assumed. Returns `None` if the text is invalid or too
-    /// long a duration.
+    /// Parses `>5s`, `<200ms`, `>1.5m`. Without a sign, `>` is assumed. Returns `None` if the text is invalid, or if
+    /// the duration exceeds `MAX_MS`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (make, rest): (fn(i64) -> Self, _) = match text.strip_prefix('<') {
             Some(rest) => (Self::Shorter, rest),

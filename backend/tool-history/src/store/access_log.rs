@@ -1,4 +1,5 @@
-//! SQL on the rows of `audit_log` that users see: what admins looked at and why, and what they changed of accounts.
+//! SQL for the rows of `audit_log` that users can see: access to their data, with the reason, and changes to their
+//! account.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -11,7 +12,7 @@ pub(crate) const ALL_USERS: UserId = UserId(0);
 /// Length of `audit_log.subject`, in characters.
 const MAX_SUBJECT_CHARS: usize = 200;
 
-/// A recorded action. Users and programs read these values, so they must not change.
+/// A recorded action. Its name is stored and shown to users and API clients, so it must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The actor gave a reason before an access.
@@ -92,7 +93,7 @@ pub(crate) async fn find_reason(
         .await
 }
 
-/// Those of `owners` for whom `actor` gave a reason after `since`.
+/// Returns the users among `owners` for whose data `actor` gave a reason after `since`.
 pub(crate) async fn list_with_reason(
     db: &Database,
     actor: UserId,
@@ -111,7 +112,7 @@ pub(crate) async fn list_with_reason(
     query.fetch_values().await
 }
 
-/// Records an access, once per reason.
+/// Records an access, unless the same access was already recorded after the reason was given.
 pub(crate) async fn create_once(
     db: &Database,
     actor: UserId,
@@ -139,8 +140,8 @@ pub(crate) async fn create_once(
     create(db, actor, owner, action, subject, &reason.reason).await
 }
 
-/// Lists other users' access to a user's data, including access to all users' data since the user exists, and other users'
-/// changes of the account: newest first, after a place.
+/// Lists other users' access to a user's data, and changes to the account that the user did not make. Access to all
+/// users' data counts if it happened after the account was created. The order is newest first, starting after `before`.
 pub(crate) async fn list(
     db: &Database,
     user: UserId,
@@ -167,7 +168,7 @@ pub(crate) async fn list(
     query.bind(before.0).bind(before.0).bind(before.1).bind(limit).fetch_all().await
 }
 
-/// Lists other users' changes of a user's account that the user has not acknowledged, newest first.
+/// Lists the changes to a user's account that the user neither made nor acknowledged, newest first.
 pub(crate) async fn list_unseen_changes(db: &Database, user: UserId, limit: u32) -> sqlx::Result<Vec<AccessRow>> {
     db.reader()
         .query(select!(
@@ -183,7 +184,8 @@ pub(crate) async fn list_unseen_changes(db: &Database, user: UserId, limit: u32)
         .await
 }
 
-/// Marks a user's entries up to `id` as acknowledged. Later ids of the user's entries stay unacknowledged, however large `id` is.
+/// Marks a user's entries up to `id` as acknowledged. An `id` beyond the newest entry does not acknowledge future
+/// entries.
 pub(crate) async fn set_seen(db: &Database, user: UserId, id: i64) -> sqlx::Result<()> {
     let last: i64 = db
         .reader()

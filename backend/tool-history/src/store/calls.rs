@@ -179,8 +179,8 @@ impl CallRange {
         select(db, &sql).fetch_all().await
     }
 
-    /// Returns the position after the batch. Returns `None` if the batch is not full, so that it reaches the end of the
-    /// range that [`Self::inner`] scans.
+    /// Returns the position after the batch. Returns `None` if the batch is not full, that is, if it reaches the end of
+    /// the range that [`Self::inner`] scans.
     pub(crate) async fn end(&self, db: &Database, condition: &Condition) -> sqlx::Result<Option<ListPosition>> {
         let sql = self.inner(condition, PLACE).value(1).text(" OFFSET ");
         let sql = sql.value(i64::from(self.calls) - 1);
@@ -215,8 +215,8 @@ pub(crate) async fn is_few(db: &Database, condition: &Condition, limit: u32) -> 
 }
 
 /// Chooses the index to scan: makes the first selective column the leading column of the condition. A column is
-/// selective if at most `few` calls match it. If no column is, returns the condition unchanged. So a rare value is
-/// found without scanning the calls that match a common one.
+/// selective if at most `few` calls match it. If no column is, returns the condition unchanged. A rare value is thus
+/// found without scanning all calls that match a common value.
 pub(crate) async fn choose_selective_index(db: &Database, condition: &Condition, few: u32) -> sqlx::Result<Condition> {
     for way in condition.ways() {
         if is_few(db, &way, few).await? {
@@ -237,7 +237,8 @@ pub(crate) async fn list_newest_of_few(
     let Some(durations) = condition.along_durations() else { return Ok(None) };
     let is_covered = !condition.has_words();
     let few = if is_covered { MAX_SORTED } else { FEW };
-    // The second statement reads up to twice as many calls as the first, because calls may be added between the two.
+    // The second statement reads up to twice as many calls as the limit, because calls may be added after the first
+    // one.
     let calls = |columns: &'static str, limit: u32| {
         let sql = Sql::new(columns).text(BY_DURATION).then(&durations);
         sql.text(" LIMIT ").value(i64::from(limit))

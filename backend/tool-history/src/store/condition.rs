@@ -1,7 +1,6 @@
-//! Turns a filter into SQL. The database scans one index in its order, and tests the other conditions call by call; it
-//! does so in the index itself if the index contains all columns of a filter. The SQL names the index instead of
-//! leaving the choice to the database. Engines that choose by statistics change their choice, and may then sort two
-//! million rows.
+//! Turns a filter into SQL. The database scans one index in its order and tests the other conditions for each call. If
+//! the index contains all columns of a filter, the database reads only the index. The SQL names the index, because
+//! engines that choose an index by statistics may change their choice and then sort two million rows.
 
 use chrono::{DateTime, Utc};
 use tallybook_accounts::UserId;
@@ -15,8 +14,8 @@ use crate::filter::{Filter, Slow};
 /// Columns of the indexes that contain all columns of a filter.
 pub(crate) const INDEXED: &str = "id, started_at, duration_ms, tool_name, status, user_id, conversation_id, model";
 
-/// The calls along an index. Engines with index hints read the name of the index in a comment that the other engines
-/// ignore.
+/// `FROM` clause that scans the calls along an index. The index hint is in a comment that only engines with index hints
+/// read.
 macro_rules! along {
     ($index:literal) => {
         concat!(" FROM tool_calls /*! FORCE INDEX (tool_calls_by_", $index, ") */ WHERE 1 = 1")
@@ -29,11 +28,11 @@ pub(crate) const BY_DURATION: &str = along!("duration");
 /// A column with an index that continues with the start time.
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// The calls along that index.
+    /// `FROM` clause that scans the calls along that index.
     along: &'static str,
     /// The condition on the column, for the index.
     plain: &'static str,
-    /// The condition in a form that no index serves.
+    /// The same condition in a form that no index can serve.
     hidden: &'static str,
     /// `true` if the index contains all columns of a filter.
     is_wide: bool,
@@ -66,7 +65,8 @@ const TOOL: Column = Column {
     is_wide: false,
 };
 
-/// The other indexes contain the name of the tool, which starts with the name of the server.
+/// Other indexes do not contain the server, so its condition on them uses the tool's name, which starts with the
+/// server's name.
 const SERVER: Column = Column {
     along: along!("server"),
     plain: " AND server = ",
@@ -82,7 +82,7 @@ struct Equal {
     value: Value,
 }
 
-/// A condition on calls. It has the IDs of the user and the conversation that the filter names.
+/// A condition on calls, with the user and the conversation of the filter as IDs.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
     /// The first column of the index.
@@ -98,7 +98,8 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Creates the condition for `filter`. `user` and `conversation` are the IDs of what the filter names.
+    /// Creates the condition for `filter`. `user` and `conversation` are the IDs of the user and the conversation that
+    /// it names.
     pub(crate) fn new(
         filter: &Filter,
         user: Option<UserId>,
@@ -137,7 +138,7 @@ impl Condition {
         }
     }
 
-    /// Returns the end of the start times (exclusive).
+    /// Returns the upper bound on the start time (exclusive).
     pub(crate) fn until(&self) -> Option<DateTime<Utc>> {
         self.until
     }
@@ -157,13 +158,14 @@ impl Condition {
         !self.has_words() && self.leading.as_ref().is_some_and(|leading| leading.column.is_wide)
     }
 
-    /// Returns `true` if the condition names a column or a start time, that is, more than durations and words.
+    /// Returns `true` if the condition limits a column or the start time, that is, more than the duration and the
+    /// texts.
     pub(crate) fn names_something(&self) -> bool {
         self.leading.is_some() || self.since.is_some() || self.until.is_some()
     }
 
-    /// Returns the calls along the index of the leading column, with the condition on that column; without one, along
-    /// the index of times.
+    /// Returns SQL that scans the calls along the index of the leading column, with the condition on that column.
+    /// Without a leading column, it scans along the index of start times.
     pub(crate) fn along_index(&self) -> Sql {
         match &self.leading {
             Some(Equal { column, value }) => Sql::new(column.along).text(column.plain).value(value.clone()),
@@ -171,18 +173,17 @@ impl Condition {
         }
     }
 
-    /// Returns the start of the times, for an index of times.
+    /// Returns the lower bound on the start time as SQL.
     pub(crate) fn not_before(&self) -> Sql {
         self.since.map_or_else(Sql::default, |since| Sql::new(" AND started_at >= ").value(since))
     }
 
-    /// Returns the end of the times.
+    /// Returns the upper bound on the start time as SQL.
     pub(crate) fn not_after(&self) -> Sql {
         self.until.map_or_else(Sql::default, |until| Sql::new(" AND started_at < ").value(until))
     }
 
-    /// Returns the condition with each of its columns as the leading one, beginning with this one. Empty if there is no
-    /// choice.
+    /// Returns a condition for each column that can lead, starting with the current one. Empty if there is at most one.
     pub(crate) fn ways(&self) -> Vec<Self> {
         let Some(leading) = self.leading.as_ref().filter(|_| !self.equal.is_empty()) else { return Vec::new() };
         let others = self.equal.iter().enumerate().map(|(place, other)| {
@@ -201,7 +202,7 @@ impl Condition {
         })
     }
 
-    /// Returns the conditions on calls `t` that the index and the times do not cover.
+    /// Returns the conditions on calls `t` except those on the leading column and the start time.
     pub(crate) fn rest(&self) -> Sql {
         let mut rest = Sql::default();
         for Equal { column, value } in &self.equal {

@@ -25,7 +25,7 @@ pub struct CallDetailsRow {
     pub completed_at: Option<DateTime<Utc>>,
     pub duration_ms: Option<i64>,
     pub decided_at: Option<DateTime<Utc>>,
-    /// `true` if the call was one that needs approval.
+    /// `true` if the call needed approval.
     pub(crate) asked_consent: bool,
     pub error_type: Option<String>,
     #[sqlx(try_from = "String")]
@@ -152,8 +152,8 @@ pub struct WholeMessageRow {
     pub status: MessageStatus,
     pub error: Option<String>,
     pub model: Option<String>,
-    /// The first message that was sent to the model in full, if earlier messages were left out; and the summary that
-    /// was sent with it.
+    /// The first message that was sent to the model in full, if earlier messages were left out; and (`told_summary`)
+    /// the summary that was sent in their place.
     pub told_from: Option<MessageId>,
     pub told_summary: Option<String>,
     pub created_at: DateTime<Utc>,

@@ -1,5 +1,5 @@
-//! SQL that counts the calls, durations, tokens, and costs of each past hour. Counting scans the calls of an hour once.
-//! The statistics of a month then read some thousands of rows instead of a million. `totals` adds the counts up.
+//! SQL that counts the calls, durations, tokens, and costs of each past hour. An hour's calls are scanned once; the
+//! statistics of a month then read some thousands of rows instead of a million. `totals` adds the counts up.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub(crate) async fn list_counted(db: &Database, since: DateTime<Utc>) -> sqlx::R
         .await
 }
 
-/// Returns the time of the first record to count since a time; `None` if there is none.
+/// Returns the time of the first countable record since a time; `None` if there is none.
 pub(crate) async fn find_first(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Option<DateTime<Utc>>> {
     db.reader()
         .query(select!(

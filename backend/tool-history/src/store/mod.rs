@@ -2,7 +2,8 @@
 //! `access_log`, re-runs in `reruns`, plans in `plans`. `condition` turns a filter into SQL. `denormalize` fills in the index
 //! columns of calls. `figures` counts each hour, and `totals` adds these counts up.
 //!
-//! These statements run beside turns, so none of them locks rows that turns write, and none reads without a limit.
+//! These statements run while turns run. So none of them locks rows that turns write, and each reads a limited number
+//! of rows.
 
 pub(crate) mod access_log;
 pub(crate) mod calls;

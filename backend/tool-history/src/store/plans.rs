@@ -14,7 +14,7 @@ pub struct PlanStepRow {
     #[sqlx(try_from = "String")]
     pub status: PlanStepStatus,
     pub attempt: i32,
-    /// Why the last attempt was judged as it was, if a reason is stored.
+    /// The reason for the verdict on the last attempt, if one is stored.
     pub reason: Option<String>,
 }
 

@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 use tallybook_database::{Argument, Database, Handle, Pattern, Query, Row, Select};
 use tallybook_protocol::ToolCallId;
 
-/// Returns the rows of the statement `select`, the list of `ids`, and `order`; at most `limit`, if it is set.
+/// Runs the statement that consists of `select`, the list of `ids`, and `order`. Returns at most `limit` rows, if it is
+/// set.
 pub(crate) async fn list_by_ids<I, T>(
     db: &Database,
     select: Select,

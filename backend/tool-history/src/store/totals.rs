@@ -1,5 +1,5 @@
-//! SQL that adds up the counts since a time: from the rows of full days, and from the rows of hours for the rest. The
-//! hours of a day have some thousands of rows; the day itself has a few hundred.
+//! SQL that adds up the counts since a time. It reads the totals of full days, and the hours around them. A day's hours
+//! have some thousands of rows, its totals a few hundred.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::error::DatabaseError;
@@ -119,7 +119,7 @@ pub(crate) struct SumRows {
     pub(crate) purposes: Vec<SpentOfRow>,
 }
 
-/// Returns the summed-up days since a time, in order.
+/// Returns the days since a time that have totals, in order.
 pub(crate) async fn list_counted_days(db: &Database, since: DateTime<Utc>) -> sqlx::Result<Vec<DateTime<Utc>>> {
     db.reader()
         .query(select!("SELECT day FROM counted_days WHERE day >= ? ORDER BY day"))

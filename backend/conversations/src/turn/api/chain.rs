@@ -16,7 +16,7 @@ use crate::{
     limits::MAX_CHAIN,
     service::ConversationService,
     store::{
-        api_clients::Program,
+        api_clients::ApiClient,
         messages, model_calls,
         responses::{self, ResponseRow},
         rows::{MessageRow, ModelCallRow, ToolCallRow},
@@ -24,7 +24,7 @@ use crate::{
     turn::{
         api::{
             client_calls::{ClientCall, client_calls_of, open_calls},
-            given_input::GivenInput,
+            client_input::ClientInput,
             restore::{is_asking, name_results, stored_bytes},
         },
         context::history::{push_turn, read_calls},
@@ -94,7 +94,7 @@ impl Chaining {
     pub(crate) async fn store(
         &self,
         tx: &mut Transaction,
-        program: Program,
+        program: ApiClient,
         message_id: MessageId,
     ) -> sqlx::Result<()> {
         let Some(kept) = &self.kept else { return Ok(()) };
@@ -108,7 +108,7 @@ impl Chaining {
 /// The client's tool calls appear as the client received them.
 pub(crate) async fn load_previous(
     context: &Context,
-    program: Program,
+    program: ApiClient,
     previous: MessageId,
 ) -> Result<Before, ServiceError> {
     let links = read_chain(context, program, previous).await?;
@@ -155,7 +155,7 @@ fn newest_within(mut turns: Vec<Vec<ModelMessage>>, room: usize) -> Vec<ModelMes
 /// results of calls. Fails if `previous` does not exist, or if the chain has no such first response.
 async fn read_chain(
     context: &Context,
-    program: Program,
+    program: ApiClient,
     previous: MessageId,
 ) -> Result<Vec<(ResponseRow, ResponseInput)>, ServiceError> {
     let room = context.agent.limits().restored_bytes;
@@ -186,8 +186,8 @@ async fn read_chain(
 /// calls.
 pub(crate) fn prepend_context(
     before: Option<Before>,
-    input: GivenInput,
-) -> Result<(GivenInput, Option<ResponseRow>), ServiceError> {
+    input: ClientInput,
+) -> Result<(ClientInput, Option<ResponseRow>), ServiceError> {
     let Some(Before { previous, mut system, mut messages }) = before else { return Ok((input, None)) };
     let asked: Vec<String> = match messages.last() {
         Some(ModelMessage::Assistant(blocks)) if is_asking(blocks) => call_ids(blocks).map(str::to_owned).collect(),
@@ -214,7 +214,7 @@ pub(crate) fn prepend_context(
     system.extend(input.system);
     messages.extend(input.messages);
     name_results(&mut messages);
-    Ok((GivenInput { messages, system, ..input }, Some(previous)))
+    Ok((ClientInput { messages, system, ..input }, Some(previous)))
 }
 
 fn call_ids(blocks: &[AssistantBlock]) -> impl Iterator<Item = &str> {
@@ -241,7 +241,11 @@ fn answer(message: &MessageRow, steps: &[ModelCallRow], calls: &[ToolCallRow], l
 
 impl ConversationService {
     /// Finds a response that an API client can continue. Fails with `NoSuchResponse` if it does not exist.
-    pub async fn find_response(&self, program: Program, message_id: MessageId) -> Result<StoredResponse, ServiceError> {
+    pub async fn find_response(
+        &self,
+        program: ApiClient,
+        message_id: MessageId,
+    ) -> Result<StoredResponse, ServiceError> {
         let db = &self.context.db;
         let row = responses::find(db, program, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
         let found = messages::find_message(db, row.conversation_id, message_id).await?;
@@ -266,7 +270,7 @@ impl ConversationService {
     }
 
     /// Deletes a stored response, so that no request can continue it. The conversation is kept.
-    pub async fn delete_response(&self, program: Program, message_id: MessageId) -> Result<(), ServiceError> {
+    pub async fn delete_response(&self, program: ApiClient, message_id: MessageId) -> Result<(), ServiceError> {
         let db = &self.context.db;
         responses::find(db, program, message_id).await?.ok_or(ServiceError::NoSuchResponse)?;
         Ok(responses::delete(db, message_id).await?)

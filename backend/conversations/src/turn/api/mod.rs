@@ -3,6 +3,6 @@
 
 pub(crate) mod chain;
 pub(crate) mod client_calls;
-pub(crate) mod given_input;
+pub(crate) mod client_input;
 pub(crate) mod restore;
 pub(crate) mod start;

@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     limits::MAX_RESTORED_TURNS,
     store::{
-        api_clients::{self, AnswerRef, Program},
+        api_clients::{self, AnswerRef, ApiClient},
         model_calls, tool_calls,
     },
     turn::{
@@ -34,7 +34,7 @@ pub(crate) struct Restored {
 /// this adds fit in `limits.restored_bytes`. Older turns stay as the client sent them.
 pub(crate) async fn restore(
     context: &Context,
-    program: Program,
+    program: ApiClient,
     messages: Vec<ModelMessage>,
 ) -> Result<Restored, ServiceError> {
     let mut turns = restore_newest(context, program, &messages).await?;
@@ -79,7 +79,7 @@ type RestoredTurns = HashMap<usize, (AnswerRef, Vec<ModelMessage>)>;
 
 async fn restore_newest(
     context: &Context,
-    program: Program,
+    program: ApiClient,
     messages: &[ModelMessage],
 ) -> Result<RestoredTurns, ServiceError> {
     let last_question = messages.iter().rposition(|message| matches!(message, ModelMessage::User(_)));
@@ -129,7 +129,7 @@ pub(crate) fn is_asking(blocks: &[AssistantBlock]) -> bool {
 /// kept only if the turn is still the current one. Fails if a call is unknown, or if the result of a call is missing.
 async fn restore_turn(
     context: &Context,
-    program: Program,
+    program: ApiClient,
     blocks: &[AssistantBlock],
     results: &[ToolResult],
     is_current: bool,

@@ -15,7 +15,7 @@ use crate::{
     models::Model,
     service::ConversationService,
     store::{
-        api_clients::{self, Program},
+        api_clients::{self, ApiClient},
         messages,
         rows::ConversationRow,
         turns::{Parent, Question},
@@ -23,7 +23,7 @@ use crate::{
     turn::{
         api::{
             chain::{Chaining, load_previous, prepend_context},
-            given_input::GivenInput,
+            client_input::ClientInput,
             restore::{Restored, restore},
         },
         start::{ApiParams, Start, StartParams, StartedTurn, start_turn},
@@ -32,9 +32,9 @@ use crate::{
 
 /// A request of an API client.
 #[derive(Clone, Debug)]
-pub struct ProgramRequest {
+pub struct ApiClientRequest {
     /// The API client.
-    pub program: Program,
+    pub program: ApiClient,
     /// The client's own ID of the conversation, or the UUID that the client received.
     pub chat_id: Option<String>,
     /// Catalog name of the model. `None` for the default model.
@@ -42,7 +42,7 @@ pub struct ProgramRequest {
     /// The question, as it is stored. Empty if the request has only results of tools, which answer no new question.
     pub question: String,
     /// Input for the model, which follows the context of the previous response.
-    pub input: GivenInput,
+    pub input: ClientInput,
     /// The response that the request continues, and whether later requests may continue this one.
     pub chaining: Chaining,
 }
@@ -59,9 +59,9 @@ enum Place<'a> {
 impl ConversationService {
     /// Stores an API client's question and starts the turn that answers it. Uses the conversation that the request
     /// names. If that does not exist, or another turn has claimed it, creates a conversation.
-    pub async fn answer_program(&self, request: ProgramRequest) -> Result<StartedTurn, ServiceError> {
+    pub async fn answer_program(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         let context = &self.context;
-        let ProgramRequest { program, chat_id, model, question, input, chaining } = request;
+        let ApiClientRequest { program, chat_id, model, question, input, chaining } = request;
         let model = context.model_for(model.as_deref(), None)?;
         let before = match chaining.previous {
             Some(previous) => Some(load_previous(context, program, previous).await?),
@@ -69,7 +69,7 @@ impl ConversationService {
         };
         let (input, previous) = prepend_context(before, input)?;
         let Restored { messages, answered } = restore(context, program, input.messages).await?;
-        let input = Some(Arc::new(GivenInput { messages, ..input }));
+        let input = Some(Arc::new(ClientInput { messages, ..input }));
         let mut parts = vec![MessagePart::Text { text: question }];
         if let Some(place) = answered {
             let row = context.find_conversation(program.user, place.uuid).await?;
@@ -107,7 +107,7 @@ impl ConversationService {
 
     /// Starts a thread as [`Self::answer_program`] does. The question must satisfy the same limits as a message in the
     /// web UI.
-    pub async fn start_thread(&self, request: ProgramRequest) -> Result<StartedTurn, ServiceError> {
+    pub async fn start_thread(&self, request: ApiClientRequest) -> Result<StartedTurn, ServiceError> {
         check_message(&NewMessage { content: request.question.clone(), ..NewMessage::default() })?;
         self.answer_program(request).await
     }
@@ -125,7 +125,7 @@ impl ConversationService {
         let row = context.find_conversation(user, uuid).await?;
         let model = context.model_for(model, row.model.as_deref())?;
         // No conversation is created here, so the API client does not matter.
-        let program = Program { user, key_id: 0 };
+        let program = ApiClient { user, key_id: 0 };
         let chaining = Chaining::default();
         let api = ApiParams { program, own_id: None, input: None, chaining: &chaining };
         match start_at(context, Some(Place::Below(&row, Parent::Head)), &parts, model, &api).await? {

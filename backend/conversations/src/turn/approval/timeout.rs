@@ -63,14 +63,14 @@ async fn check_waiting_turns(context: &Arc<Context>) -> Result<(), ServiceError>
             if context.draining.is_cancelled() {
                 return Ok(());
             }
-            Box::pin(resume_decided_turns(context, turn)).await?;
+            Box::pin(resume_decided_turn(context, turn)).await?;
         }
     }
 }
 
 /// Resumes a turn. Fails only if the database is unavailable or the server drains; a turn that cannot be resumed does
 /// not block the others.
-async fn resume_decided_turns(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
+async fn resume_decided_turn(context: &Arc<Context>, turn: DecidedTurn) -> Result<(), ServiceError> {
     let DecidedTurn { message_id, uuid, user_id } = turn;
     let Ok(uuid) = uuid.parse() else {
         tracing::error!(%message_id, uuid, "a turn cannot be resumed after its approval: the UUID of its conversation is broken");

@@ -21,7 +21,7 @@ use crate::{
         turns::TurnRows,
     },
     turn::{
-        api::given_input::GivenInput,
+        api::client_input::ClientInput,
         context::history::{Exchange, earlier_exchanges, newest_exchanges, steps_of, text_of},
     },
 };
@@ -36,7 +36,7 @@ pub(crate) struct ContextBuilder<'a> {
     pub(crate) rows: TurnRows,
     pub(crate) model: &'a Model,
     /// Client-supplied input. `None` if the stored history is used.
-    pub(crate) given: Option<&'a GivenInput>,
+    pub(crate) given: Option<&'a ClientInput>,
     /// `true` if the turn is resumed, so that the context includes its own steps.
     pub(crate) is_resumed: bool,
     /// Tokens of the rest of the prompt: everything except the history and the summary.
@@ -165,7 +165,7 @@ impl ContextBuilder<'_> {
 
     /// Selects from the history that an API client sent. The client decides what that history contains. If that history
     /// continues from the last stored answer, adds the newest summary of the stored conversation.
-    async fn find_given(&mut self, given: &GivenInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
+    async fn find_given(&mut self, given: &ClientInput, budget: usize, most_before: usize) -> sqlx::Result<Found> {
         let mut messages = given.messages.clone();
         if self.is_resumed {
             messages.extend(steps_of(self.context, self.conversation_id, self.rows.assistant_message_id).await?);

@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tallybook_agent::{AgentError, SideCall, SummedExchange, summarize_conversation};
+use tallybook_agent::{AgentError, SideCall, SummaryExchange, summarize_conversation};
 use tallybook_llm::tokens;
 use tallybook_protocol::MessageId;
 
@@ -170,14 +170,14 @@ async fn read_portion(
     context: &Context,
     writer: &Model,
     places: &[TreeNode],
-) -> sqlx::Result<Option<(Vec<SummedExchange>, MessageId)>> {
+) -> sqlx::Result<Option<(Vec<SummaryExchange>, MessageId)>> {
     let room = writer.window().context / 2;
     let portion = &places[..places.len().min(2 * MAX_SUMMED_EXCHANGES)];
     let ids: Vec<MessageId> = portion.iter().map(|place| place.id).collect();
     let rows = messages::list_messages(&context.db, &ids).await?;
     let (mut exchanges, mut last, mut sum) = (Vec::new(), None, 0);
     for [question, answer] in rows.as_chunks().0 {
-        let exchange = SummedExchange::new(&question.content, answer.answer_by_plan().unwrap_or(&answer.content));
+        let exchange = SummaryExchange::new(&question.content, answer.answer_by_plan().unwrap_or(&answer.content));
         sum += tokens::of_text(exchange.question()) + tokens::of_text(exchange.answer());
         if sum > room && last.is_some() {
             break;
@@ -194,7 +194,7 @@ async fn ask(
     writer: &Model,
     answer: MessageId,
     before: Option<&str>,
-    exchanges: &[SummedExchange],
+    exchanges: &[SummaryExchange],
 ) -> Result<String, MemoryError> {
     let max_chars = context.memory.max_chars;
     // Temperature 0, so that the same conversation gives the same summary. Some models refuse every temperature, so the
@@ -207,7 +207,7 @@ async fn ask(
             Err(AgentError::Model(error)) if temperature.is_some() && error.refuses_temperature() => {}
             Err(error) => return Err(error.into()),
             Ok(text) => {
-                let text = context.agent.hide_secrets(text);
+                let text = context.agent.redact_secrets(text);
                 let summary: String = text.trim().chars().take(max_chars).collect();
                 return if summary.is_empty() { Err(MemoryError::Nothing) } else { Ok(summary) };
             }

@@ -2,7 +2,7 @@
 //! to what one event may carry.
 
 use chrono::{DateTime, Utc};
-use tallybook_agent::{EndedToolCall, Review, Ruling, StartedToolCall, Vote};
+use tallybook_agent::{EndedToolCall, Review, ReviewDecision, StartedToolCall, Vote};
 use tallybook_protocol::{
     ApprovalRequested, CallsBudget, ChatEvent, Decision, RawJson, ToolCall, ToolCallEnd, ToolCallId, ToolCallReview,
     ToolCallStart, ToolCallStatus,
@@ -70,7 +70,7 @@ fn review_payload(tool_call_id: ToolCallId, vote: &Vote) -> ToolCallReview {
 }
 
 /// Returns the end of a call that the reviewers refused.
-fn refused(ruling: &Ruling) -> EndedToolCall {
+fn refused(ruling: &ReviewDecision) -> EndedToolCall {
     EndedToolCall {
         status: ToolCallStatus::Denied,
         output: None,

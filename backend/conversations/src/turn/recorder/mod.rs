@@ -13,8 +13,8 @@ use chrono::{DateTime, Utc};
 use serde_json::Number;
 use tallybook_accounts::UserId;
 use tallybook_agent::{
-    Activity, Consent, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review, Ruling,
-    StartedToolCall, TurnRecorder,
+    Activity, ApprovalRequest, Earlier, EndedToolCall, ModelCallRecord, NewPlan, PlanStepChange, RecordError, Review,
+    ReviewDecision, StartedToolCall, TurnRecorder,
 };
 use tallybook_database::{FailureKind, Transaction, TransactionError, classify, now, with_retries};
 use tallybook_llm::RetryWait;
@@ -172,9 +172,9 @@ impl TurnRecorder for StoringRecorder<'_> {
         call: &StartedToolCall<'_>,
         tool: &ToolSpec,
         review: &Review,
-    ) -> Result<Consent, RecordError> {
+    ) -> Result<ApprovalRequest, RecordError> {
         if self.has_saved_approval(tool).await? {
-            return Ok(Consent::Given);
+            return Ok(ApprovalRequest::AlwaysAllowed);
         }
         let (writer, hash) = (self.writer, tool.hash());
         let message_id = writer.rows().assistant_message_id;
@@ -199,7 +199,7 @@ impl TurnRecorder for StoringRecorder<'_> {
         for (event, encoded) in events {
             writer.log().append_encoded(event, encoded, asked_at);
         }
-        Ok(Consent::Asked(id))
+        Ok(ApprovalRequest::Requested(id))
     }
 
     async fn tool_started(&mut self, call: &StartedToolCall<'_>) -> Result<ToolCallId, RecordError> {
@@ -314,7 +314,7 @@ impl TurnRecorder for StoringRecorder<'_> {
 async fn store_ruling(
     tx: &mut Transaction,
     id: ToolCallId,
-    (ruling, decided_at): (&Ruling, DateTime<Utc>),
+    (ruling, decided_at): (&ReviewDecision, DateTime<Utc>),
     hash: &str,
 ) -> Result<(), WriteError> {
     let error = ruling.refusal();

@@ -24,7 +24,7 @@ const TEXT_FLUSH_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_TURNS_PER_COMMIT: usize = 32;
 
 /// Turns whose text and reasoning are flushed together.
-pub(crate) struct GroupCommit {
+pub(crate) struct TextFlusher {
     db: Database,
     /// Tasks that must end before the database is closed.
     tasks: TaskTracker,
@@ -42,7 +42,7 @@ struct Members {
 
 /// Membership of a turn in the group. Its text and reasoning are flushed until this is dropped.
 pub(crate) struct Membership {
-    group: Arc<GroupCommit>,
+    group: Arc<TextFlusher>,
     key: (MessageId, i32),
 }
 
@@ -53,7 +53,7 @@ impl Drop for Membership {
     }
 }
 
-impl GroupCommit {
+impl TextFlusher {
     pub(crate) fn new(db: Database, tasks: TaskTracker) -> Arc<Self> {
         Arc::new(Self { db, tasks, members: Mutex::default(), left: Notify::new() })
     }
@@ -70,7 +70,7 @@ impl GroupCommit {
     }
 }
 
-async fn flush(group: Arc<GroupCommit>) {
+async fn flush(group: Arc<TextFlusher>) {
     loop {
         let pause = tokio::time::sleep(TEXT_FLUSH_INTERVAL);
         tokio::pin!(pause);
@@ -174,7 +174,7 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     use crate::turn::{
-        recorder::text_flusher::{Database, GroupCommit, TurnWriter},
+        recorder::text_flusher::{Database, TextFlusher, TurnWriter},
         testing::Fixture,
     };
 
@@ -191,7 +191,7 @@ mod tests {
             Box::pin(async { Ok(()) })
         });
         let pool = pool.connect_lazy_with(SqliteConnectOptions::new().filename(fixture.file()));
-        let group = GroupCommit::new(Database::of_sqlite(pool.clone(), pool), context.tasks.clone());
+        let group = TextFlusher::new(Database::of_sqlite(pool.clone(), pool), context.tasks.clone());
         let log = context.journal.open(rows.assistant_message_id, rows.epoch);
         let writer = Arc::new(TurnWriter::new(context.db.clone(), Arc::clone(&log), rows));
         let _membership = group.join(&writer);

@@ -190,7 +190,7 @@ fn show_link(
         Ok(false) if state.accounts.settings().sign_up == SignUp::Closed && matches!(kind, Form::Invitation) => {
             Some(AccountsError::SignUpClosed.into())
         }
-        Ok(false) => Some(AccountsError::LinkOver.into()),
+        Ok(false) => Some(AccountsError::LinkExpired.into()),
         Err(error) => Some(error),
     };
     form(state, request, kind, token, "", problem.as_ref())
@@ -229,7 +229,7 @@ fn form(
     // If the link is not valid or sign-up is not allowed, submitting the form cannot succeed.
     let is_over = matches!(
         error,
-        Some(ApiError::Accounts(AccountsError::LinkOver | AccountsError::SignUpClosed | AccountsError::Off))
+        Some(ApiError::Accounts(AccountsError::LinkExpired | AccountsError::SignUpClosed | AccountsError::Off))
     );
     let page = FormPage {
         action: (!is_over).then_some(action),

@@ -153,7 +153,9 @@ pub(crate) fn problem(language: Language, error: &ApiError) -> String {
             "この名前はほかのアカウントの名前と見分けがつきません。別の名前にしてください。".to_owned()
         }
         AccountsError::Deactivated => openid_problem(&OpenIdError::Deactivated),
-        AccountsError::LinkOver => "このリンクは使用済みか、期限切れです。新しいリンクを依頼してください。".to_owned(),
+        AccountsError::LinkExpired => {
+            "このリンクは使用済みか、期限切れです。新しいリンクを依頼してください。".to_owned()
+        }
         AccountsError::OpenId(error) => openid_problem(error),
         AccountsError::SignUpClosed => "アカウントは管理者が作成します。管理者に依頼してください。".to_owned(),
         AccountsError::Invalid(_) => {
@@ -195,6 +197,6 @@ fn openid_problem(error: &OpenIdError) -> String {
             "このIDはすでに別のアカウントと連携しています。先にそのアカウントで連携を解除してください。".to_owned()
         }
         OpenIdError::TooMany => "連携できるIDの数の上限に達しています。先に1つ解除してください。".to_owned(),
-        OpenIdError::Off | OpenIdError::NoSuchIdentity | OpenIdError::OnlyWayIn => error.to_string(),
+        OpenIdError::Off | OpenIdError::NoSuchIdentity | OpenIdError::LastSignInMethod => error.to_string(),
     }
 }

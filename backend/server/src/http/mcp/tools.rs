@@ -54,7 +54,7 @@ pub(crate) async fn call(state: &State, caller: Caller, message: &Message<'_>) -
     }
     let (service, user, input) = (state.service.clone(), caller.user, input.to_owned());
     tracing::info!(tool = name, "an API client calls a tool outside any turn");
-    let returned = state.service.spawn(async move { service.call_directly(user, &name, &input).await });
+    let returned = state.service.spawn(async move { service.call_tool(user, &name, &input).await });
     Ok(Ok(match returned.await.map_err(ApiError::Task)? {
         Ok(output) => json!({"content": [{"type": "text", "text": output.text}], "resultType": "complete"}),
         Err(ToolError { message, .. }) => failed(&message),

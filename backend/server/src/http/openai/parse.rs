@@ -1,7 +1,9 @@
 //! Parses a chat completion request: the model and its settings, the messages, and the client's conversation.
 
 use actix_web::http::{StatusCode, header::HeaderMap};
-use tallybook_conversations::{Chaining, ClientTool, GivenInput, Program, ProgramRequest, Weight, models::Catalog};
+use tallybook_conversations::{
+    ApiClient, ApiClientRequest, Chaining, ClientInput, ClientTool, Weight, models::Catalog,
+};
 use tallybook_llm::{Sampling, ToolCallRequest};
 use tallybook_protocol::first_chars;
 
@@ -33,7 +35,7 @@ pub(crate) struct AnswerRequest {
     pub(crate) direct: Option<Weight>,
     /// Options of the stream; `None` if the response is not streamed.
     pub(crate) stream: Option<StreamOptions>,
-    pub(crate) request: ProgramRequest,
+    pub(crate) request: ApiClientRequest,
 }
 
 /// Options of a stream.
@@ -49,7 +51,7 @@ pub(crate) struct StreamOptions {
 pub(crate) fn parse_chat_request(
     body: &str,
     headers: &HeaderMap,
-    program: Program,
+    program: ApiClient,
     models: &Catalog,
 ) -> Result<AnswerRequest, Refusal> {
     let request = read_chat_request(body)?;
@@ -69,12 +71,12 @@ pub(crate) fn parse_chat_request(
         name,
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage, tools: reports_tools }),
-        request: ProgramRequest {
+        request: ApiClientRequest {
             program,
             chat_id: chat_id(headers, &CHAT_IDS)?,
             model,
             question,
-            input: GivenInput { messages: history, system, sampling, tools, tool_choice },
+            input: ClientInput { messages: history, system, sampling, tools, tool_choice },
             chaining: Chaining::default(),
         },
     })

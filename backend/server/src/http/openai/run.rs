@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::HeaderValue, web::Json}
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use tallybook_accounts::{Caller, Credential, UserId};
-use tallybook_conversations::{ConversationService, Program, ServiceError, StartedTurn};
+use tallybook_conversations::{ApiClient, ConversationService, ServiceError, StartedTurn};
 use tallybook_database::now;
 use tallybook_protocol::Usage;
 use tokio::time::{sleep, timeout};
@@ -84,9 +84,9 @@ pub(crate) fn name_conversation(conversation: Option<Uuid>, response: &mut HttpR
 }
 
 /// Returns the API client, which owns its conversations. The API key distinguishes the clients of a user.
-pub(crate) fn program_of(caller: &Caller) -> Program {
+pub(crate) fn program_of(caller: &Caller) -> ApiClient {
     let key_id = if let Credential::Key(id) = caller.credential { id } else { 0 };
-    Program { user: caller.user, key_id }
+    ApiClient { user: caller.user, key_id }
 }
 
 /// Starts a turn for an API client, and follows it. If the client disconnects, the turn is stopped.
@@ -135,7 +135,7 @@ impl Answer {
             return Ok(Self::of_turn(follow.await?));
         };
         let ask = move |service: ConversationService| async move {
-            service.ask_plainly(user, new.model.as_deref(), new.input, weight).await
+            service.call_model(user, new.model.as_deref(), new.input, weight).await
         };
         let source = Source::Direct(DirectCall::new(state.run(ask).await?));
         Ok(Self { source, id: Uuid::new_v4().simple().to_string(), created_at: now() })

@@ -7,7 +7,7 @@ use actix_web::http::{StatusCode, header::HeaderMap};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tallybook_conversations::{
-    Chaining, ClientCall, GivenInput, Program, ProgramRequest, ResponseInput, models::Catalog,
+    ApiClient, ApiClientRequest, Chaining, ClientCall, ClientInput, ResponseInput, models::Catalog,
 };
 use tallybook_llm::{Sampling, ToolChoice};
 use tallybook_protocol::{MessageId, first_chars};
@@ -116,7 +116,7 @@ impl Repeated {
 pub(crate) fn parse_response_request(
     body: &str,
     headers: &HeaderMap,
-    program: Program,
+    program: ApiClient,
     models: &Catalog,
 ) -> Result<(AnswerRequest, Repeated), Refusal> {
     let request: ResponseRequest = parse_body(body, "response request")?;
@@ -156,13 +156,13 @@ pub(crate) fn parse_response_request(
     let kept = store.then(|| ResponseInput { system: system.clone(), messages: history.clone() });
     let instructions = request.instructions.filter(|text| !text.is_empty());
     let system = instructions.into_iter().chain(system).collect();
-    let input = GivenInput { messages: history, system, sampling, tools, tool_choice };
+    let input = ClientInput { messages: history, system, sampling, tools, tool_choice };
     let (chat_id, chaining) = (chat_id(headers, &CHAT_IDS)?, Chaining { previous, kept });
     let asked = AnswerRequest {
         name,
         direct: direct_weight(is_direct, is_task),
         stream: is_stream.then_some(StreamOptions { usage: true, tools: false }),
-        request: ProgramRequest { program, chat_id, model, question, input, chaining },
+        request: ApiClientRequest { program, chat_id, model, question, input, chaining },
     };
     Ok((asked, repeated))
 }

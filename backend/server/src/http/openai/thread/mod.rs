@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tallybook_accounts::Caller;
 use tallybook_agent::STEP_LIMIT;
-use tallybook_conversations::{Chaining, GivenInput, ProgramRequest};
+use tallybook_conversations::{ApiClientRequest, Chaining, ClientInput};
 use utoipa::{OpenApi, ToSchema};
 use uuid::Uuid;
 
@@ -53,7 +53,7 @@ struct ThreadQuestion {
     model: Option<String>,
     question: String,
     /// The context of a thread that begins here.
-    input: GivenInput,
+    input: ClientInput,
 }
 
 /// Starts the turn that answers, and follows it.
@@ -72,7 +72,7 @@ async fn start(
         return follow.await;
     }
     let (program, chaining) = (program_of(caller), Chaining::default());
-    let new = ProgramRequest { program, chat_id: None, model, question, input, chaining };
+    let new = ApiClientRequest { program, chat_id: None, model, question, input, chaining };
     follow_turn(state, request, user, |service| async move { service.start_thread(new).await }).await
 }
 
@@ -125,7 +125,7 @@ pub(crate) async fn create_simple(
     if message.trim().is_empty() || message.contains('\0') {
         return Err(Refusal::bad("message", "The message is empty or contains a NUL character. Send text.").into());
     }
-    let input = GivenInput::question(&message);
+    let input = ClientInput::question(&message);
     let asked = ThreadQuestion { thread_id: thread_id(id)?, model: None, question: message, input };
     let follower = start(&state, &caller, &request, asked).await?;
     let (uuid, message_id) = (follower.conversation(), follower.message_id());
@@ -203,10 +203,12 @@ pub(crate) async fn create_v1(
     let asked = match thread_id {
         None => {
             let ParsedConversation { system, history, question, .. } = parse_numbered(messages)?;
-            let input = GivenInput { messages: history, system, ..GivenInput::default() };
+            let input = ClientInput { messages: history, system, ..ClientInput::default() };
             ThreadQuestion { thread_id, model, question, input }
         }
-        Some(_) => ThreadQuestion { thread_id, model, question: new_question(messages)?, input: GivenInput::default() },
+        Some(_) => {
+            ThreadQuestion { thread_id, model, question: new_question(messages)?, input: ClientInput::default() }
+        }
     };
     let follower = start(&state, &caller, &request, asked).await?;
     let thread_id = follower.conversation().to_string();

@@ -10,7 +10,7 @@ use crate::store::api_clients;
 
 /// Client-supplied input of a turn.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct GivenInput {
+pub struct ClientInput {
     /// The history up to and including the question, oldest first.
     pub messages: Vec<ModelMessage>,
     /// System prompts, which follow the agent's own prompt.
@@ -53,7 +53,7 @@ impl From<ClientTool> for ToolSpec {
     }
 }
 
-impl GivenInput {
+impl ClientInput {
     /// Creates an input that contains only a question.
     pub fn question(text: &str) -> Self {
         Self { messages: vec![ModelMessage::user_text(text)], ..Self::default() }

@@ -4,7 +4,7 @@ use super::call;
 
 /// State of the check of a JSON value's first key, which shows whether the value may be a call.
 #[derive(Debug)]
-pub(crate) enum Lead {
+pub(crate) enum FirstKey {
     /// Before the key.
     Opening,
     /// In the key.
@@ -13,7 +13,7 @@ pub(crate) enum Lead {
     Decided(bool),
 }
 
-impl Lead {
+impl FirstKey {
     /// Takes the next character. Returns `true` while a call is still possible.
     pub(crate) fn push(&mut self, c: char) -> bool {
         match self {
